@@ -200,3 +200,20 @@ def _plain(x: Any) -> Any:
 def _column(x: Any) -> Any:
     """A constant vector as a column."""
     return x[:, np.newaxis] if isinstance(x, np.ndarray) and not isinstance(x, Values) and x.ndim == 1 else x
+
+
+def with_bits_of_numbers(values: Any) -> Any:
+    """Values in which equal numbers have the same bits: 0.0 for -0.0, one NaN for all; the array itself if it is so.
+
+    Examples
+    --------
+    >>> with_bits_of_numbers(np.array([-0.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
+    xp = array_module(values)
+    if values.dtype.kind != "f":
+        return values
+    is_zero, is_nan = xp.equal(values, 0), xp.isnan(values)
+    if not any_true(is_nan) and not any_true(xp.logical_and(is_zero, xp.signbit(values))):
+        return values
+    return xp.where(is_nan, xp.nan, xp.where(is_zero, 0.0, values)).astype(values.dtype, copy=False)

@@ -144,7 +144,7 @@ class Monoid:
         self._terminal = terminal
 
     def identity(self, type: Any) -> Any:
-        """The identity for a type, or what no values reduce to: a scalar, an array for a vector, a tuple for a tuple."""
+        """What no values of a type reduce to: a NumPy scalar, an array for a vector, a tuple of those for a tuple."""
         value = self._value(self._identity, as_type(type), "identity")
         if value is None:
             raise TypeError(f"monoid {self.name} has no identity for {as_type(type)}")

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, array_module, checksum, finish, moved, words_of
+from gasla.arrays import Device, array_module, checksum, finish, moved, with_bits_of_numbers, words_of
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.derive.pairing import Pairing
 from gasla.graph.exchange.exchanging import Exchanging
@@ -54,7 +54,7 @@ def _of_values(make: Callable[[Graph], T]) -> cached_property[T]:
     return lasting(made)
 
 
-_FROM_VALUES = ("value_range", "has_symmetric_values", "out_values", "in_values")
+_FROM_VALUES = ("value_range", "has_symmetric_values", "has_mirrored_values", "out_values", "in_values")
 
 
 class Graph(Pairing, Exchanging):
@@ -340,12 +340,30 @@ class Graph(Pairing, Exchanging):
 
     @_of_values
     def has_symmetric_values(self) -> bool:
-        """Whether the edges i -> j and j -> i carry the same values too (parallel edges: in the order of the input)."""
-        if not self.is_symmetric or self.values is None:
+        """Whether all edges i -> j and all j -> i carry equal values, too, in whatever order they are listed.
+
+        NaN counts as equal to NaN here.
+        """
+        if not self.is_symmetric or self.values is None or self.has_mirrored_values:
             return self.is_symmetric
+        numbers = with_bits_of_numbers(self.values)
+        return (numbers is not self.values or self.has_parallel_edges) and self._are_both_ways(numbers)
+
+    @_of_values
+    def has_mirrored_values(self) -> bool:
+        """Whether j -> i is the only edge of its ends, as i -> j is, and has a value of the very same bits.
+
+        Then values by rows are those by columns. `has_symmetric_values` asks only whether the matrix is symmetric.
+        """
+        if not self.is_symmetric or self.has_parallel_edges:
+            return False
+        return self.values is None or self._are_both_ways(self.values)
+
+    def _are_both_ways(self, values: Array) -> bool:
+        """Whether all edges i -> j and all j -> i have values of the same bits, in whatever order they are listed."""
         lists = self._rows or self._columns or self.out
-        lists = lists if lists.is_sorted else self.sorted_out
-        return lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(self.values))
+        found: bool = lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(values))
+        return found
 
     @_of_values
     def value_range(self) -> tuple[Any, Any] | None:
@@ -368,7 +386,7 @@ class Graph(Pairing, Exchanging):
     @_of_values
     def in_values(self) -> Array | None:
         """Values in the order of `in_`; the array of `out_values` where the two are the same."""
-        if self.in_.indices is self.out.indices and self.has_symmetric_values:
+        if self.in_.indices is self.out.indices and self.has_mirrored_values:
             return self.out_values
         return self.in_.by_position(self.values)
 

@@ -119,7 +119,7 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Whether j is in i's list as often as i in j's, for all i and j; with values, whether they are the same too."""
+    """Whether j is in i's list as often as i in j's, for all i and j; with values, as often with each."""
     from gasla.graph import symmetry
 
     return symmetry.is_symmetric(indptr, indices, values)

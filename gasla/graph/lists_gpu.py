@@ -122,10 +122,7 @@ class Facts:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
-    """Whether the edges i -> j and j -> i carry values of the same bits, for all i and j.
-
-    The lists must ascend, and parallel edges are compared in their order.
-    """
+    """Whether all edges i -> j and all j -> i carry values of the same bits, in any order, for all i and j."""
     return not _find_facts(indptr, indices, values)[0]
 
 

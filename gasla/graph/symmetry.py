@@ -1,8 +1,8 @@
 """Is a graph symmetric? One pass over the edges, at the speed of memory, instead of turning the graph round.
 
 Every edge i -> j adds hash(i, j) to a sum and takes hash(j, i) from it, modulo 2**64. The sum of a symmetric graph is
-0; that of any other is 0 with a probability of about 2**-64. Edge values and the place among parallel edges enter the
-hash where they matter.
+0; that of any other is 0 with a probability of about 2**-64. The bits of values enter the hash where they matter. A sum
+has no order, so it makes no difference in which order edges are listed, parallel ones included.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _PARALLEL_FROM = 1 << 16  # edges
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
     """Whether j -> i is there as often as i -> j, for all i and j.
 
-    With `values`, whether they have the same bits too; the lists must ascend then, and parallel edges are compared in
-    their order.
+    With `values`, whether there are as many edges of each value, compared by its bits.
     """
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
     bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # few types, so that few are compiled
@@ -69,14 +68,12 @@ def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: 
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)
     extra = np.uint64(0)
-    twin = np.uint64(0)  # place among parallel edges
     with_values = len(bits) > 0
     for i in range(first, last):
         u = np.uint64(i)
         for k in range(indptr[i], indptr[i + 1]):
             v = np.uint64(indices[k])
             if with_values:
-                twin = twin + np.uint64(1) if k > indptr[i] and indices[k - 1] == indices[k] else np.uint64(0)
-                extra = _mix(np.uint64(bits[k]) * _ODD + twin)
+                extra = _mix(np.uint64(bits[k]) * _ODD)
             total += _hash(u, v, extra) - _hash(v, u, extra)
     sums[thread] = total

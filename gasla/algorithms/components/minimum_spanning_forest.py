@@ -206,7 +206,7 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most 2**31, so that two ids fit in 64 bits")
     graph.notice_values()
     check_weights(graph)
-    if graph.out.edge_ids is None and graph.out.is_sorted and graph.has_symmetric_values:
+    if graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
         taken = _taken(graph)
         return _result(graph, module_of(graph.device).minimum(taken, graph.in_edge_ids[taken]))  # the first of the two
     return _result(graph, _taken(_both_ways(graph)) >> 1)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import with_bits_of_numbers
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.partition import Edges, Share, send_to
 
@@ -23,14 +24,16 @@ def facts_of(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 
 
 def _is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
-    """Whether own vertices have the same edges in as out; parallel ones in the order of the input."""
+    """Whether own vertices have the same edges in as out; with values, of equal numbers, in any order."""
     into = share.edges
     out = send_to(communicator, share.owners(into.src), into)
-    ways = [(into.dst, into.src, into.ids, into.values), (out.src, out.dst, out.ids, out.values)]
     columns = []
-    for own, other, ids, values in ways:
-        order = np.lexsort((ids, other, own))
-        columns.append([own[order], other[order], *([values[order]] if weighted and values is not None else [])])
+    for own, other, values in [(into.dst, into.src, into.values), (out.src, out.dst, out.values)]:
+        keys = [other, own]
+        if weighted and values is not None:
+            keys.insert(0, with_bits_of_numbers(values).view(f"u{values.dtype.itemsize}"))
+        order = np.lexsort(keys)
+        columns.append([key[order] for key in keys])
     return all(np.array_equal(a, b) for a, b in zip(*columns, strict=True))
 
 

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, moved, running_sums
+from gasla.arrays import any_true, array_module, device_of, moved, running_sums, with_bits_of_numbers
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.derive.combining import is_for_product, nothing, reduce_picked, reduce_runs, require_closed
+from gasla.graph.derive.combining import (
+    is_for_product,
+    nothing,
+    reduce_by,
+    reduce_picked,
+    reduce_runs,
+    require_closed,
+)
 from gasla.graph.derive.origin import LaterNumbers, Numbers, Origin, numbered
 from gasla.graph.structure import Structure
 from gasla.graph.validate import as_array, as_ids, as_labels, check_range, for_names
@@ -223,7 +230,8 @@ class Derivable(Structure):
         Parameters
         ----------
         combine : semirings.Monoid
-            What the values of all edges between i and j come to, whichever way they point. Needed if there are values.
+            What the values of all edges between i and j come to, whichever way they point, in the order of the input:
+            one value for both directions. Needed if there are values.
 
         Raises
         ------
@@ -256,10 +264,15 @@ class Derivable(Structure):
         ids = xp.concatenate([xp.arange(self.m, dtype=self.offset_dtype), turned])
         ends = xp.concatenate([src, dst[turned]]), xp.concatenate([dst, src[turned]])
         same = Numbers(self.device, self.n, self.n)
-        both = self._made(self.n, *ends, None, same, None)
-        graph = both._merged(None if weights is None else weights[ids], combine, same)
+        graph = self._made(self.n, *ends, None, same, None)._merged(None, combine, same)
         assert graph.origin is not None
-        became = graph.origin.new_edges[: self.m]
+        became, back = graph.origin.new_edges[: self.m], graph.origin.new_edges[self.m :]
+        if weights is not None and combine is not None:  # once for all edges between two, so both directions have it
+            is_up = xp.less(src[turned], dst[turned])
+            one = became.copy()
+            one[turned] = xp.where(is_up, became[turned], back)
+            (graph.values,) = reduce_by(combine, one, (weights,), graph.m)
+            graph.values[xp.where(is_up, back, became[turned])] = graph.values[one[turned]]
         graph.origin = Origin(same, Known(self.device, ids[graph.origin.edges], became))
         return graph
 
@@ -329,6 +342,8 @@ class Derivable(Structure):
         graph._rows = Adjacency(indptr, indices if whole else indices[begins])
         graph._columns = graph._ends = None
         graph._names = self._names
+        if found is not None and combine is not None and not whole:
+            graph.values = _as_symmetric(graph._rows, found, combine, lists, lists.by_position(weights))
         members = ids if selected is None else selected[ids]
         numbers = Numbers(self.device, before or m, graph.m, members, None if whole else begins)
         graph.origin = Origin(vertices, numbers)
@@ -353,8 +368,9 @@ class Derivable(Structure):
         lists = self._rows
         assert lists is not None and weights is not None
         graph: Self = type(self).__new__(type(self))
-        graph._rows, graph.values = contracting.summed(lists, weights, became, count, loops)
-        graph.n, graph.m, graph.device = count, len(graph.values), self.device
+        graph._rows, values = contracting.summed(lists, weights, became, count, loops)
+        graph.values = values = _as_symmetric(graph._rows, values, plus, lists, weights)
+        graph.n, graph.m, graph.device = count, len(values), self.device
         graph._columns = graph._ends = graph._names = None
         edges = partial(_edges_of_groups, type(self), lists.indptr, lists.indices, became, count, loops)
         groups = Numbers(self.device, self.n, count, became=became)
@@ -440,6 +456,21 @@ def _edges_of_groups(kind: Any, indptr: Array, indices: Array, became: Array, co
     """What each edge between groups was made of."""
     found: Numbers = kind.from_csr(indptr, indices)._grouped(None, plus, became, count, loops).origin._edges
     return found
+
+
+def _as_symmetric(lists: Adjacency, values: Array, combine: Monoid, before: Adjacency, weights: Array) -> Array:
+    """Combined values, by rows; if the weights that they are made of were symmetric, those of i -> j for j -> i, i < j.
+
+    These are the same weights in two orders, in which floats may add up to other last bits.
+    """
+    if weights.dtype.kind != "f" or combine.idempotent or not combine.commutative:
+        return values
+    numbers = with_bits_of_numbers(weights)
+    if not lists_on(before.indptr).is_symmetric(before.indptr, before.indices, numbers):
+        return values
+    back = lists.transposed().numbers()
+    chosen: Array = array_module(values).where(lists.owners() > lists.indices, values[back], values)
+    return chosen
 
 
 def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:

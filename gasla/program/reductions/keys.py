@@ -85,7 +85,7 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
             "commutes, such as semirings.plus"
         )
     if not monoid.is_neutral:
-        raise ValueError(f"{where} reduces by key with {monoid.name}, which has no identity; expected a monoid that does")
+        raise ValueError(f"{where} reduces by key with {monoid.name}, which has no identity; expected one that has")
     if isinstance(gathered, tuple) or not isinstance(gathered.type, np.dtype):
         what = "a tuple" if isinstance(gathered, tuple) else f"a vector of type {gathered.type}"
         raise TypeError(f"{where}.gather returned {what} and reduces by key; expected one number an edge")

@@ -74,7 +74,7 @@ def edge_betweenness(
     for s in track(again.tolist(), "sources"):
         due += _parts(edges, s, weighted)
     if undirected:
-        due = _both(edges, due)
+        due = _both(edges, due, weighted)
     due *= scale
     require(
         is_near(score, due, again.size == chosen.size),
@@ -95,10 +95,11 @@ def _parts(edges: Edges, source: int, weighted: bool) -> Array:
     return parts
 
 
-def _both(edges: Edges, parts: Array) -> Array:
-    """What both directions of each undirected edge have got; the k-th i -> j belongs to the k-th j -> i."""
-    src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
-    one, other = (np.argsort(a * edges.n + b, kind="stable") for a, b in ((src, dst), (dst, src)))
-    sums = np.empty_like(parts)
-    sums[one] = parts[one] + parts[other]
-    return sums
+def _both(edges: Edges, parts: Array, weighted: bool) -> Array:
+    """What either direction of each undirected edge has got; of parallel ones as long the mean, as all get the same."""
+    length = np.unique(edges.weight, return_inverse=True)[1] if weighted else np.zeros(edges.dst.size, np.int64)
+    ways = [np.stack([*ends, length]) for ends in ((edges.src, edges.dst), (edges.dst, edges.src))]
+    _, which = np.unique(np.concatenate(ways, axis=1), axis=1, return_inverse=True)
+    own, back = np.split(which.ravel(), 2)
+    mean = np.bincount(own, parts) / np.maximum(np.bincount(own), 1)
+    return np.asarray(mean[own] + mean[back])

@@ -150,9 +150,21 @@ def edge_betweenness_centrality(
         follow(graph, chosen, weighted, share)
     undirected = is_undirected(graph, weighted)
     if undirected and graph.m:
-        scores = scores + scores[graph.reverse_edge_ids]
+        scores = scores + scores[_partners(graph, weighted)]
     pairs = float(len(chosen)) * (graph.n - 1 if normalized else 2 if undirected else 1)
     return scores * ((1 if normalized else graph.n) / pairs) if pairs else scores
+
+
+def _partners(graph: Graph, weighted: bool) -> Any:
+    """The number of an edge as long as each edge, the other way: parallel ones may be listed in any order."""
+    if not (weighted and graph.has_parallel_edges):
+        return graph.reverse_edge_ids
+    xp: Any = module_of(graph.device)
+    order = xp.argsort(graph.values, kind="stable")
+    src, dst = (ends[order] for ends in graph._edges())
+    partners = xp.empty(graph.m, graph.offset_dtype)
+    partners[order] = order[Graph.from_edges(src, dst, n=graph.n).reverse_edge_ids]
+    return partners
 
 
 def _shared(found: Found, weighted: bool, scores: Any) -> Any:

@@ -33,22 +33,7 @@ template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t
     return owner;
 }
 
-// Which of the entries like it in an ascending list an entry is.
-template <class offset_t, class vertex_t>
-__device__ __forceinline__ u64 place_among_twins(const vertex_t* indices, offset_t first, offset_t e) {
-    const vertex_t j = indices[e];
-    for (offset_t last = e; first < last;) {
-        const offset_t middle = first + (last - first) / 2;
-        if (indices[middle] < j)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return e - first;
-}
-
-// With the bits of their values, edges are symmetric if these are: then lists must ascend, and the edges i -> j are
-// compared in their order with those j -> i.
+// With the bits of their values, edges are symmetric if as many lead from i to j as from j to i with each value.
 template <class offset_t, class vertex_t, class bits_t>
 __device__ void find_list_facts(
     const offset_t* offsets, const vertex_t* indices, const bits_t* bits, u64 n, u64 m, ListFacts* found) {
@@ -73,12 +58,11 @@ __device__ void find_list_facts(
                 if (e >= end) continue;
                 const vertex_t neighbour = indices[e], before = indices[e ? e - 1 : 0];
                 const u64 i = owner + at, j = (u64)neighbour;
-                const bool follows = e > (u64)first, twin = follows && before == neighbour;
+                const bool follows = e > (u64)first;
                 falls |= follows && neighbour < before;
-                repeats |= twin;
+                repeats |= follows && before == neighbour;
                 loops |= i == j;
-                u64 extra = 0;
-                if (bits) extra = mix((u64)bits[e] * ODD + (twin ? place_among_twins(indices, first, (offset_t)e) : 0));
+                const u64 extra = bits ? mix((u64)bits[e] * ODD) : 0;
                 imbalance += hash(i, j, extra) - hash(j, i, extra);
             }
             begin = end;
