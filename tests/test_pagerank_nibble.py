@@ -1,6 +1,7 @@
 """The community of one vertex: beside pushes one by one, NetworkX's PageRank and conductance, and NetworKit's cuts."""
 
-from collections import deque
+from collections import defaultdict, deque
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import gasla
+import semirings
 from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
@@ -154,6 +156,53 @@ def test_hard_shapes(device: str) -> None:
     assert path == list(range(len(path))) and conductance == pytest.approx(1 / (2 * len(path) - 1))
     bells = nx.to_scipy_sparse_array(nx.barbell_graph(20, 0), dtype=np.int64)
     assert sorted(nibbled(bells, 3, device).vertices.tolist()) == list(range(20))
+
+
+def exact_conductances(graph: Graph, order: list[int]) -> list[Fraction | None]:
+    """That of each beginning of an order, without rounding; None where it is no cut."""
+    weight: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for i, j, w in zip(*(ends.tolist() for ends in (*graph._edges(), graph.values)), strict=True):
+        weight[i, j] += Fraction(w)
+    if any(weight[i, j] != weight.get((j, i)) for i, j in list(weight)):
+        turned = [((j, i), w) for (i, j), w in weight.items()]
+        for ends, w in turned:
+            weight[ends] += w
+    found: list[Fraction | None] = []
+    for count in range(1, len(order) + 1):
+        inside = set(order[:count])
+        cut = sum(w for (i, j), w in weight.items() if i in inside and j not in inside)
+        sides = [sum(w for (i, _), w in weight.items() if (i in inside) == way) for way in (True, False)]
+        found.append(cut / min(sides) if min(sides) else None)
+    return found
+
+
+@pytest.mark.parametrize("device", ENGINES[:1], indirect=True)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_the_best_of_the_proper_cuts(device: str, data: Any) -> None:
+    n = data.draw(st.integers(2, 6))
+    ends = st.integers(0, n - 1)
+    edges = data.draw(st.lists(st.tuples(ends, ends), min_size=1, max_size=12))
+    near, far = st.floats(0.1, 5), st.sampled_from([0.0, 1e-30, 1e-17, 0.1, 0.3, 1e17])
+    weights = data.draw(st.lists(near | far, min_size=len(edges), max_size=len(edges)))
+    graph = Graph.from_edges(*np.array(edges).T, np.array(weights), n=n)
+    if data.draw(st.booleans()):
+        graph = graph.symmetrized(semirings.plus)
+    source = data.draw(ends)
+    found = nibbled(graph, source, device, epsilon=1e-9, weighted=True)
+    verdicts = exact_conductances(graph, found.vertices.tolist())
+    others = np.flatnonzero(found.scores > 0)
+    degree = gasla.mxv(graph, np.ones(n)) + (0 if graph.has_symmetric_values else gasla.vxm(np.ones(n), graph))
+    ratio = found.scores[others] / np.maximum(degree[others], 1e-150)
+    if len(set(ratio.tolist())) < len(others):
+        return  # of those that tie either may come first
+    order = others[np.argsort(-ratio)].tolist()
+    cuts = [cut for cut in exact_conductances(graph, order) if cut is not None]
+    if not cuts:
+        assert np.isnan(found.conductance) and found.vertices.tolist() == [source]
+    else:
+        assert found.conductance == pytest.approx(float(min(cuts)), rel=1e-9, abs=1e-14)
+        assert verdicts[-1] is not None and float(verdicts[-1]) == pytest.approx(found.conductance, abs=1e-14)
 
 
 def test_what_is_wrong_is_refused() -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import module_of
+from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import NO_LIMIT, check_flags, check_weights, real_number, source_vertex
 from gasla.graph.graph import as_graph
 from gasla.operations.multiply import mxv, vxm
@@ -132,7 +132,8 @@ def pagerank_nibble(
     NibbleResult(vertices, conductance, scores)
         `vertices` are ids, and `scores` (n,) float64, on the device of the graph. Scores are below PageRank, by less
         than `epsilon` for each edge of a vertex in the sense that what is left of the residual is. Where no beginning
-        of the order has edges both in it and elsewhere, the community is the source alone, of conductance NaN.
+        of the order has edges both in it and elsewhere, nothing can be cut off: the community is the source alone, of
+        conductance NaN. A whole component, with edges elsewhere, has conductance 0. Edges of weight 0 don't count.
 
     Raises
     ------
@@ -173,17 +174,16 @@ def pagerank_nibble(
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
-    degree, total = graph.kept(("nibble", weighted), partial(_degrees, weighted=weighted))
+    degree = graph.kept(("nibble", weighted), partial(_degrees, weighted=weighted))
     scores = _scores(graph, source, degree, alpha, epsilon, weighted)
-    return _swept(graph, source, degree, total, scores, weighted)
+    return _swept(graph, source, degree, scores, weighted)
 
 
-def _degrees(graph: Any, weighted: bool) -> tuple[Any, float]:
-    """What edges count at each vertex, once where each has its other direction, else at both ends; and in all."""
+def _degrees(graph: Any, weighted: bool) -> Any:
+    """What edges count at each vertex, once where each has its other direction, else at both ends."""
     both = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
-        degree = (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
-        return degree, float(degree.sum())
+        return (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
     check_weights(graph, shares=True)
     ones = module_of(graph.device).ones(graph.n)
     degree = mxv(graph, ones) + (vxm(ones, graph) if both else 0)
@@ -193,7 +193,7 @@ def _degrees(graph: Any, weighted: bool) -> tuple[Any, float]:
         raise ValueError(
             f"the weights at vertex {v} add up to {degree[v].item()}; expected 1e-150 to 1e150, or 0: scale them"
         )
-    return degree, float(degree.sum())
+    return degree
 
 
 def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
@@ -219,8 +219,12 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
     return found.score
 
 
-def _swept(graph: Any, source: int, degree: Any, total: float, scores: Any, weighted: bool) -> NibbleResult:
-    """Of beginnings that have edges in them and elsewhere that of least conductance; of equal ones the smallest."""
+def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
+    """Of beginnings that have edges in them and elsewhere that of least conductance; of equal ones the smallest.
+
+    Volumes and cuts are added up from the side that weighs less, so that what is left of a sum by rounding counts for
+    no side.
+    """
     xp: Any = module_of(graph.device)
     some = xp.flatnonzero(scores > 0)
     order = some[xp.argsort(-(scores[some] / xp.maximum(degree[some], RANGE[0])), kind="stable")]
@@ -229,11 +233,24 @@ def _swept(graph: Any, source: int, degree: Any, total: float, scores: Any, weig
     program: Any = WeightInside.typed(weight=graph.values.dtype, inside=np.float64) if weighted else Inside
     program = undirected(program, graph, weighted=weighted)
     inside = run(program, graph, active=order, max_iterations=1, place=place, notice=False).inside[order]
-    volume = xp.cumsum(degree[order])
-    less = xp.minimum(volume, total - volume)
-    conductance = xp.where(less > 0, (volume - xp.cumsum(inside)) / xp.maximum(less, RANGE[0]), np.inf)
+    own = degree[order]
+    others = degree.copy()
+    others[order] = 0
+    rest, opened = others.sum(), own - inside  # what each vertex adds to the cut
+    volume, outside = xp.cumsum(own), rest + _after(own)
+    last = xp.minimum(xp.maximum(opened.sum(), 0), rest)
+    cut = xp.where(volume <= outside, xp.cumsum(opened), last - _after(opened))
+    less = xp.minimum(volume, outside)
+    conductance = xp.where(less > 0, xp.minimum(xp.maximum(cut, 0), less) / xp.maximum(less, RANGE[0]), np.inf)
     best = int(conductance.argmin())
     least = float(conductance[best])
     if least == np.inf:
         return NibbleResult(xp.full(1, source, graph.id_dtype), np.nan, scores)
-    return NibbleResult(order[: best + 1].astype(graph.id_dtype), max(least, 0.0), scores)
+    return NibbleResult(order[: best + 1].astype(graph.id_dtype), least, scores)
+
+
+def _after(values: Any) -> Any:
+    """Of each value the sum of those after it, added from the last on."""
+    sums = array_module(values).zeros_like(values)
+    sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
+    return sums

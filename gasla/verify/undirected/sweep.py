@@ -65,9 +65,9 @@ def pagerank_nibble(
 
 
 def _both_ways(edges: Edges, weighted: bool) -> Edges:
-    """The edges with the weights that count, each with its other direction; parallel ones are paired in their order."""
+    """The edges with the weights that count, each with its other direction; parallel ones in whatever order."""
     weight = edges.weight if weighted else np.ones(edges.dst.size)
-    there, back = np.lexsort((edges.dst, edges.src)), np.lexsort((edges.src, edges.dst))
+    there, back = np.lexsort((weight, edges.dst, edges.src)), np.lexsort((weight, edges.src, edges.dst))
     pairs = (edges.src, edges.dst), (edges.dst, edges.src), (weight, weight)
     if all(np.array_equal(a[there], b[back]) for a, b in pairs):
         return edges._replace(weight=weight)
@@ -112,15 +112,19 @@ def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
 
 
 def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> Array:
-    """Of each beginning: an edge is cut from where its first end has come until its second has."""
+    """Of each beginning: an edge is cut from where its first end has come until its second has.
+
+    Sums are made from the side that weighs less, so that what a light side comes to isn't lost in rounding.
+    """
     place = np.full(edges.n, len(order))
     place[order] = np.arange(len(order))
     first, second = (f(place[edges.src], place[edges.dst]) for f in (np.minimum, np.maximum))
-    opened = np.bincount(first, weight, len(order) + 1) - np.bincount(second, weight, len(order) + 1)
-    cut, volume = np.cumsum(opened[:-1]) / 2, np.cumsum(degree[order])
-    less = np.minimum(volume, degree.sum() - volume)
-    less[less <= ROUNDING * degree.sum()] = 0
-    found: Array = np.where(less > 0, cut / np.where(less > 0, less, 1), np.inf)
+    opened = (np.bincount(first, weight, len(order) + 1) - np.bincount(second, weight, len(order) + 1)) / 2
+    placed = np.bincount(place, degree, len(order) + 1)
+    volume, outside = np.cumsum(placed)[:-1], np.cumsum(placed[::-1])[-2::-1]
+    cut = np.where(volume <= outside, np.cumsum(opened)[:-1], -np.cumsum(opened[::-1])[-2::-1])
+    less = np.minimum(volume, outside)
+    found: Array = np.where(less > 0, np.clip(cut, 0, less) / np.where(less > 0, less, 1), np.inf)
     return found
 
 

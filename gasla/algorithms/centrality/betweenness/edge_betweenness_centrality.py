@@ -16,7 +16,7 @@ import numpy as np
 from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, Tight, follow, has_lengths, shifted
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
-from gasla.graph.graph import as_graph, is_undirected
+from gasla.graph.graph import Graph, as_graph, is_undirected
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
 from gasla.program.program import VertexProgram
