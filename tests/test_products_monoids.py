@@ -80,11 +80,11 @@ def some_matrix(rng: np.random.Generator, kind: Any) -> csr_array:
 
 
 def folded(monoid: Monoid, kind: Any, row: tuple[Array, ...]) -> tuple[Any, ...]:
-    """One value after the other."""
-    identity = monoid.identity(kind)
+    """One value after the other, from the identity on if there is one."""
+    start = [monoid.identity(kind)] if monoid.is_neutral or not len(row[0]) else []
     if len(row) == 1:
-        return (functools.reduce(monoid.combine, row[0], identity),)
-    return functools.reduce(monoid.combine, zip(*row, strict=True), identity)
+        return (functools.reduce(monoid.combine, [*start, *row[0]]),)
+    return functools.reduce(monoid.combine, [*start, *zip(*row, strict=True)])
 
 
 def check(semiring: Semiring, kind: Any, found: Any, A: csr_array, parts: tuple[Array, ...]) -> None:
