@@ -1,4 +1,4 @@
-"""`first` and `second`, against Python's own first and last of a list: values of every type, also those that look empty.
+"""`first` and `second`, against Python's own first and last of a list: of every type, extreme values and NaN as well.
 
 A monoid without an identity is reduced with a flag beside each value, in each engine.
 """
@@ -254,7 +254,7 @@ def test_what_needs_an_identity_is_refused() -> None:
             return {"x": vertex.x + 1}
 
     graph = gasla.Graph.from_edges([0], [1])
-    with pytest.raises(TypeError, match="Counts.least reduces with .*, which has no identity"):
+    with pytest.raises(TypeError, match=r"Counts\.least reduces with .*, which has no identity"):
         gasla.run(Counts(), graph, active=[0], compile=False)
 
     class Keyed(gasla.VertexProgram):

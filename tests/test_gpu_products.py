@@ -52,6 +52,8 @@ CASES = [
     (larger_product, np.int32),
     (last_product, np.int64),
     (farthest_stop, np.float32),
+    (Semiring(semirings.first, np.multiply, name="first_times"), np.int8),
+    (Semiring(semirings.second, np.multiply, name="second_times"), np.bool_),
 ]
 
 

@@ -64,6 +64,28 @@ CONSTANTS = {"as they are": AS_THEY_ARE, "little room": LITTLE_ROOM, "soon wide"
 SOON = [(bfs.Levels, False, "little room"), (SHORTEST, False, "soon wide")]
 
 
+class Last(gasla.VertexProgram):
+    """What comes last, be it the smallest integer; of lists of any length."""
+
+    everyone = True
+    sources = "active"
+    x = gasla.vertex(np.int8, init=-128)
+    reduce = semirings.second
+
+    def gather(self, src, dst, edge):
+        return semirings.where(src.id % 3 == 0, src.x, src.id.astype(np.int8))
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered}
+
+
+def test_without_an_identity(tmp_path: Path) -> None:
+    emulated = emulated_run(Last, skewed(), AS_THEY_ARE, tmp_path)
+    reference = Reference(Last(), emulated.graph).run(None, 4)
+    assert -128 in reference.vertex["x"]
+    np.testing.assert_array_equal(emulated.run(None, limit=4, at_once=3)["x"], reference.vertex["x"])
+
+
 @pytest.mark.parametrize(
     ("program", "wide", "constants"),
     [

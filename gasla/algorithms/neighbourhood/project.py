@@ -12,13 +12,18 @@ T. Zhou, J. Ren, M. Medo, Y.-C. Zhang: Bipartite network projection and personal
 
 from typing import Any
 
+import numpy as np
+
 import semirings
 from gasla.arrays import module_of
+from gasla.graph.derive.derivable import mirrored
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_own_type
 from gasla.operations.matrices import mxm
 from gasla.operations.operands import check_semiring
 from semirings import Semiring
+
+ALIKE = {np.add, np.multiply, np.minimum, np.maximum}  # operators that give the same both ways round
 
 
 def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
@@ -95,6 +100,8 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     half = both.select(from_side)
     made = mxm(half, half.reversed(), combine or semirings.plus_pair)
     product = Graph.from_csr(made.indptr, made.indices, made.data)
+    if combine is not None and combine.operator.function in ALIKE and combine.monoid.commutative:
+        product = product.with_values(mirrored(product.out, product.out_values))  # sums in two orders, of the same
     off = product.out.owners() != product.out.indices
     ends = product.out.owners()[off], product.out.indices[off]
     return blank.changed(insert=ends).subgraph(_of(chosen)).with_values(product.out_values[off])  # type: ignore[index]

@@ -468,6 +468,11 @@ def _as_symmetric(lists: Adjacency, values: Array, combine: Monoid, before: Adja
     numbers = with_bits_of_numbers(weights)
     if not lists_on(before.indptr).is_symmetric(before.indptr, before.indices, numbers):
         return values
+    return mirrored(lists, values)
+
+
+def mirrored(lists: Adjacency, values: Array) -> Array:
+    """Values by rows, those of i -> j for j -> i where i < j, in a symmetric pattern without parallel edges."""
     back = lists.transposed().numbers()
     chosen: Array = array_module(values).where(lists.owners() > lists.indices, values[back], values)
     return chosen
