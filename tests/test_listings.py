@@ -12,7 +12,7 @@ import semirings
 from gasla import Graph, verify
 
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
-LENGTHS = [0.1, 0.2, 0.3, 0.7, 1.3, 2.9, 1e-9, 1e17]
+LENGTHS = [0.1, 0.2, 0.3, 0.7, 1.3, 2.9, 1e-9, 1e5]  # none vanishes beside another
 
 
 @st.composite

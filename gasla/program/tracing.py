@@ -306,7 +306,7 @@ class Tracer:
         if self.held is None:
             return (self._symbol("", "gathered", kind),)
         gather = self.functions["gather"]
-        lifted = semirings.trace(self.held.lift, semirings.as_expr(gather.result))
+        lifted: Any = semirings.trace(self.held.lift, semirings.as_expr(gather.result))
         self.functions["gather"] = replace(gather, result=lifted)
         return (self.held.lower(self._symbol("", "gathered", _type(lifted))),)
 

@@ -224,7 +224,8 @@ class Steps:
         """What each receiver's values come to, in the order of the input."""
         if not self.plan.gathers:
             return None
-        kind, monoid, held = self.plan.traced.gathered_type, self.plan.traced.monoid, self.plan.traced.held
+        traced: Any = self.plan.traced
+        kind, monoid, held = traced.gathered_type, traced.monoid, traced.held
         if self.plan.keyed is not None:
             return self.gather_by_key(self.plan.keyed, receivers, places)
         given = self.call("gather", *self.ends(places))

@@ -101,7 +101,7 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     made = mxm(half, half.reversed(), combine or semirings.plus_pair)
     product = Graph.from_csr(made.indptr, made.indices, made.data)
     if combine is not None and combine.operator.function in ALIKE and combine.monoid.commutative:
-        product = product.with_values(mirrored(product.out, product.out_values))  # sums in two orders, of the same
+        product = product.with_values(mirrored(product.out, made.data))  # sums in two orders, of the same
     off = product.out.owners() != product.out.indices
     ends = product.out.owners()[off], product.out.indices[off]
     return blank.changed(insert=ends).subgraph(_of(chosen)).with_values(product.out_values[off])  # type: ignore[index]

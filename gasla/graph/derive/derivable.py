@@ -342,8 +342,8 @@ class Derivable(Structure):
         graph._rows = Adjacency(indptr, indices if whole else indices[begins])
         graph._columns = graph._ends = None
         graph._names = self._names
-        if found is not None and combine is not None and not whole:
-            graph.values = _as_symmetric(graph._rows, found, combine, lists, lists.by_position(weights))
+        if weights is not None and combine is not None and not whole:
+            graph.values = _as_symmetric(graph._rows, found, combine, lists, weights)
         members = ids if selected is None else selected[ids]
         numbers = Numbers(self.device, before or m, graph.m, members, None if whole else begins)
         graph.origin = Origin(vertices, numbers)
@@ -458,14 +458,15 @@ def _edges_of_groups(kind: Any, indptr: Array, indices: Array, became: Array, co
     return found
 
 
-def _as_symmetric(lists: Adjacency, values: Array, combine: Monoid, before: Adjacency, weights: Array) -> Array:
+def _as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
     """Combined values, by rows; if the weights that they are made of were symmetric, those of i -> j for j -> i, i < j.
 
-    These are the same weights in two orders, in which floats may add up to other last bits.
+    Weights are in the order of the input. Both directions combine the same ones, but in two orders, and sums of floats
+    may then differ in the last bits.
     """
     if weights.dtype.kind != "f" or combine.idempotent or not combine.commutative:
         return values
-    numbers = with_bits_of_numbers(weights)
+    numbers = before.by_position(with_bits_of_numbers(weights))
     if not lists_on(before.indptr).is_symmetric(before.indptr, before.indices, numbers):
         return values
     return mirrored(lists, values)
