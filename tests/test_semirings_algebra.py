@@ -122,9 +122,9 @@ class TestCheckLaws:
 
     def test_what_no_program_can_say_is_told_with_advice(self) -> None:
         for algebra, advice in (
-            (Monoid(lambda x, y: x if x > y else y, 0), "write where"),
+            (Monoid(lambda x, y: x if x > y else y, 0), "write semirings.where"),
             (Semiring(semirings.plus, lambda x, y: math.hypot(x, y)), "for the functions of math"),
-            (Semiring(semirings.plus, lambda x, y, i, k, j: x if i else y), "write where"),
+            (Semiring(semirings.plus, lambda x, y, i, k, j: x if i else y), "write semirings.where"),
             (max, "expected a Monoid or a Semiring"),
         ):
             with pytest.raises(TypeError, match=advice):
@@ -265,7 +265,7 @@ class TestSemiring:
         assert semirings.plus_pair.multiply(np.ones(3, bool), 1).dtype == np.int64
 
     def test_errors(self) -> None:
-        with pytest.raises(TypeError, match=r"adds with a Monoid, not <ufunc 'add'>: semirings.Monoid\("):
+        with pytest.raises(TypeError, match=r"adds with a Monoid, not <ufunc 'add'>; expected a semirings.Monoid, here semirings.plus"):
             Semiring(np.add, np.multiply)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="a function of 2 values, or of 5"):
             Semiring(semirings.plus, lambda x: x)
