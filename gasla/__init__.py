@@ -94,28 +94,29 @@ _HOMES = {
     "Frontier": "program.frontier",
     "Schedule": "program.schedule",
     "EdgeFrontier": "program.frontier",
-    # modules
-    "csgraph": "csgraph",
-    "engines": "engines",
-    "datasets": "graph.datasets",
-    "generators": "graph.generators",
-    "io": "graph.io",
-    "primitives": "operations.primitives",
-    "progress": "progress",
-    "stages": "operations.stages",
-    "verify": "verify",
 }
-_MODULES = ("csgraph", "datasets", "engines", "generators", "io", "primitives", "progress", "stages", "verify")
+_MODULES = (
+    "csgraph",
+    "datasets",
+    "distributed",
+    "engines",
+    "generators",
+    "io",
+    "primitives",
+    "progress",
+    "stages",
+    "verify",
+)
 
-__all__ = [name for name in _HOMES if name != "engines"]  # which are there for those who write one
+__all__ = [*_HOMES, *(name for name in _MODULES if name != "engines")]  # which is there for those who write one
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"gasla.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gasla' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    value = importlib.import_module(f"gasla.{_HOMES[name]}")
-    if name not in _MODULES:
-        value = getattr(value, name)
+    value = getattr(importlib.import_module(f"gasla.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

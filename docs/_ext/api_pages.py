@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import shutil
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,20 +54,12 @@ def families() -> dict[str, list[str]]:
     return {title: names for title, names in found.items() if names}
 
 
-def public(name: str) -> ModuleType:
-    """Return a module by the name that users say; an attribute of gasla is to be imported by it, too."""
-    alias = name.removeprefix("gasla.")
-    if alias in gasla._HOMES:
-        sys.modules[name] = getattr(gasla, alias)
-    return importlib.import_module(name)
-
-
 def page(title: str, module: str, tables: dict[str, list[str]], text: str = "") -> str:
     """Return a page of tables whose rows lead to a page each; what has no docstring is named alone."""
     lines = [title, "=" * len(title), "", text, "", f".. currentmodule:: {module}", ""]
     for heading, names in tables.items():
         lines += [heading, "-" * len(heading), ""] if heading else []
-        described = [name for name in names if is_described(getattr(public(module), name))]
+        described = [name for name in names if is_described(getattr(importlib.import_module(module), name))]
         lines += [".. autosummary::", "   :toctree: generated", ""] + [f"   {name}" for name in described] + [""]
         if beside := [name for name in names if name not in described]:
             lines += [f"And {', '.join(f'``{module}.{name}``' for name in beside)}.", ""]
@@ -93,7 +84,7 @@ def write(app: Sphinx, config: Config) -> None:
     folder.mkdir()
     pages = {"gasla": page("gasla", "gasla", families())}
     for name in MODULES:
-        module = public(name)
+        module = importlib.import_module(name)
         pages[name] = page(name, name, {"": list(module.__all__)}, first_line(module))
     title = "API reference"
     contents = ["", ".. toctree::", "   :maxdepth: 2", "", *(f"   {name}" for name in pages), ""]

@@ -19,6 +19,19 @@ from gasla.progress import track
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+__all__ = [
+    "SEEDS",
+    "fingerprint",
+    "first_of_largest",
+    "grid",
+    "kron",
+    "rgg",
+    "rmat",
+    "sources",
+    "uniform",
+    "with_weights",
+]
+
 Array = np.ndarray[Any, Any]
 Pairs = Iterator[tuple[Array, Array]]
 
