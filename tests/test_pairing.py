@@ -87,10 +87,28 @@ def test_pairs_of_graphs_without_values():
     assert empty.paired() is empty and len(empty.reverse_edge_ids) == 0
 
 
-def test_a_fill_that_values_cannot_hold_is_refused():
-    path = gasla.Graph.from_edges([0, 1], [1, 2], [1, 2])
-    with pytest.raises(TypeError, match="can't hold"):
-        path.paired(fill=0.5)
+FILLS = {  # by the type of values: what it holds, and what it doesn't
+    "?": ([0, 1, True, 0.0], [2, -1, 0.5, np.nan]),
+    "i1": ([0, -128, 127, 5.0, True], [128, 0.5, np.inf]),
+    "u8": ([0, 2**64 - 1, np.uint8(3)], [-1, 2**64, 0.5, 1e30]),
+    "i8": ([0, -(2**63), 2**63 - 1], [2**63, 2.0**63]),
+    "f4": ([0, 0.1, 2**60 + 1, np.inf, np.nan, -0.0], [1e300]),
+    "f8": ([0, 0.1, 2**64 - 1], [2**70, "a", None, [1], 1j]),
+}
+
+
+@pytest.mark.parametrize("kind", FILLS)
+def test_a_fill_becomes_a_value_or_is_refused_by_name(kind):
+    path = gasla.Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
+    good, bad = FILLS[kind]
+    for fill in good:
+        values = path.paired(fill).values
+        assert values.dtype == np.dtype(kind)
+        np.testing.assert_array_equal(values[2:], np.full(2, fill).astype(kind))
+    for fill in bad:
+        with pytest.raises(TypeError, match="fill is "):
+            path.paired(fill)
+    np.testing.assert_array_equal(path.paired().values, [1, 1, 0, 0])
 
 
 def test_graphs_made_of_another_with_partners_find_their_own():

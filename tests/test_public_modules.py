@@ -45,7 +45,7 @@ def test_a_light_import() -> None:
 def test_a_module_is_an_attribute_with_its_docstring(name: str) -> None:
     module = getattr(gasla, name)
     assert module is sys.modules[f"gasla.{name}"]
-    assert len(module.__doc__.splitlines()) > 1
+    assert module.__doc__ and not module.__doc__.startswith("The public name")
     assert all(hasattr(module, public) for public in getattr(module, "__all__", ()))
 
 

@@ -55,8 +55,8 @@ class Pairing(Derivable, Changing):
         Parameters
         ----------
         fill : number
-            The value of the edges that are added, of the type of the graph's values. A graph without values, whose
-            edges count 1 each, gets values of int64, unless `fill` is None.
+            The value of the edges that are added, which becomes one of the type of the graph's values (0 becomes False
+            of bool). A graph without values, whose edges count 1 each, gets values of int64, unless `fill` is None.
         loops : bool
             Whether to add a loop at every vertex as well, whether or not it has one. By such a vertex program keeps
             vertices active that no neighbour wakes.
@@ -69,7 +69,7 @@ class Pairing(Derivable, Changing):
         Raises
         ------
         TypeError
-            If the values' type can't hold `fill`.
+            If the type of the graph's values can't hold `fill`.
 
         Notes
         -----
@@ -95,7 +95,8 @@ class Pairing(Derivable, Changing):
             return self
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
         src, dst = (xp.concatenate([ends[alone], everyone]) for ends in self._edges())
-        made = graph.changed(insert=(dst, src) if graph.values is None else (dst, src, xp.full(count, fill)))
+        values = () if graph.values is None else (xp.full(count, _as_held(fill, graph.values.dtype)),)
+        made = graph.changed(insert=(dst, src, *values))
         first = xp.full(made.m, -1, np.int64)
         first[: self.m] = became = xp.arange(self.m, dtype=np.int64)
         made.origin = Origin(Numbers(self.device, self.n, self.n), Known(self.device, first, became))
@@ -109,6 +110,20 @@ class Pairing(Derivable, Changing):
     def with_values(self, values: Any) -> Self:
         """A graph of the same edges with other values: see `Graph`."""
         raise NotImplementedError
+
+
+def _as_held(fill: Any, kind: np.dtype[Any]) -> Any:
+    """`fill` in the type of a graph's values; refused where that is another number, rounding of floats aside."""
+    given = np.asarray(fill)
+    if given.ndim == 0 and given.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            held = given.astype(kind)
+        if bool(np.isfinite(held) == np.isfinite(given)) if kind.kind == "f" else held.item() == given.item():
+            return held
+    raise TypeError(
+        f"fill is {fill!r}, which the graph's values of type {kind} can't hold; pass a fill of that type, or make the "
+        "graph with values of a wider one"
+    )
 
 
 def _partners(graph: Derivable) -> Array:
