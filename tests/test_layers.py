@@ -145,8 +145,7 @@ def test_folders_are_small() -> None:
         lines = len(path.read_text(encoding="utf-8").splitlines())  # the expressions of semirings are one idea
         assert lines <= 600, f"{path} has {lines} lines; expected 600 at most: split it by ideas"
     for folder, paths in folders.items():
-        # In gasla itself five are public names of files in folders; errors' texts of `semirings` are an idea of their own.
-        most = 13
+        most = 13  # five in gasla itself are public names of others; the texts of errors of `semirings` are an idea
         assert len(paths) <= most, f"{folder} has {len(paths)} files; expected {most} at most: make a folder in it"
 
 

@@ -80,6 +80,42 @@ def test_categories_and_small_types() -> None:
     assert (graph.n, graph.values.dtype) == (301, np.dtype(bool))
 
 
+ENCODED = ["string", "large_string", "string_view"]
+
+
+@pytest.mark.parametrize("indices", ["int8", "uint32", "int64"])
+@pytest.mark.parametrize("kind", ENCODED)
+def test_a_dictionary_of_any_type_is_its_values(kind: str, indices: str) -> None:
+    def encoded(texts: list[str | None]) -> object:
+        known = pa.array(["x", "b", "a", "c"]).cast(kind)
+        places = [None if text is None else "xbac".index(text) for text in texts]
+        parts = [pa.DictionaryArray.from_arrays(pa.array([i], indices), known) for i in places]
+        return pa.chunked_array(parts)
+
+    graph = Graph.from_table(pa.table({"u": encoded(["a", "b"]), "v": pa.array(["b", "c"])}))
+    assert edges(graph) == [("a", "b", None), ("b", "c", None)]
+    with pytest.raises(ValueError, match="row 1 of column 'u' is null"):
+        Graph.from_table(pa.table({"u": encoded(["a", None]), "v": ["b", "c"]}))
+
+
+def test_a_dictionary_of_numbers_holds_numbers() -> None:
+    numbers = pa.array([0.5, 0.25]).dictionary_encode()
+    ids = pa.array([7, 5], pa.uint8()).dictionary_encode()
+    assert edges(Graph.from_table(pa.table({"u": ids, "v": ids, "weight": numbers}))) == [(7, 7, 0.5), (5, 5, 0.25)]
+    with pytest.raises(ValueError, match="column 2, 'w', holds numbers"):
+        Graph.from_table(pa.table({"u": ids, "v": ids, "w": numbers}))
+
+
+def test_categories_of_polars() -> None:
+    pl = pytest.importorskip("polars")
+    plain = pl.DataFrame({"u": ["a", "b"], "v": ["b", "c"]})
+    for kind in (pl.Categorical, pl.Enum(["c", "a", "b"])):
+        some = plain.with_columns(pl.all().cast(kind))
+        assert edges(Graph.from_table(some)) == edges(Graph.from_table(plain))
+        more = pl.concat([some, some.with_columns(pl.lit("c").cast(kind).alias("u"))], rechunk=False)
+        assert edges(Graph.from_table(more))[2:] == [("c", "b", None), ("c", "c", None)]
+
+
 @pytest.mark.parametrize(
     ("columns", "arguments", "error", "message"),
     [
@@ -206,6 +242,81 @@ def test_there_and_back(tmp_path, ending: str, named: bool, weighted: bool) -> N
     assert io.read(path).n == graph.n
 
 
+IDS = {  # of three vertices, by what is special about them
+    "small": [5, 9, 2],
+    "wide": [2**31, 2**53 + 1, 3],
+    "unsigned": [2**63 + 5, 2**64 - 1, 0],
+    "negative": [-5, 2**40, 3],
+    "text": ["a,b", 'q"uote', " é\n"],
+    "dates": ["2020-01-01", "2020-01-02", "2020-01-03"],
+    "booleans": ["true", "false", "NA"],
+    "zeros": ["007", "7", "1.5"],
+}
+TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+@pytest.mark.parametrize("ids", IDS)
+def test_names_come_back(tmp_path, ids: str, ending: str) -> None:
+    a, b, c = IDS[ids]
+    kind = pa.uint64() if ids == "unsigned" else None
+    ends = (pa.array(side, kind) for side in ([a, b, a, c], [b, c, b, c]))
+    graph = Graph.from_table(pa.table(dict(zip("uv", ends), weight=[0.5, 1, 2, 3])), names=True)
+    path = tmp_path / f"graph{ending}"
+    io.write(path, graph)
+    back = io.read(path, names=True if ending == ".csv" and ids in ("small", "zeros") else None)
+    found = [tuple(map(str, edge)) for edge in edges(back)] if ids == "small" else edges(back)
+    assert found == ([tuple(map(str, edge)) for edge in edges(graph)] if ids == "small" else edges(graph))
+    assert back.n == 3
+
+
+def spread(kind: str) -> np.ndarray:
+    """Values of a type from end to end."""
+    one = np.dtype(kind)
+    if one.kind == "b":
+        return np.array([True, False, True, True, False])
+    if one.kind in "iu":
+        info = np.iinfo(one)
+        return np.array([info.min, info.max, 0, 1, info.max // 2], one)
+    about = np.finfo(one)
+    return np.array([about.max, about.smallest_subnormal, 0.1, -2.5, 2.0**40], one)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".mtx", ".txt", ".wel", ".tsv", ".gr", ".npz"])
+def test_values_of_every_type_come_back(tmp_path, ending: str, kind: str) -> None:
+    """Loops and parallel edges beside each other, of one value; and no digit is lost."""
+    values = spread(kind)
+    graph = Graph.from_edges([3, 0, 1, 2, 0], [1, 2, 1, 0, 2], values[[0, 1, 2, 3, 1]])
+    more = Graph.from_edges([3, 0, 1, 2], [1, 2, 1, 0], values[[4, 1, 3, 0]])
+    for one in (graph, more):
+        path = tmp_path / f"graph{ending}"
+        io.write(path, one)
+        back = gasla.as_graph(io.read(path))
+        assert back.n == 4
+        assert sorted(edges(back)) == sorted(edges(one))
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_metis_holds_whole_numbers_of_64_bits(tmp_path, kind: str) -> None:
+    values = np.sort(spread(kind))[[0, -1]]
+    graph = Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], np.repeat(values, 2))
+    path = tmp_path / "graph.metis"
+    if kind in ("u8", "f4", "f8"):
+        with pytest.raises(ValueError, match="the graph has weights"):
+            io.write(path, graph)
+    else:
+        io.write(path, graph)
+        assert sorted(edges(gasla.as_graph(io.read(path)))) == sorted(edges(graph))
+
+
+def test_a_matrix_of_unsigned_values_says_so_only_where_it_must(tmp_path) -> None:
+    for largest, field in ((2**63 - 1, "integer"), (2**63, "unsigned-integer")):
+        graph = Graph.from_edges([0, 1], [1, 0], np.array([largest, 2], np.uint64))
+        io.write(tmp_path / "graph.mtx", graph)
+        assert (tmp_path / "graph.mtx").read_text().split()[3] == field
+
+
 def test_vertices_without_edges_are_not_lost(tmp_path) -> None:
     graph = Graph.from_edges([0, 1], [1, 0], n=7)
     for ending in (".parquet", ".feather"):
@@ -269,7 +380,8 @@ def test_csv(tmp_path, text: str, arguments: dict, expected: list | None) -> Non
         ("u,v\n0,1\n2,\n", {}, 3, "column 'v' holds ''"),
         ("u,v\n0,1\n-2,1\n", {}, 3, "column 'u' holds '-2'"),
         ("u,v\n0,1\n1.5,1\n", {}, 3, "column 'u' holds '1.5'"),
-        ("u,v\n0,1\n12345678901234567890,1\n", {}, 3, "column 'u' holds '12345678901234567890'"),
+        ("u,v\n0,1\n123456789012345678901,1\n", {}, 3, "column 'u' holds '123456789012345678901'"),
+        ("u,v\n1.5,1\n2.5,1\n", {}, None, "column 'u' holds numbers that no 64 bits hold .* names=True"),
         ("u,v,weight\n0,1,1\n0,1,NA\n", {}, 3, "column 'weight' holds 'NA'; expected a number"),
         ("u,v,weight\n0,1,1\n0,1,\n", {}, 3, "column 'weight' holds ''"),
         ("source,target\na,b\n,c\n", {}, 3, "column 'source' holds ''; expected a name"),

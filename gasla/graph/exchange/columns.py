@@ -58,19 +58,22 @@ def as_arrow(table: Any) -> Any:
         )
     try:
         return pa.RecordBatchReader.from_stream(table).read_all()
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         why = " ".join(map(str, error.args))
-        raise TypeError(f"the table has a column of mixed types ({why}); expected one type a column") from error
+        raise TypeError(
+            f"the table has a column of mixed types, or of one that pyarrow hasn't ({why}); expected one type a "
+            "column, numbers of 64 bits at most"
+        ) from error
 
 
 def places_of_numbers(schema: Any) -> list[int]:
     """The places of columns that hold integers or floats, without what pandas had for an index."""
     types = arrow().types
+    kinds = [column.type.value_type if types.is_dictionary(column.type) else column.type for column in schema]
     return [
         place
-        for place, column in enumerate(schema)
-        if (types.is_integer(column.type) or types.is_floating(column.type))
-        and not column.name.startswith("__index_level_")
+        for place, (column, kind) in enumerate(zip(schema, kinds))
+        if (types.is_integer(kind) or types.is_floating(kind)) and not column.name.startswith("__index_level_")
     ]
 
 
@@ -201,8 +204,7 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
 def _plain(title: Any, column: Any) -> Any:
     """A column of ids, integers or strings, without a missing one."""
     pa = arrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = _decoded(column)
     _require_all(title, column)
     if not (pa.types.is_integer(column.type) or _is_text(column.type)):
         raise TypeError(f"column {title!r} holds {column.type}; expected integers or strings, ids of vertices")
@@ -212,11 +214,24 @@ def _plain(title: Any, column: Any) -> Any:
 def _weights(title: Any, column: Any) -> Array:
     """A column of numbers, without a missing one."""
     types = arrow().types
+    column = _decoded(column)
     _require_all(title, column)
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
         raise TypeError(f"column {title!r} holds {column.type}; expected numbers, the weights of edges")
     values: Array = column.to_numpy()
     return values
+
+
+def _decoded(column: Any) -> Any:
+    """A column whose values are numbered in a dictionary, such as categories, as the values themselves.
+
+    Not by Arrow's cast, which knows no dictionary of string views: polars' categories.
+    """
+    pa = arrow()
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = pa.large_string() if _is_text(column.type.value_type) else column.type.value_type
+    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
 
 
 def _require_all(title: Any, column: Any) -> None:

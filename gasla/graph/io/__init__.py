@@ -14,10 +14,11 @@ format           names                                 what it holds
 ===============  ====================================  ==============================================================
 
 A name may go on with ``.gz``, ``.bz2`` or ``.xz``: the file is then compressed. A text file without weights reads as
-weights 1 (float32); whole-number weights read as int64, others as float64. Parallel edges are kept. Tables need pyarrow
-(``pip install 'gasla[arrow]'``), and are read as a `Graph`, which has the names of vertices; without a column of
-weights, it has no values. So is an edge list with a header, with names for ids, or with another separator than spaces.
-Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the first row of a CSV file.
+weights 1 (float32); whole-number weights read as int64 (uint64, where it takes that), others as float64. Parallel edges
+are kept. Tables need pyarrow (``pip install 'gasla[arrow]'``), and are read as a `Graph`, which has the names of
+vertices; without a column of weights, it has no values. So is an edge list with a header, with names for ids, or with
+another separator than spaces. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the
+first row of a CSV file.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     A : sparse array, sparse matrix or Graph
     format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
         By default told by the name (see `gasla.io`). Tables hold names, and no vertices without edges: a graph that
-        would come back without some is refused, unless it goes to Parquet or Feather and has no names.
+        would come back without some is refused, unless it goes to Parquet or Feather and has no names. A CSV file
+        doesn't tell names that are numbers below 2**31 from numbers of vertices: read it with ``names=True``.
 
     Examples
     --------

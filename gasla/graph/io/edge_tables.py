@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO, StringIO
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from gasla.graph.validate import physical_memory
 Columns = tuple[Column | None, Column | None, Column | None]  # src, dst, weight
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
 _COUNT = b"gasla.vertices"  # where a file's schema says how many there are
+_NAMED = b"gasla.names"  # where it says that ids are names, small numbers too
 
 
 def read(
@@ -41,7 +42,10 @@ def read(
         raise ValueError(f"{path} is no file; a table is read more than once, and can't come out of a pipe or a folder")
     if format in ("parquet", "feather"):
         table = (_parquet if format == "parquet" else _feather)(path, columns)
-        return _graph(path, table, False if names is None and _COUNT in (table.schema.metadata or {}) else names)
+        about = table.schema.metadata or {}
+        if names is None and (_NAMED in about or _COUNT in about):
+            names = _NAMED in about
+        return _graph(path, table, names)
     layout = look(path, separator, format == "csv")
     try:
         return _of_text(path, layout, columns, names)
@@ -87,12 +91,14 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
         v = int(np.flatnonzero(~used)[-1])
         raise ValueError(f"{path}: a {format} file holds edges alone, and vertex {v} has none; write .npz or .mtx")
     each = (lambda ends: ends) if graph.names is None else graph.names.__getitem__
-    table = pa.table({"src": each(src), "dst": each(dst)} | ({} if graph.values is None else {"weight": graph.values}))
+    values = graph.values
+    if format == "csv" and values is not None and values.dtype.kind == "f":
+        values = values.astype(np.float64)  # in whose digits a narrow float is itself, as in other text files
+    table = pa.table({"src": each(src), "dst": each(dst)} | ({} if values is None else {"weight": values}))
     if format == "csv":
         arrow("pyarrow.csv").write_csv(table, stream)
         return
-    if graph.names is None:
-        table = table.replace_schema_metadata({_COUNT: str(graph.n)})
+    table = table.replace_schema_metadata({_COUNT: str(graph.n)} if graph.names is None else {_NAMED: "1"})
     if format == "parquet":
         arrow("pyarrow.parquet").write_table(table, stream)
     else:
@@ -170,6 +176,11 @@ def _csv(path: Path, layout: Layout, columns: Columns, names: bool | None) -> An
     odd = [end for end in chosen[:2] if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
     if odd:  # a date or "true" is a name like any other
         table = _read_csv(path, layout, header, chosen, odd)
+    for end in chosen[:2]:
+        if types.is_floating(table[end].type):
+            wanted = "expected whole numbers from 0, or names=True for ids that are names (--vertices names)"
+            error = FormatError(path, None, f"column {end!r} holds numbers that no 64 bits hold as integers; {wanted}")
+            raise next(_bad_rows(path, layout, header, chosen, names), error)
     return table
 
 
@@ -179,9 +190,7 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
     numbered = table
     for end in ends:
         texts = table[end]
-        try:
-            ids = texts.cast("int64")
-        except arrow().ArrowInvalid:
+        if (ids := _integers(texts)) is None:
             _refuse_comments(path, end, texts)
             return None
         led = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
@@ -210,8 +219,32 @@ def _refuse_comments(path: Path, end: str, texts: Any) -> None:
         )
 
 
+def _integers(texts: Any) -> Any:
+    """A column of strings as int64, or as uint64; None if there is more to them."""
+    for kind in ("int64", "uint64"):
+        with suppress(arrow().ArrowInvalid):
+            return texts.cast(kind)
+    return None
+
+
 def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
     """The columns `chosen`, of which those in `texts` are strings whatever they look like."""
+    types, pc = arrow().types, arrow("pyarrow.compute")
+    table = _inferred(path, layout, header, chosen, texts)
+    wide = [
+        title
+        for title in chosen
+        if types.is_floating(table[title].type) and pc.any(pc.greater_equal(table[title], 2.0**63)).as_py()
+    ]
+    if wide:  # pyarrow takes integers beyond int64 for floats
+        for title, column in zip(wide, _inferred(path, layout, header, chosen, wide).select(wide).columns):
+            if (numbers := _integers(column)) is not None:
+                table = table.set_column(table.column_names.index(title), title, numbers)
+    return table
+
+
+def _inferred(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
+    """The columns `chosen`, strings if they are in `texts`, else of the types that pyarrow sees in them."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     try:
         with _source(path, layout) as (source, separator, head):
@@ -291,7 +324,7 @@ def _bad_rows(
             continue
         cells = [row[place] for place in places]
         if kinds is None:
-            end = _NUMBER if not names and all(map(is_whole, cells[:2])) else _NAME
+            end = _NUMBER if not names and all(is_whole(cell, 2**64) for cell in cells[:2]) else _NAME
             kinds = [end, end, _WEIGHT][: len(chosen)]
         for title, cell, kind in zip(chosen, cells, kinds):
             if not kind.holds(cell):
@@ -307,7 +340,7 @@ class _Kind(NamedTuple):
 
 
 _NUMBER = _Kind(
-    lambda cell: is_whole(cell) and int(cell) >= 0,
+    lambda cell: is_whole(cell, 2**64) and int(cell) >= 0,
     "a whole number from 0, of 64 bits at most, or names=True for ids that are names",
 )
 _NAME = _Kind(bool, "a name")

@@ -127,10 +127,11 @@ def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Array | None:
     """Return the rest of a stream as records, a line each; None if any line does not have just these fields.
 
-    A last field of type "number" is int64 if all of its numbers are whole, else float64.
+    A last field of type "number" is int64 if all of its numbers are whole, uint64 if some are from 2**63 and none is
+    negative, else float64.
     """
     start = stream.tell()
-    for number in ("i8", "f8") if fields[-1][1] == "number" else ("",):
+    for number in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
         types = [(name, number if kind == "number" else kind) for name, kind in fields]
         stream.seek(start)
         try:
@@ -174,9 +175,9 @@ def within(table: Array, n: int) -> bool:
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= n for end in ("u", "v"))
 
 
-def is_whole(word: str) -> bool:
-    """Whether a word is an integer that fits 64 bits."""
-    return re.fullmatch(r"[+-]?\d{1,30}", word, re.ASCII) is not None and -(2**63) <= int(word) < 2**63
+def is_whole(word: str, stop: int = 2**63) -> bool:
+    """Whether a word is an integer that fits 64 bits; `stop` is 2**64 where it may be one of uint64."""
+    return re.fullmatch(r"[+-]?\d{1,30}", word, re.ASCII) is not None and -(2**63) <= int(word) < stop
 
 
 def is_count(word: str) -> bool:

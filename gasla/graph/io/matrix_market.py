@@ -1,4 +1,4 @@
-"""Matrix Market files, coordinate form: real, integer or pattern; general, symmetric or skew-symmetric.
+"""Matrix Market files, coordinate form: real, integer, unsigned-integer or pattern; general, symmetric or skew.
 
 SciPy has a faster reader, but that one ends the process on some truncated files and cuts off fractions of integers.
 """
@@ -65,10 +65,15 @@ def read(path: Path) -> csr_array:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a general coordinate file: pattern if all values are 1, else integer or real by their type."""
+    """Write a general coordinate file: pattern if all values are 1, else by their type real or integer.
+
+    Integers that int64 can't hold make it unsigned-integer, which not all readers know.
+    """
     field = "pattern"
     if has_weights(graph):
-        field = "real" if weights(graph).dtype.kind == "f" else "integer"
+        values = weights(graph)
+        is_wide = values.dtype == np.uint64 and bool(values.max() >= 2**63)
+        field = "real" if values.dtype.kind == "f" else "unsigned-integer" if is_wide else "integer"
     stream.write(f"%%MatrixMarket matrix coordinate {field} general\n{graph.n} {graph.n} {graph.m}\n".encode())
     for block in edge_blocks(graph):
         if field == "pattern":

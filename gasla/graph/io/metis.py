@@ -76,6 +76,8 @@ def _require_undirected(graph: Graph) -> None:
         problem = "self loops"
     elif values is not None and not (np.all(np.isfinite(values)) and np.all(values == np.rint(values))):
         problem = "weights that are not whole numbers"
+    elif values is not None and graph.m and not -(2**63) <= values.min().item() <= values.max().item() < 2**63:
+        problem = "weights beyond 64 bits"
     else:
         return
     raise ValueError(f"the graph has {problem}; METIS files cannot hold them; write .mtx or .npz instead")
