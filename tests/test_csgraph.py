@@ -17,6 +17,7 @@ from scipy.sparse import csgraph as scipys
 import gasla
 from gasla import csgraph
 from gasla.csgraph import passing
+from gasla.csgraph.inputs import graph_of, has_negative
 from tests.csgraph_cases import matrix, ours
 
 __all__ = ["ours"]  # a fixture
@@ -116,21 +117,129 @@ def test_types_and_entries_at_one_place(ours: list[str]) -> None:
 
 
 def test_what_is_handed_over(ours: list[str]) -> None:
-    negative = np.array([[0.0, 4, 1], [0, 0, 0], [0, -2, 0]])
-    with pytest.warns(UserWarning, match="negative weights"):
-        csgraph.dijkstra(negative)
     csgraph.bellman_ford(sp.csr_array(([1.0, np.nan], ([0, 1], [1, 0])), shape=(2, 2)), indices=0)
-    csgraph.connected_components(negative, connection="strong")
-    assert [reason.partition(",")[0] for reason in ours] == [
-        "negative lengths",
+    csgraph.connected_components(np.eye(3, k=1), connection="strong")
+    assert ours == [
         "a length that is NaN or minus infinity",
         "the order in which SciPy numbers strong components",
     ]
     passing.SPARES_TIME = True
     csgraph.dijkstra(np.ones((70, 70)), indices=range(16))
     assert ours[-1] == "many sources in a dense graph"
-    csgraph.dijkstra(negative.clip(0))
+    csgraph.dijkstra(np.eye(3, k=1))
     assert ours[-1] == "few edges"
+
+
+CIRCLE = np.array([[0, 1.0, 0, 2], [0, 0, -3, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"indices": [1, 0]}, {"indices": 0, "limit": 2}, {"indices": [0], "min_only": True}]
+)
+def test_dijkstra_ends_in_a_negative_cycle(more: dict[str, Any]) -> None:
+    """Where SciPy's does not."""
+    for form in (
+        CIRCLE,
+        sp.csr_array(CIRCLE),
+        sp.csc_array(CIRCLE),
+        sp.lil_array(CIRCLE),
+        np.ma.masked_equal(CIRCLE, 0),
+    ):
+        with pytest.warns(UserWarning, match="negative weights"), pytest.raises(scipys.NegativeCycleError):
+            csgraph.dijkstra(form, **more)
+    with pytest.warns(UserWarning, match="negative weights"), pytest.raises(scipys.NegativeCycleError):
+        csgraph.shortest_path(-np.eye(3, k=1), method="D", directed=False)
+
+
+@pytest.mark.filterwarnings("ignore:Graph has negative weights")
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_negative_lengths_without_a_cycle_are_scipys(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    A = np.triu(rng.integers(-3, 6, (n, n)) * (rng.random((n, n)) < 0.5), 1)[order][:, order].astype(
+        np.float64, order="C"
+    )
+    indices = rng.integers(-n, n, int(rng.integers(0, 4)))
+    limit = float(rng.integers(0, 9))
+    for more in ({}, {"indices": indices}, {"indices": indices, "unweighted": True}, {"indices": int(order[0])}):
+        np.testing.assert_array_equal(csgraph.dijkstra(A, **more), scipys.dijkstra(A, **more))
+    found, before = csgraph.dijkstra(A, return_predecessors=True)
+    np.testing.assert_array_equal(found, scipys.shortest_path(A))
+    for source in range(n):
+        check_predecessors(sp.csr_array(A), found[source], before[source], source)
+    nearest, before, roots = csgraph.dijkstra(A, indices=indices, min_only=True, return_predecessors=True)
+    np.testing.assert_array_equal(nearest, scipys.dijkstra(A, indices=indices, min_only=True))
+    reached = np.isfinite(nearest)
+    np.testing.assert_array_equal(found[roots[reached], np.flatnonzero(reached)], nearest[reached])
+    assert (roots[~reached] == -9999).all() and (before[~reached] == -9999).all()
+    assert (csgraph.dijkstra(A, limit=limit)[found <= limit] == found[found <= limit]).all()
+    assert np.isinf(csgraph.dijkstra(A, limit=limit)[found > limit]).all()
+
+
+TINY = [1e-300, 1e-9, 1e-8, np.nextafter(1e-8, 1), 2e-8, 1.0, -1e-9, -2e-8, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.filterwarnings("ignore:Graph has negative weights")
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("value", TINY)
+def test_an_entry_of_a_dense_array_is_an_edge_where_scipy_says_so(
+    value: float, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever function is asked, whatever the size, handed over or not."""
+    small = np.zeros((4, 4), kind)
+    small[0, 1] = small[1, 2] = value
+    monkeypatch.setattr(passing, "SPARES_TIME", False)
+    edges = scipys.csgraph_from_dense(small)
+    for form in (small, np.asfortranarray(small)):
+        graph = graph_of(form)
+        np.testing.assert_array_equal(graph.out.indptr, edges.indptr)
+        np.testing.assert_array_equal(graph.out.indices, edges.indices)
+        assert has_negative(form) == bool((edges.data < 0).any())
+    found, expected = csgraph.connected_components(small), scipys.connected_components(small)
+    assert found[0] == expected[0]
+    monkeypatch.setattr(passing, "SPARES_TIME", True)
+    for name in ("dijkstra", "bellman_ford", "shortest_path", "minimum_spanning_tree", "johnson", "floyd_warshall"):
+        found, expected = (getattr(module, name)(small) for module in (csgraph, scipys))
+        assert (found != expected).sum() == 0
+
+
+def test_what_scipy_would_follow_out_of_an_array_is_refused() -> None:
+    """By functions that are passed through, and by calls that are handed over."""
+    damaged = sp.csr_array(np.eye(3, k=1) + np.eye(3, k=-1))
+    damaged.indices[0] = 9
+    for name in ("dijkstra", "minimum_spanning_tree", "reverse_cuthill_mckee", "structural_rank", "johnson"):
+        with pytest.raises(ValueError, match="is in column 9"):
+            getattr(csgraph, name)(damaged)
+    wide = sp.coo_array(([1], ([0], [3])), shape=(2, 4))
+    np.testing.assert_array_equal(csgraph.maximum_bipartite_matching(wide.tocsr()), [-1, -1, -1, 0])
+    np.testing.assert_array_equal(csgraph.structural_rank(wide), 1)
+    for kinds in ("dijkstra", "minimum_spanning_tree", "connected_components", "bellman_ford", "shortest_path"):
+        with pytest.raises(TypeError, match="lengths are complex"):
+            getattr(csgraph, kinds)(np.eye(3, k=1) * 1j)
+
+
+@pytest.mark.parametrize("name", ["shortest_path", "floyd_warshall", "johnson", "dijkstra", "minimum_spanning_tree"])
+def test_a_dense_array_in_fortrans_order_is_the_same_graph(name: str) -> None:
+    """SciPy's Floyd-Warshall answers with what it was given."""
+    A = np.diag(np.arange(1.0, 6), 1)
+    for form in (A, np.ma.masked_equal(A, 0)):
+        found, expected = (getattr(csgraph, name)(x) for x in (form.copy(order="F"), A))
+        assert (found != expected).sum() == 0
+
+
+def test_predecessors_that_lead_nowhere_are_refused() -> None:
+    A = np.array([[0.0, 1, 2], [0, 0, 3], [1, 0, 0]])
+    distances, before = scipys.dijkstra(A, return_predecessors=True)
+    np.testing.assert_array_equal(csgraph.construct_dist_matrix(A, before), distances)
+    circle = before.copy()
+    circle[1, 0], circle[1, 2] = 2, 0
+    with pytest.raises(ValueError, match="lead from 0 into a circle"):
+        csgraph.construct_dist_matrix(A, circle)
+    for outside in (3, -1):
+        before[2, 1] = outside
+        with pytest.raises(ValueError, match=rf"predecessors\[2, 1\] is {outside}"):
+            csgraph.construct_dist_matrix(A, before)
 
 
 @pytest.mark.slow

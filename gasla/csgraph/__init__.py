@@ -10,8 +10,8 @@ right predecessors any may be given.
 `maximum_flow` is gasla's of CuPy's arrays, and SciPy's of its own.
 
 All others are SciPy's own functions, passed through; so is a call of gasla's own wherever SciPy answers as soon, or
-has an answer of its own kind: few edges in all, a `limit`, many sources in a dense graph, negative lengths in
-Dijkstra's algorithm, lengths that are NaN; for a tree, entries that don't stand on both sides alike. They refuse
+has an answer of its own kind: few edges in all, a `limit`, many sources in a dense graph, lengths that are NaN; for a
+tree, entries that don't stand on both sides alike. They refuse
 CuPy's arrays.
 """
 

@@ -1,8 +1,8 @@
 """What SciPy's functions take for a graph, as a `gasla.Graph`: sparse arrays of any format, dense and masked ones.
 
-Of dense arrays zeros, infinities and NaN are no edges, of masked ones what is masked; of sparse ones stored zeros are
-edges of length 0. As SciPy has it, entries of COO arrays at the same place are added up; of CSR and CSC ones each is
-an edge. Complex numbers are refused.
+Of dense arrays infinities, NaN and what is within 1e-8 of 0 are no edges, of masked ones what is masked; of sparse ones
+stored zeros are edges of length 0. As SciPy has it, entries of COO arrays at the same place are added up; of CSR and
+CSC ones each is an edge. Complex numbers are refused.
 """
 
 from importlib import import_module
@@ -16,6 +16,7 @@ from gasla.graph.graph import Graph
 from gasla.graph.validate import as_coordinates, as_csr, check_range, require_compressed, require_square
 
 LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64: a search is compiled for each type
+NEGLIGIBLE = 1e-8  # in a dense array what isn't larger is no edge: SciPy asks numpy.ma.masked_values for zeros
 KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
@@ -39,6 +40,27 @@ def most_edges(csgraph: Any) -> int:
     return int(csgraph.nnz if is_sparse(csgraph) else np.size(csgraph))
 
 
+def require_real(csgraph: Any) -> None:
+    """Refuse complex numbers, of which SciPy drops a part."""
+    kind = csgraph.dtype if hasattr(csgraph, "dtype") else np.asarray(csgraph).dtype
+    if kind.kind == "c":
+        raise TypeError(f"lengths are complex ({kind}); expected real numbers; pass abs(csgraph)")
+
+
+def has_negative(csgraph: Any) -> bool:
+    """Whether an edge that SciPy would see has a negative length."""
+    if is_foreign(csgraph):
+        values = np.asarray(csgraph.data)
+    elif is_sparse(csgraph):
+        values = (csgraph if csgraph.format == "csc" else rows_of(csgraph)).data[: csgraph.nnz]
+    elif isinstance(csgraph, np.ma.MaskedArray):
+        values = csgraph.compressed()
+    else:
+        values = array_module(csgraph).asarray(csgraph)
+        values = values[_are_edges(values)] if values.dtype.kind == "f" else values
+    return bool((values < 0).any())
+
+
 def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
     """The graph that SciPy would see, with values of one of some types."""
     if isinstance(csgraph, np.ma.MaskedArray):
@@ -46,7 +68,7 @@ def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
     if not is_sparse(csgraph):
         xp: Any = array_module(csgraph)
         dense = _as_numbers(xp.asarray(csgraph))
-        return _of_entries(dense, xp.isfinite(dense) & (dense != 0))
+        return _of_entries(dense, _are_edges(dense))
     require_square(csgraph.shape)
     csgraph = csgraph if csgraph.format == "csc" else rows_of(csgraph)
     data = csgraph.data
@@ -69,8 +91,13 @@ def require_sound(csgraph: Any) -> None:
     if csgraph.format in ("csr", "csc", "bsr"):
         require_compressed(csgraph)
     elif csgraph.format == "coo":
-        for name, ids in zip(("row", "col"), as_coordinates(csgraph)):
-            check_range(name, ids, csgraph.shape[0])
+        for name, ids, count in zip(("row", "col"), as_coordinates(csgraph), csgraph.shape):
+            check_range(name, ids, count)
+
+
+def _are_edges(dense: Any) -> Any:
+    """Where the floats of a dense array are edges."""
+    return array_module(dense).isfinite(dense) & (abs(dense) > NEGLIGIBLE)
 
 
 def _of_entries(dense: Any, is_edge: Any) -> Graph:
@@ -85,8 +112,7 @@ def _of_entries(dense: Any, is_edge: Any) -> Graph:
 
 def _as_numbers(array: Any) -> Any:
     """An array as one of a type that lengths may have."""
-    if array.dtype.kind == "c":
-        raise TypeError(f"lengths are complex ({array.dtype}); expected real numbers; pass abs(csgraph)")
+    require_real(array)
     return array if array.dtype in LENGTHS else array.astype(np.float64)
 
 

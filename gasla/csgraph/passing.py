@@ -8,9 +8,10 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, issparse
 
 from gasla.arrays import array_module
+from gasla.csgraph.inputs import require_sound
 
 SCIPY: dict[str, Callable[..., Any]] = {
     name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
@@ -19,13 +20,26 @@ SPARES_TIME = True  # whether calls are handed over for no other reason than tha
 
 
 def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-    """What SciPy's function of that name returns; the reason is for those who count."""
+    """What SciPy's function of that name returns; the reason is for those who count.
+
+    A damaged sparse array is refused, as SciPy's functions read beside its arrays, and may end the process. A dense one
+    in Fortran's order is turned round: SciPy's Floyd-Warshall returns what it was given in its place.
+    """
+    for given in (*args, *kwargs.values()):
+        if issparse(given):
+            require_sound(given)
     if any(array_module(given) is not np for given in (*args, *kwargs.values())):
         raise TypeError(
             f"{name} got an array of CuPy's; expected NumPy's or SciPy's, as this is done by SciPy ({reason}): "
             "pass what .get() returns"
         )
-    return SCIPY[name](*args, **kwargs)
+    return SCIPY[name](*map(_by_rows, args), **{title: _by_rows(given) for title, given in kwargs.items()})
+
+
+def _by_rows(given: Any) -> Any:
+    """A dense array row by row, anything else as it is."""
+    is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
+    return given.copy(order="C") if is_dense else given
 
 
 def sparing(reason: str, csgraph: Any) -> str:
@@ -43,9 +57,36 @@ def _pass_on(name: str) -> Callable[..., Any]:
     return function
 
 
+@wraps(SCIPY["construct_dist_matrix"])
+def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
+    """SciPy's function, which would follow predecessors that lead out of the graph or in a circle."""
+    if array_module(predecessors) is np:
+        _require_trees(np.asarray(predecessors))
+    return by_scipy("construct_dist_matrix", "passed through", graph, predecessors, *args, **kwargs)
+
+
+def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
+    """Refuse rows of predecessors that don't lead back to a vertex without one."""
+    if predecessors.ndim != 2 or predecessors.dtype.kind not in "iu":
+        return  # SciPy refuses these
+    n = predecessors.shape[1]
+    ids = np.broadcast_to(np.arange(n), predecessors.shape)
+    is_root = predecessors == -9999
+    if (outside := ~is_root & ((predecessors < 0) | (predecessors >= n))).any():
+        row, v = np.argwhere(outside)[0].tolist()
+        raise ValueError(
+            f"predecessors[{row}, {v}] is {predecessors[row, v]}; expected 0 to {n - 1}, or -9999 for none"
+        )
+    ahead = np.where(is_root, ids, predecessors)
+    for _ in range(n.bit_length()):  # twice as far each time
+        ahead = np.take_along_axis(ahead, ahead, axis=1)
+    if (circling := ~np.take_along_axis(is_root, ahead, axis=1)).any():
+        row, v = np.argwhere(circling)[0].tolist()
+        raise ValueError(f"predecessors[{row}] lead from {v} into a circle; expected all to lead to one that is -9999")
+
+
 breadth_first_order = _pass_on("breadth_first_order")
 breadth_first_tree = _pass_on("breadth_first_tree")
-construct_dist_matrix = _pass_on("construct_dist_matrix")
 csgraph_from_dense = _pass_on("csgraph_from_dense")
 csgraph_from_masked = _pass_on("csgraph_from_masked")
 csgraph_masked_from_dense = _pass_on("csgraph_masked_from_dense")

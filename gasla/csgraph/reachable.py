@@ -8,7 +8,7 @@ from gasla.algorithms.components.connected_components import connected_component
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
 from gasla.arrays import array_module
 from gasla.csgraph import passing
-from gasla.csgraph.inputs import KINDS, graph_of, is_foreign
+from gasla.csgraph.inputs import KINDS, graph_of, is_foreign, require_real
 
 
 def connected_components(
@@ -52,6 +52,7 @@ def connected_components(
         raise ValueError("connection must be 'weak' or 'strong'")
     is_strong = directed and kind == "strong"
     given: dict[str, Any] = {"directed": directed, "connection": connection, "return_labels": return_labels}
+    require_real(csgraph)
     if is_foreign(csgraph):
         return passing.by_scipy("connected_components", "an array of PyData's sparse", csgraph, **given)
     if is_strong and array_module(csgraph) is np:

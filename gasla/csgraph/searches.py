@@ -1,5 +1,6 @@
 """Shortest paths, as SciPy gives them: float64 distances, -9999 where there is no predecessor."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,18 @@ from gasla.algorithms.traversal.bfs import bfs
 from gasla.algorithms.traversal.multi_source_bfs import multi_source_bfs
 from gasla.arrays import array_module, module_of
 from gasla.csgraph import passing
-from gasla.csgraph.inputs import both_ways, graph_of, is_foreign, most_edges, sources_of
+from gasla.csgraph.inputs import both_ways, graph_of, has_negative, is_foreign, most_edges, require_real, sources_of
 from gasla.graph.graph import Graph
 
 NONE = -9999  # for a predecessor
 FEW = 1 << 16  # edges, those of each source: before as many are looked at SciPy has answered
 ALONE = 1 << 18  # likewise, where each source is searched from by itself
 SOME = 16  # sources in a dense graph from which on SciPy has answered as soon: it looks at each edge once
+ODD = "a length that is NaN or minus infinity"
+NEGATIVE = (  # SciPy's words
+    "Graph has negative weights: dijkstra will give inaccurate results if the graph contains negative cycles. "
+    "Consider johnson or bellman_ford."
+)
 METHODS = ("auto", "FW", "D", "BF", "J")
 
 
@@ -36,8 +42,8 @@ def shortest_path(
     Parameters
     ----------
     csgraph : sparse, dense or masked array, (n, n)
-        SciPy's or NumPy's, or CuPy's. Edges of dense arrays are what is neither 0, infinite nor NaN; of sparse ones
-        all entries.
+        SciPy's or NumPy's, or CuPy's. Edges of dense arrays are the finite entries beyond 1e-8 of 0, as in SciPy; of
+        sparse ones all entries.
     method : "auto", "FW", "D", "BF" or "J"
         SciPy's names of algorithms. All are answered alike, but for what is an error: "D" has no negative lengths, "FW"
         and "J" have no negative cycle anywhere, "BF" none that is reached.
@@ -80,13 +86,16 @@ def shortest_path(
         raise ValueError("Cannot specify indices with method == 'FW'.")
     given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
     given |= {"method": method, "indices": indices}
+    if method == "D":
+        return dijkstra(csgraph, directed, indices, return_predecessors, unweighted)
+    require_real(csgraph)
     often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
     if reason := _reason(csgraph, indices, return_predecessors, often):
         return passing.by_scipy("shortest_path", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
     least = _least_length(graph)
-    if not least > -np.inf or (method == "D" and least < 0):
-        return passing.by_scipy("shortest_path", _odd(least), csgraph, **given)
+    if not least > -np.inf:
+        return passing.by_scipy("shortest_path", ODD, csgraph, **given)
     anywhere = least < 0 and method != "BF"
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted, anywhere=anywhere)
 
@@ -105,7 +114,8 @@ def dijkstra(
     Parameters
     ----------
     csgraph, directed, indices, return_predecessors, unweighted
-        As for `shortest_path`. Where lengths are negative SciPy's own function warns of it, and answers as it does.
+        As for `shortest_path`. Where lengths are negative this warns of it, as SciPy's function does, and answers as
+        `bellman_ford`.
     limit : float
         Paths that are longer count as none.
     min_only : bool
@@ -122,6 +132,8 @@ def dijkstra(
 
     Raises
     ------
+    NegativeCycleError
+        SciPy's own: if a cycle that one of `indices` reaches is negative.
     TypeError, ValueError
         If the array is not square, `limit` is negative, or an index is no vertex.
 
@@ -137,13 +149,18 @@ def dijkstra(
         raise ValueError("limit must be >= 0")
     given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
     given |= {"unweighted": unweighted, "limit": limit, "min_only": min_only}
+    require_real(csgraph)
+    if has_negative(csgraph):
+        warnings.warn(NEGATIVE, UserWarning, stacklevel=2)
+        if not unweighted:
+            return _by_bellman_ford(csgraph, directed, indices, return_predecessors, limit, min_only)
     stops = passing.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
     reason = _reason(csgraph, 0 if min_only else indices, return_predecessors) or stops
     if reason:
         return passing.by_scipy("dijkstra", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
-    if not (least := _least_length(graph)) >= 0:
-        return passing.by_scipy("dijkstra", _odd(least), csgraph, **given)
+    if not _least_length(graph) >= 0:
+        return passing.by_scipy("dijkstra", ODD, csgraph, **given)
     sources = sources_of(indices, graph.n)
     if min_only:
         return _nearest(graph, sources, return_predecessors, limit)
@@ -185,12 +202,13 @@ def bellman_ford(
     """
     given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
     given |= {"unweighted": unweighted}
+    require_real(csgraph)
     often = np.shape(csgraph)[0] if np.ndim(csgraph) else 1
     if reason := _reason(csgraph, indices, return_predecessors, often):
         return passing.by_scipy("bellman_ford", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
-    if not (least := _least_length(graph)) > -np.inf:
-        return passing.by_scipy("bellman_ford", _odd(least), csgraph, **given)
+    if not _least_length(graph) > -np.inf:
+        return passing.by_scipy("bellman_ford", ODD, csgraph, **given)
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
 
 
@@ -209,9 +227,30 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
     return passing.sparing("many sources in a dense graph", csgraph) if is_dense else ""
 
 
-def _odd(least: Any) -> str:
-    """Why lengths are left to SciPy of which this is the least."""
-    return "negative lengths, of which SciPy warns" if least > -np.inf else "a length that is NaN or minus infinity"
+def _by_bellman_ford(
+    csgraph: Any, directed: bool, indices: Any, return_predecessors: bool, limit: float, min_only: bool
+) -> Any:
+    """What Dijkstra's algorithm comes to where lengths are negative.
+
+    Not by SciPy's, which looks at a vertex anew whenever it gets nearer: without end in a negative cycle.
+    """
+    sources = sources_of(indices, np.shape(csgraph)[0])
+    distances, before = bellman_ford(csgraph, directed, sources.ravel() if min_only else sources, True)
+    xp: Any = array_module(distances)
+    is_far = distances > limit
+    distances[is_far], before[is_far] = np.inf, NONE
+    if not min_only:
+        return (distances, before) if return_predecessors else distances
+    # A last row is that of no source: infinite everywhere.
+    distances, before = (
+        xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (before, NONE))
+    )
+    sources = xp.asarray([*sources.ravel().tolist(), NONE], np.int32)
+    ids, nearest = xp.arange(distances.shape[1]), distances.argmin(axis=0)
+    nearest[xp.isinf(distances.min(axis=0))] = -1
+    if return_predecessors:
+        return distances[nearest, ids], before[nearest, ids], sources[nearest]
+    return distances[nearest, ids]
 
 
 def _seen(csgraph: Any, directed: bool, unweighted: bool) -> Graph:

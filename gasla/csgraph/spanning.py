@@ -7,7 +7,7 @@ import numpy as np
 from gasla.algorithms.components.minimum_spanning_forest import minimum_spanning_forest
 from gasla.arrays import array_module, running_sums
 from gasla.csgraph import passing
-from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, rows_of, sparse_module
+from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, require_real, rows_of, sparse_module
 from gasla.graph.graph import Graph
 
 FEW = 1 << 17  # entries up to which SciPy has answered as soon
@@ -21,7 +21,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     ----------
     csgraph : sparse, dense or masked array, (n, n)
         SciPy's or NumPy's, or CuPy's. An entry (i, j) is an edge between i and j, whichever way; of several the
-        lightest counts. Edges of dense arrays are what is neither 0, infinite nor NaN; of sparse ones all entries.
+        lightest counts. Edges of dense arrays are the finite entries beyond 1e-8 of 0, as in
+        SciPy; of sparse ones all entries.
     overwrite : bool
         Changes nothing: the array is never written to.
 
@@ -47,6 +48,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
            [0, 0, 0, 0],
            [0, 0, 0, 0]])
     """
+    require_real(csgraph)
     if is_foreign(csgraph):
         return passing.by_scipy("minimum_spanning_tree", "an array of PyData's sparse", csgraph)
     few = max(FEW, FEW_EACH * sum(np.shape(csgraph)[:1]))
