@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 nx = pytest.importorskip("networkx", minversion="3.6")
@@ -245,6 +246,30 @@ def test_odd_weights_are_left_to_networkx(given: Any) -> None:
     G.edges[0, 1]["weight"] = given
     assert not compare("single_source_dijkstra_path_length", G, 0)
     assert compare("single_source_shortest_path_length", G, 0)
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint8, np.int32, np.float16, np.float32, np.longdouble])
+def test_numbers_that_numpy_adds_up_otherwise_are_left_to_networkx(kind: Any) -> None:
+    """Two of 100 wrap in int8, and of float32 the sums are rounded."""
+    G = nx.path_graph(4)
+    nx.set_edge_attributes(G, kind(100), "weight")
+    assert not compare("single_source_dijkstra_path_length", G, 0)
+    assert not compare("pagerank", G)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-7, 0.1, 1, 1e9, 1e160, 1e300])
+def test_scores_by_weights_of_any_size(scale: float) -> None:
+    """A node's own score is added to those of its neighbours: the steps, and where they end, depend on the scale."""
+    G = nx.path_graph(4)
+    nx.set_edge_attributes(G, scale, "weight")
+    taken = compare("eigenvector_centrality", G, weight="weight", max_iter=1000)
+    assert taken == (1 <= scale < 2**53)
+
+
+def test_the_first_change_is_networkxs() -> None:
+    """Scores start at another scale, which is no change."""
+    for max_iter in (1, 2):
+        compare("eigenvector_centrality", nx.cycle_graph(5), max_iter=max_iter)
 
 
 def test_refusals_have_reasons() -> None:

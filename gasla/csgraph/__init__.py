@@ -11,8 +11,7 @@ right predecessors any may be given.
 
 All others are SciPy's own functions, passed through; so is a call of gasla's own wherever SciPy answers as soon, or
 has an answer of its own kind: few edges in all, a `limit`, many sources in a dense graph, lengths that are NaN; for a
-tree, entries that don't stand on both sides alike. They refuse
-CuPy's arrays.
+tree, entries that don't stand on both sides alike. They refuse CuPy's arrays.
 """
 
 from scipy.sparse.csgraph import NegativeCycleError

@@ -20,6 +20,7 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16  # names that are looked up at once
 EXACT = 2**53  # whole numbers below it are float64's too
+EVEN = {bool, int, float, np.int64, np.float64}  # types of weights that add up as Python's do
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
@@ -296,8 +297,8 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
         odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)
         kind = type(odd).__name__ if odd is not None or None in given else "integers beyond 64 bits"
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
-    if found.dtype.itemsize > 8:
-        return f"edges have {name!r} of {found.dtype}"
+    if odd_types := {*map(type, given)} - EVEN:  # NumPy's narrow numbers wrap, and round, as NetworkX adds them up
+        return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
     if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
         return f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly"
     return found

@@ -122,6 +122,10 @@ def hits(
 @register(
     by_name("weight"),
     when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    when(
+        "one iteration, whose change NetworkX measures from a start of another scale",
+        lambda given: given["max_iter"] == 1,
+    ),
     when("a multigraph", is_multigraph),
     least=20_000,
 )
@@ -143,6 +147,8 @@ def eigenvector_centrality(
         raise NotImplementedError("nstart names other nodes than the graph has")
     start = None if nstart is None else _numbers(G, nstart, "nstart")
     graph = _weights(G, weight or None)
+    if graph.value_range is not None and not graph.value_range[1] >= 1:
+        raise NotImplementedError(f"every {weight!r} is below 1: gasla multiplies them, and takes other steps")
     with _by_exception():
         found = gasla.eigenvector_centrality(
             graph, max_iter=max_iter, tol=tol, nstart=start, weighted=True, dtype=dtype

@@ -17,8 +17,8 @@ A name may go on with ``.gz``, ``.bz2`` or ``.xz``: the file is then compressed.
 weights 1 (float32); whole-number weights read as int64 (uint64, where it takes that), others as float64. Parallel edges
 are kept. Tables need pyarrow (``pip install 'gasla[arrow]'``), and are read as a `Graph`, which has the names of
 vertices; without a column of weights, it has no values. So is an edge list with a header, with names for ids, or with
-another separator than spaces. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the
-first row of a CSV file.
+another separator than spaces. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above
+the first row of a CSV file.
 """
 
 from __future__ import annotations
