@@ -47,6 +47,22 @@ def test_nodes_of_any_kind() -> None:
     assert Graph.from_networkx(nx.Graph()).n == 0
 
 
+@pytest.mark.parametrize(
+    ("weights", "kind"), [([2**63 + 1, 1], "u8"), ([2**63 - 1, -1], "i8"), ([2**53 + 1, 0.5], "f8")]
+)
+def test_whole_weights_stay_whole(weights: list, kind: str) -> None:
+    """NumPy makes floats of integers on both sides of 2**63."""
+    G = nx.DiGraph([(0, 1, {"weight": weights[0]}), (1, 2, {"weight": weights[1]})])
+    values = Graph.from_networkx(G).values
+    assert values.dtype == np.dtype(kind)
+    assert values.tolist() == [values.dtype.type(weight) for weight in weights]
+    G.add_edge(0, 2, weight=-1)
+    G.edges[0, 1]["weight"] = 2**63
+    if kind == "u8":
+        with pytest.raises(TypeError, match="beyond 64 bits"):
+            Graph.from_networkx(G)
+
+
 def test_attributes_of_edges() -> None:
     G = nx.DiGraph()
     G.add_edge(0, 1, weight=2.5)

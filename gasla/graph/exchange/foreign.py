@@ -102,6 +102,11 @@ def _numbers(values: list[Any], attribute: str | None) -> Array:
         if not isinstance(value, (int, float, np.number)):
             raise TypeError(f"edge {e} has {attribute} {value!r}; expected a number, or weight=None")
     found = np.array(values)
+    if found.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
+        try:  # NumPy takes integers on both sides of 2**63 for floats
+            found = np.array(values, np.uint64)
+        except OverflowError:
+            found = np.array(values, object)
     if found.dtype == object:
         raise TypeError(f"{attribute} holds numbers beyond 64 bits; expected int64 or float64, or weight=None")
     return found
