@@ -257,6 +257,15 @@ def test_numbers_that_numpy_adds_up_otherwise_are_left_to_networkx(kind: Any) ->
     assert not compare("pagerank", G)
 
 
+def test_floats_that_are_all_1_stay_floats() -> None:
+    G = nx.DiGraph(PAIRS)
+    nx.set_edge_attributes(G, 1.0, "weight")
+    for name in ("single_source_dijkstra", "single_source_dijkstra_path_length", "dijkstra_predecessor_and_distance"):
+        assert compare(name, G, 0)
+    assert compare("dijkstra_path_length", G, 0, 6)
+    assert compare("shortest_path_length", G, 0, weight="weight")
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-7, 0.1, 1, 1e9, 1e160, 1e300])
 def test_scores_by_weights_of_any_size(scale: float) -> None:
     """A node's own score is added to those of its neighbours: the steps, and where they end, depend on the scale."""
@@ -264,6 +273,13 @@ def test_scores_by_weights_of_any_size(scale: float) -> None:
     nx.set_edge_attributes(G, scale, "weight")
     taken = compare("eigenvector_centrality", G, weight="weight", max_iter=1000)
     assert taken == (1 <= scale < 2**53)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 0.1, 1e9])
+def test_shares_of_weights_of_any_size(scale: float) -> None:
+    G = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
+    nx.set_edge_attributes(G, scale, "weight")
+    assert compare("pagerank", G) == (scale > 1e-308)
 
 
 def test_the_first_change_is_networkxs() -> None:

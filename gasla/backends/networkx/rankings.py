@@ -1,6 +1,7 @@
 """Scores that settle by iteration: PageRank, HITS, eigenvector and Katz centrality.
 
-Iterations are NetworkX's, step by step but for HITS, and end where NetworkX's end; scores differ by rounding.
+Iterations are NetworkX's, step by step but for HITS, and end where NetworkX's end; those of eigenvector centrality up to
+a step sooner or later, as gasla divides scores by the norm of the step before. Scores differ by rounding.
 """
 
 import warnings
@@ -34,6 +35,8 @@ def _weights(G: Converted, name: Any) -> Graph:
         least, largest = graph.value_range or (0, 0)
         if not (least >= 0 and largest < np.inf):
             raise NotImplementedError(f"{name!r} of an edge is negative or not finite")
+        if 0 < largest < np.finfo(np.float64).tiny:
+            raise NotImplementedError(f"{name!r} of every edge is so small that its inverse overflows in NetworkX")
     return graph.to(G.device)
 
 

@@ -27,7 +27,7 @@ class Search:
         beyond = self.distances > self.limit
         beyond[self.sources] = False
         self.distances[beyond] = np.inf
-        self.is_whole = self.graph.values is None or G.are_whole(weight)
+        self.is_whole = G.are_whole(weight)
         self._tight: tuple[Array, Array] | None = None
         self._ranks: Array | None = None
 
