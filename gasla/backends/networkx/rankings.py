@@ -1,7 +1,7 @@
 """Scores that settle by iteration: PageRank, HITS, eigenvector and Katz centrality.
 
-Iterations are NetworkX's, step by step but for HITS, and end where NetworkX's end; those of eigenvector centrality up to
-a step sooner or later, as gasla divides scores by the norm of the step before. Scores differ by rounding.
+Iterations are NetworkX's, step by step but for HITS, and end where NetworkX's end. Those of eigenvector centrality end
+up to a step sooner or later, as gasla divides scores by the norm of the step before. Scores differ by rounding.
 """
 
 import warnings
