@@ -1,5 +1,6 @@
 """Independent sets, colourings and matchings: beside loops over the vertices and NetworkX, and on hard shapes."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -161,7 +162,11 @@ def greedy_matching(matrix: Any, weighted: bool) -> np.ndarray:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_matchings_are_those_of_a_loop(shape: str, weighted: bool, device: Any) -> None:
+@pytest.mark.parametrize("rounds", [1, 64])
+def test_matchings_are_those_of_a_loop(
+    shape: str, weighted: bool, rounds: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module(gasla.maximal_matching.__module__), "ROUNDS", rounds)
     matrix = SHAPES[shape]()
     found = on_host(gasla.maximal_matching(gasla.Graph(matrix).to(device), weighted=weighted))
     assert found.dtype == np.int32
@@ -248,10 +253,12 @@ def test_infinite_and_negative_weights() -> None:
     assert gasla.maximal_matching(graph, weighted=True).tolist() == [1, 0, -1, 4, 3]
 
 
-def test_a_long_path_of_rising_weights() -> None:
-    n = 2000
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_long_path_of_rising_weights(device: Any) -> None:
+    """Were it matched a round an edge, it would take minutes."""
+    n = 200_000
     matrix = entries(n, np.arange(n - 1), np.arange(1, n), np.arange(n - 1))
-    mates = gasla.maximal_matching(matrix, weighted=True)
+    mates = on_host(gasla.maximal_matching(gasla.Graph(matrix).to(device), weighted=True))
     np.testing.assert_array_equal(mates, np.arange(n) ^ 1)
 
 

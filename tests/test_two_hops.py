@@ -1,5 +1,6 @@
 """What is two edges away: the most similar vertices and square clustering, against NetworkX and sorted rows."""
 
+import importlib
 from typing import Any, get_args
 
 import networkx as nx
@@ -72,6 +73,55 @@ def test_star_and_path(device: Any) -> None:
     path = on(device, HARD["a path"])
     np.testing.assert_array_equal(plain(gasla.top_k_similar(path, 1).vertices)[2:-3, 0], np.arange(495))
     assert gasla.average_clustering(on(device, HARD["no vertex"])) == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("hubs", [1, 2])
+def test_hubs_cost_what_their_edges_do(device: Any, hubs: int) -> None:
+    """Leaves of the same hubs: pairs of them are 2 * 10^10, more than can be gone through."""
+    leaves = 200_000
+    src, dst = np.divmod(np.arange(hubs * leaves), leaves)
+    graph = on(device, (hubs + leaves, src, dst + hubs))
+    squares = plain(gasla.square_clustering(graph))
+    np.testing.assert_array_equal(squares, np.full(graph.n, float(hubs == 2)))  # all that could be are there
+    vertices, scores = map(plain, gasla.top_k_similar(graph, 1))
+    assert (scores[hubs:] == 1).all() and (scores[:hubs] == hubs - 1).all()
+    assert vertices[hubs:, 0].tolist() == [hubs + 1] + [hubs] * (leaves - 1)
+
+
+@settings(max_examples=20)
+@given(edges=edge_lists(), k=st.integers(0, 5))
+def test_what_neighbours_have_in_common_is_looked_at_and_not_their_sums_alone(edges: Edges, k: int) -> None:
+    graph = on("cpu", edges)
+    vertices, scores = gasla.top_k_similar(graph, k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np.random, "default_rng", lambda _: NoDraws())
+        alike, same = gasla.top_k_similar(graph, k)
+    np.testing.assert_array_equal(alike, vertices)
+    np.testing.assert_array_equal(same, scores)
+
+
+class NoDraws:
+    """A generator whose numbers tell nothing apart."""
+
+    def integers(self, most: int, size: int) -> Any:
+        return np.zeros(size, np.int64)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_long_search_is_announced(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = on(device, (9, np.r_[np.zeros(8, int), np.arange(1, 9)], np.r_[np.arange(1, 9), np.arange(2, 9), 1]))
+    gasla.top_k_similar(wheel)
+    monkeypatch.setattr(importlib.import_module("gasla.algorithms.similarity.top_k_similar"), "LONG", 100)
+    with pytest.warns(UserWarning, match="has 136 paths of two edges to go through; vertex 0 alone has 8 neighbours"):
+        gasla.top_k_similar(wheel)
+
+
+def test_squares_beyond_int64_are_refused() -> None:
+    bound = importlib.import_module("gasla.algorithms.closure.square_clustering")
+    bound._require_exact(np.array([2**30, 1]), np.array([2**33 - 1, 2**60]))
+    with pytest.raises(ValueError, match=r"vertex 1 has 1,073,741,824 neighbours.*expected a product below 2\^63"):
+        bound._require_exact(np.array([1, 2**30]), np.array([1, 2**33]))
 
 
 @pytest.mark.slow  # compiles what long lists take, which other tests do, too

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, finish, moved
+from gasla.arrays import Device, array_module, device_of, finish, moved, running_sums
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
@@ -72,6 +72,14 @@ class Adjacency:
     def owners(self) -> Array:
         """The vertex whose list each position is in."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
+
+    def of(self, vertices: Array) -> Adjacency:
+        """The lists of some vertices, in the order in which these are given; edge numbers don't go along."""
+        xp: Any = array_module(self.indptr)
+        firsts, indptr = self.indptr[vertices], running_sums(self.indptr[vertices + 1] - self.indptr[vertices])
+        positions = xp.arange(int(indptr[-1]))
+        owners = lists_on(indptr).owners(indptr, positions)
+        return Adjacency(indptr, self.indices[firsts[owners] + positions - indptr[owners]])
 
     def as_numbers(self, n: int) -> Array:
         """Each entry and whose list it is in as one number, in int64: where lists ascend, so do these."""

@@ -83,6 +83,8 @@ def owners(indptr: Array, indices: Array) -> Array:
     """The vertex whose list each position is in."""
     xp = array_module(indptr)
     steps = xp.zeros(len(indices), indices.dtype)
+    if not len(indices):  # CuPy sums up no empty arrays
+        return steps
     vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)  # those with any
     starts = indptr[vertices]
     vertices[1:] -= vertices[:-1].copy()

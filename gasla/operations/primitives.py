@@ -292,11 +292,16 @@ class Oriented:
     def forward(self) -> Graph:
         lists = self.graph.out
         src, dst = lists.owners(), lists.indices
-        keep = src < dst
-        if self.order == "degrees":
-            a, b = self.graph.out_degrees[src], self.graph.out_degrees[dst]
-            keep = (a < b) | ((a == b) & keep)
+        keep = self.precedes(src, dst)
         return Graph.from_edges(src[keep], dst[keep], n=self.graph.n)
+
+    def precedes(self, first: Array, second: Array) -> Array:
+        """Whether the one comes before the other in the order of the vertices, for arrays of vertices."""
+        by_id = first < second
+        if self.order == "ids":
+            return by_id
+        a, b = self.graph.out_degrees[first], self.graph.out_degrees[second]
+        return (a < b) | ((a == b) & by_id)
 
     def __repr__(self) -> str:
         return f"Oriented({self.graph!r}, by {self.order})"

@@ -5,7 +5,10 @@ Returned is the mate of every vertex.
 Every free vertex chooses the best of its edges to free neighbours, and the two ends of an edge that both choose are
 mates. Better is the heavier edge; among those of a weight the one with an end of fewer edges, which else may find all
 its neighbours taken; and among those the one whose ends' numbers agree in more of their leading bits. No two edges of a
-vertex are as good: `u ^ v` tells them apart, and the other end. So some vertex always finds a mate.
+vertex are as good: `u ^ v` tells them apart, and the other end. So some vertex always finds a mate, and the matching is
+the one that takes edges from the best to the worst, those whose ends are free. Most graphs take few rounds, and a path
+along which weights rise half as many as vertices: after `ROUNDS` of them the edges that are left are put in order, and
+taken one after the other.
 No edge outweighs what its ends are matched by, so that all weigh at least half of what the heaviest matching does.
 
 R. Preis: Linear Time 1/2-Approximation Algorithm for Maximum Weighted Matching in General Graphs. STACS 1999.
@@ -18,8 +21,9 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
+from gasla.arrays import module_of, moved
 from gasla.graph.arguments import check_flags, check_weights
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import sum_type
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
@@ -28,6 +32,7 @@ from gasla.program.program import VertexProgram
 FEW = 255  # edges, up to which their number counts
 BITS = 48  # of a vertex's number, above which that of edges stands
 NONE = 2**63 - 1  # no edge to a free neighbour
+ROUNDS = 64  # after which edges are sorted
 
 
 def _of_edges(vertex):
@@ -127,8 +132,9 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
 
     Notes
     -----
-    Takes 9 bytes a vertex beside the result. The number of iterations grows slowly with that of vertices; it is up to
-    half of it for a path along which weights rise. An edge of negative weight is one all the same, the last choice.
+    Takes 9 bytes a vertex beside the result. Most graphs take few passes over the edges between free vertices. What 64
+    have left, as of a path along which weights rise, is sorted and matched edge by edge, on the CPU: about 100 bytes
+    and a microsecond for each edge that is left. An edge of negative weight is one all the same, the last choice.
 
     References
     ----------
@@ -155,4 +161,28 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
         kind = graph.values.dtype
         choose = ChooseHeavy.typed(weight=kind if kind.kind == "f" else sum_type(kind))  # which rounds no integer
     phases = [undirected(choose, graph, weighted=weighted), Agree]
-    return run(phases, graph, notice=False).mate
+    found = run(phases, graph, max_iterations=ROUNDS, notice=False)
+    mate: np.ndarray = found.mate
+    if not found.converged:
+        ends, mates = _in_order(graph.subgraph(found.degree != 0), found.degree, weighted)
+        mate[ends] = mates
+    return mate
+
+
+def _in_order(left: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
+    """Match the vertices that are left along their edges, from the best to the worst: who has a mate, and which."""
+    origin: Any = left.origin
+    number = moved(origin.vertices, "cpu").astype(np.int64)
+    few = moved(degree[origin.vertices], "cpu").astype(np.int64)
+    u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
+    offered = np.minimum(few[u], few[v]) << BITS | (number[u] ^ number[v])
+    weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
+    order = np.lexsort((-offered, weights))[::-1]  # the heaviest first, by the values as they are
+    mate = [-1] * left.n
+    for a, b in zip(u[order].tolist(), v[order].tolist()):
+        if a != b and mate[a] < 0 and mate[b] < 0:
+            mate[a], mate[b] = b, a
+    mates = np.array(mate, np.int64)
+    has_mate = np.flatnonzero(mates >= 0)
+    xp: Any = module_of(left.device)
+    return tuple(xp.asarray(number[ends]) for ends in (has_mate, mates[has_mate]))

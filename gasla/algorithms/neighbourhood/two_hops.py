@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
-from gasla.arrays import module_of, moved, running_sums
+from gasla.arrays import module_of, running_sums, shares
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.operations.matrices import mxm
@@ -20,35 +19,28 @@ MOST = 1 << 22  # paths of two edges that are looked at together, but all from o
 
 
 class TwoHops(NamedTuple):
-    """For some vertices those that they share a neighbour with, but for themselves, and what these neighbours weigh."""
+    """For some of the chosen vertices all with whom they share a neighbour, themselves too, and what these weigh."""
 
-    rows: slice
-    indptr: Array  # of rows of their own, the first of which is that of vertex rows.start
+    rows: slice  # of the chosen vertices
+    indptr: Array  # of those rows alone
     vertices: Array  # ascending in each row
     weights: Array
     owners: Array  # the vertex whose row each is in
 
 
-def two_hops(simple: Graph, weights: Array) -> Iterator[TwoHops]:
-    """All vertices of a simple undirected graph, some at a time; weights are added in the order of the neighbours."""
-    xp: Any = module_of(simple.device)
+def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
+    """Rows of a simple undirected graph times itself, some at a time; weights are added in the order of neighbours."""
     lists, pattern = simple.sorted_out, simple.with_values(None)
-    paths = running_sums(simple.out_degrees[lists.indices])[lists.indptr]
-    for start, stop in pairwise(_cuts(moved(paths, "cpu"))):
-        first, last = (int(lists.indptr[v]) for v in (start, stop))
-        indptr, neighbours = lists.indptr[start : stop + 1] - lists.indptr[start], lists.indices[first:last]
-        shape, each = (stop - start, simple.n), xp.arange(stop - start + 1, dtype=indptr.dtype)
-        some = Sparse(shape, indptr, neighbours, weights[neighbours])
-        themselves = Sparse(shape, each, xp.arange(start, stop, dtype=neighbours.dtype), xp.ones(stop - start, bool))
-        found = mxm(some, pattern, semirings.plus_first, mask=themselves, complement=True)
-        owners = Adjacency(found.indptr, found.indices).owners() + start
-        yield TwoHops(slice(start, stop), found.indptr, found.indices, found.data, owners)
+    for rows in shares(paths_from(simple)[chosen], MOST):
+        here = lists.of(chosen[rows])
+        some = Sparse((len(here.indptr) - 1, simple.n), here.indptr, here.indices, weights[here.indices])
+        found = mxm(some, pattern, semirings.plus_first)
+        owners = chosen[rows][Adjacency(found.indptr, found.indices).owners()]
+        yield TwoHops(rows, found.indptr, found.indices, found.data, owners)
 
 
-def _cuts(paths: Array) -> list[int]:
-    """Where to cut the vertices, so that up to so many paths begin at those between two cuts: sums before each."""
-    cuts, n = [0], len(paths) - 1
-    while cuts[-1] < n:
-        last = int(np.searchsorted(paths, paths[cuts[-1]] + MOST, side="right")) - 1
-        cuts.append(max(last, cuts[-1] + 1))
-    return cuts
+def paths_from(simple: Graph) -> Array:
+    """How many paths of two edges begin at each vertex of a simple undirected graph."""
+    xp: Any = module_of(simple.device)
+    degrees = simple.out_degrees.astype(np.int64)
+    return xp.diff(running_sums(degrees[simple.out.indices])[simple.out.indptr])

@@ -2,24 +2,26 @@
 
 Vertices with a neighbour in common are two edges apart, so candidates are the entries of the adjacency matrix times
 itself. Some rows of it at a time are computed, scored, and gone through for the best; the whole, which may
-have as many entries as there are pairs of vertices, is never there.
+have as many entries as there are pairs of vertices, is never there. Vertices of the same neighbours, as the leaves of
+a star are, have the same row, which is computed once.
 
 J. Leskovec, A. Rajaraman, J. Ullman: Mining of Massive Datasets. Cambridge University Press, 2014, chapter 9.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gasla.algorithms.neighbourhood.two_hops import two_hops
+from gasla.algorithms.neighbourhood.two_hops import paths_from, two_hops
 from gasla.algorithms.similarity.cosine import cosine_of
 from gasla.algorithms.similarity.jaccard import jaccard_of
 from gasla.algorithms.similarity.overlap import overlap_of
 from gasla.algorithms.similarity.pairs_in_common import per_common_neighbour
-from gasla.arrays import module_of
+from gasla.arrays import module_of, moved, running_sums, shares
 from gasla.graph.arguments import NO_LIMIT, check_word, whole_number
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import simplify
 from gasla.operations.selection.top_k import top_k
 from gasla.operations.sparse import Sparse
@@ -27,6 +29,8 @@ from gasla.operations.sparse import Sparse
 Array = np.ndarray[Any, Any]
 Measure = Literal["jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation"]
 COUNTED: dict[str, Callable[[Any, Any, Any], Any]] = {"jaccard": jaccard_of, "overlap": overlap_of, "cosine": cosine_of}
+MOST = 1 << 22  # entries of the result that are filled in together
+LONG = 1 << 28  # paths, more than which are warned of
 
 
 class SimilarResult(NamedTuple):
@@ -61,11 +65,19 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     TypeError, ValueError
         If `k` is no such number, or `measure` none of these.
 
+    Warns
+    -----
+    UserWarning
+        Before work starts, if there are more than 2^28 paths of two edges to go through, which takes a CPU some
+        seconds. It names the vertex that has most neighbours, and how many.
+
     Notes
     -----
-    The work is that of all paths of two edges: the sum of squares of degrees. Memory beside the result, on the CPU, is
-    about 60 bytes for each of up to 4 million pairs of vertices, or of the pairs of one vertex if it has more; and 24
-    bytes a vertex for each thread.
+    The work is that of all paths of two edges, but of vertices that have the same neighbours, as the leaves of a star,
+    those of one alone. They are at most the sum of squares of degrees: where d vertices share a neighbour and differ in
+    others, each of them is compared with all d. Memory beside the result, on the CPU, is about 60 bytes for each of up
+    to 4 million pairs of vertices, or of the pairs of one vertex if it has more; 24 bytes a vertex for each thread; and
+    twice that of the result.
 
     References
     ----------
@@ -93,11 +105,52 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     simple = simplify(graph)
     weights = xp.ones(graph.n) if measure in COUNTED else per_common_neighbour(graph, measure)
     degrees = simple.out_degrees.astype(np.float64)
-    vertices, scores = xp.full((graph.n, k), -1, simple.out.indices.dtype), xp.zeros((graph.n, k))
-    for some in two_hops(simple, weights):
+    vertices, scores = xp.empty((graph.n, k), simple.out.indices.dtype), xp.empty((graph.n, k))
+    first = _first_of_same(simple)
+    chosen = xp.flatnonzero(first == xp.arange(graph.n))
+    _warn_of_hubs(simple, chosen)
+    best_ids, best = xp.empty((len(chosen), k + 1), simple.out.indices.dtype), xp.empty((len(chosen), k + 1))
+    for some in two_hops(simple, weights, chosen):
         score = some.weights
         if measure in COUNTED:
             score = COUNTED[measure](degrees[some.owners], degrees[some.vertices], score)
-        best = top_k(Sparse((len(some.indptr) - 1, graph.n), some.indptr, some.vertices, score), k)
-        vertices[some.rows], scores[some.rows] = best
+        rows = Sparse((len(some.indptr) - 1, graph.n), some.indptr, some.vertices, score)
+        best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)  # a vertex may be among its own
+    place = xp.searchsorted(chosen, first)
+    for part in shares(xp.full(graph.n, k + 1), MOST):
+        ids, here = best_ids[place[part]], xp.arange(graph.n)[part]
+        keep = ids != here[:, None]
+        keep[:, k] &= ~keep.all(axis=1)  # of one that isn't among its own, the last is one too many
+        vertices[part], scores[part] = (all_of[keep].reshape(len(here), k) for all_of in (ids, best[place[part]]))
     return SimilarResult(vertices, scores)
+
+
+def _first_of_same(simple: Graph) -> Array:
+    """For each vertex the first that has the same neighbours: most often itself."""
+    xp: Any = module_of(simple.device)
+    lists, n = simple.sorted_out, simple.n
+    draws = moved(np.random.default_rng(0).integers(2**63, size=n), simple.device)
+    sums = xp.diff(running_sums(draws[lists.indices])[lists.indptr])  # the same for the same neighbours
+    order = xp.argsort(sums, kind="stable")
+    degrees = simple.out_degrees[order]
+    alike = xp.zeros(n, bool)
+    alike[1:] = (sums[order][1:] == sums[order][:-1]) & (degrees[1:] == degrees[:-1])
+    pairs = xp.flatnonzero(alike)
+    one, other = lists.of(order[pairs - 1]), lists.of(order[pairs])  # sums may be equal by chance
+    alike[pairs] = xp.diff(running_sums(one.indices != other.indices)[one.indptr]) == 0
+    starts = xp.flatnonzero(~alike)
+    first = xp.empty(n, np.int64)
+    first[order] = order[starts][running_sums(~alike)[1:] - 1]
+    return first
+
+
+def _warn_of_hubs(simple: Graph, chosen: Array) -> None:
+    """Say before a long search what makes it long."""
+    paths = int(paths_from(simple)[chosen].sum())
+    if paths > LONG:
+        v = int(simple.out_degrees.argmax())
+        warnings.warn(
+            f"top_k_similar has {paths:,} paths of two edges to go through; vertex {v} alone has "
+            f"{int(simple.out_degrees[v]):,} neighbours, any two of which may be similar",
+            stacklevel=3,
+        )

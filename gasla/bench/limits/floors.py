@@ -302,7 +302,7 @@ COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
     "jaccard": edge_support,
     "adamic_adar": edge_support,
     "top_k_similar": two_hops,
-    "square_clustering": two_hops,
+    "square_clustering": triangles,
     "four_cliques": triangles,
     "edge_support": edge_support,
     "k_truss": edge_support,
