@@ -1,6 +1,7 @@
 """What all verifiers share: the edges as plain arrays, the shape of an answer, and how a complaint is made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -118,3 +119,37 @@ def check_source(source: int, n: int) -> int:
 def edge_name(edges: Edges, e: int) -> str:
     """How a complaint speaks of an edge."""
     return f"edge {edges.src[e]} → {edges.dst[e]}"
+
+
+def parts(sizes: Array, most: int = 1 << 20) -> Iterator[slice]:
+    """Slices whose sizes add up to about so much each."""
+    ends = np.cumsum(sizes)
+    cuts = np.searchsorted(ends, np.arange(most, int(ends[-1]) if len(ends) else 0, most))
+    bounds = np.unique(np.concatenate(([0], cuts, [len(sizes)])))
+    return (slice(int(a), int(b)) for a, b in pairwise(bounds))
+
+
+def joined(simple: "csr_array", u: Array, v: Array) -> Array:
+    """Whether u[i] and v[i] are neighbours in a simple graph."""
+    simple.sort_indices()
+    n = simple.shape[0]
+    edges = np.append(np.repeat(np.arange(n), np.diff(simple.indptr)) * n + simple.indices, n * n)
+    wanted = np.asarray(u, np.int64) * n + v
+    found: Array = edges[np.searchsorted(edges, wanted)] == wanted
+    return found
+
+
+def in_common(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
+    """What the common neighbours of u[i] and v[i] weigh, or how many they are, as float64.
+
+    Of each pair the neighbours of the end of lower degree are looked up among the other's.
+    """
+    degree, found = np.diff(simple.indptr).astype(np.int64), np.zeros(len(u))
+    low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
+    for some in parts(degree[low]):
+        neighbours = simple[low[some]].indices
+        pair = np.repeat(np.arange(some.stop - some.start), degree[low[some]])
+        shared = joined(simple, high[some][pair], neighbours)
+        weight = None if weights is None else weights[neighbours[shared]]
+        found[some] = np.bincount(pair[shared], weight, some.stop - some.start)
+    return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, answer, edges_of, require
+from gasla.verify._common import Array, VerificationError, answer, edges_of, parts, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -117,7 +117,7 @@ def clustering(graph: Any, scores: ArrayLike) -> None:
 
 
 def square_clustering(graph: Any, scores: ArrayLike) -> None:
-    """Verify square clustering coefficients: paths of two edges, told again by sparse products.
+    """Verify square clustering coefficients: squares are counted again, each at its corner of highest degree.
 
     Parameters
     ----------
@@ -143,10 +143,16 @@ def square_clustering(graph: Any, scores: ArrayLike) -> None:
     simple = edges_of(graph).simple()
     n, degree = simple.shape[0], np.diff(simple.indptr).astype(np.int64)
     score, squares = answer("scores", scores, n, "f"), np.zeros(n, np.int64)
-    for rows in row_blocks(simple, 1 << 12):
-        paths = simple[rows] @ simple
-        paths.data = paths.data * (paths.data - 1) // 2
-        squares[rows] = np.asarray(paths.sum(axis=1)).ravel() - degree[rows] * (degree[rows] - 1) // 2  # to itself
+    rank = _rank(degree)
+    below = _oriented(simple, degree).T.tocsr()  # the neighbours of each that come before it
+    for rows in parts(below @ degree):
+        middle, last = below[rows].indices, np.repeat(np.arange(n)[rows], np.diff(below.indptr)[rows])
+        u, v = (np.repeat(ends, degree[middle]) for ends in (middle, last))
+        w = simple[middle].indices
+        before = rank[w] < rank[v]
+        corners, path, count = np.unique(v[before] * n + w[before], return_inverse=True, return_counts=True)
+        np.add.at(squares, np.concatenate(np.divmod(corners, n)), np.tile(count * (count - 1) // 2, 2))
+        np.add.at(squares, u[before], count[path] - 1)
     joined = _count_triangles(_oriented(simple, degree))
     possible = (degree - 1) * (simple @ degree - degree) - 2 * joined - squares
     right = np.where(possible > 0, squares / np.maximum(possible, 1), 0)
@@ -156,12 +162,18 @@ def square_clustering(graph: Any, scores: ArrayLike) -> None:
     )
 
 
+def _rank(degree: Array) -> Array:
+    """The place of each vertex in the order of degrees."""
+    rank = np.empty(degree.size, np.int64)
+    rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
+    return rank
+
+
 def _oriented(simple: "csr_array", degree: Array) -> "csr_array":
     """Each undirected edge once, from the end of lower degree to the other: no vertex keeps many out-edges."""
     from scipy.sparse import csr_array
 
-    rank = np.empty(degree.size, np.int64)
-    rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
+    rank = _rank(degree)
     coo = simple.tocoo()
     upward = rank[coo.row] < rank[coo.col]
     return csr_array((coo.data[upward], (coo.row[upward], coo.col[upward])), shape=simple.shape)

@@ -144,15 +144,19 @@ def ego_graph(
 
 def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     """Verify that a graph is all that another has among some vertices, in the same order."""
-    vertices = np.flatnonzero(inside)
-    if not np.array_equal(_home(part, graph.n)[vertices], np.arange(part.n)):
-        raise VerificationError("vertices are not in the order of their numbers")
+    place = np.where(inside, np.cumsum(inside) - 1, -1)
+    home = _home(part, graph.n)
+    require(
+        home == place,
+        lambda v: f"vertices are not in the order of their numbers: vertex {v} became {home[v]}; expected {place[v]}",
+    )
+    if part.n != inside.sum():
+        raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
     (src, dst, weight), new = _by_number(graph), _by_number(part)
     inner = np.flatnonzero(inside[src] & inside[dst])
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
         raise VerificationError(f"there are {len(numbers)} edges, which are not the {len(inner)} between the vertices")
-    place = np.cumsum(inside) - 1
     _same("source", new[0], place[src[inner]])
     _same("end", new[1], place[dst[inner]])
     _same("value", new[2], weight[inner])

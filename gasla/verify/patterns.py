@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, edges_of, require
+from gasla.verify._common import Array, VerificationError, edges_of, joined, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -143,7 +143,7 @@ def _check_rows(simple: "csr_array", rows: Array, edges: Array, induced: bool, g
 def _check_pair(simple: "csr_array", rows: Array, a: int, b: int, is_edge: bool, induced: bool) -> None:
     u, v = rows[:, a], rows[:, b]
     require(u != v, lambda r: f"match {r} is {rows[r]}, with a vertex twice")
-    there = _joined(simple, u, v)
+    there = joined(simple, u, v)
     if is_edge:
         require(there, lambda r: f"match {r} is {rows[r]}, and {u[r]} and {v[r]} are not joined")
     elif induced:
@@ -167,8 +167,8 @@ def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Ar
         if place == len(order):
             yield rows
             return
-        joined = edges[order[place], order[:place]]
-        anchor = int(joined.argmax())
+        wanted = edges[order[place], order[:place]]
+        anchor = int(wanted.argmax())
         sums = np.cumsum(degree[rows[:, anchor]])
         for part in (
             np.split(rows, np.unique(np.searchsorted(sums, np.arange(BATCH, sums[-1], BATCH)))) if len(rows) else ()
@@ -178,17 +178,8 @@ def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Ar
             more = np.column_stack([np.repeat(part, near, axis=0), simple.indices[starts + np.arange(near.sum())]])
             keep = (more[:, :-1] != more[:, -1:]).all(axis=1)
             for other in range(place):
-                if other != anchor and (joined[other] or induced):
-                    keep &= _joined(simple, more[:, other], more[:, -1]) == joined[other]
+                if other != anchor and (wanted[other] or induced):
+                    keep &= joined(simple, more[:, other], more[:, -1]) == wanted[other]
             yield from extended(more[keep], place + 1)
 
     yield from extended(np.arange(simple.shape[0])[:, None], 1)
-
-
-def _joined(simple: "csr_array", u: Array, v: Array) -> Array:
-    """Whether u[i] and v[i] are neighbours."""
-    n = simple.shape[0]
-    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(simple.indptr)) * n + simple.indices
-    wanted = u.astype(np.int64) * n + v
-    at = np.searchsorted(keys, wanted)
-    return keys[np.minimum(at, len(keys) - 1)] == wanted if len(keys) else np.zeros(len(u), bool)

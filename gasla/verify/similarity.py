@@ -1,17 +1,12 @@
 """Verify how alike vertices are: rows of the adjacency matrix multiplied entry by entry, by SciPy."""
 
-from collections.abc import Iterator
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, edges_of, require
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from gasla.verify._common import Array, VerificationError, edges_of, in_common, require
 
 Measure = Literal[
     "jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
@@ -55,7 +50,7 @@ def similarity(graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pair
         )
     simple = edges_of(graph).simple()
     degree = np.diff(simple.indptr).astype(np.float64)
-    right = scored(measure, degree[u], degree[v], _in_common(simple, u, v, weights_of(measure, degree)))
+    right = scored(measure, degree[u], degree[v], in_common(simple, u, v, weights_of(measure, degree)))
     require(
         np.isclose(score, right, rtol=TOLERANCE, atol=0),
         lambda e: f"the {measure} of {u[e]} and {v[e]} is {right[e]:.6g}, not {score[e]:.6g}",
@@ -111,11 +106,11 @@ def top_k_similar(
         others, shared = row.indices[row.indices != v], row.data[row.indices != v]
         right = np.zeros(n)
         right[others] = scored(measure, np.full(len(others), degree[v]), degree[others], shared)
-        _best_of(v, right, found[v], score[v])
+        _best_of(v, right, found[v], score[v], measure in ("jaccard", "overlap", "cosine"))
 
 
-def _best_of(v: int, right: Array, found: Array, score: Array) -> None:
-    """Look at one vertex, to which the others are similar as it is said there."""
+def _best_of(v: int, right: Array, found: Array, score: Array, is_exact: bool) -> None:
+    """Look at one vertex, to which the others are similar as it is said there; ties are certain where that is exact."""
     expected, count = min(int((right > 0).sum()), len(found)), int((found >= 0).sum())
     if count != expected:
         raise VerificationError(f"vertex {v} has {count} others; {expected} were expected")
@@ -134,6 +129,11 @@ def _best_of(v: int, right: Array, found: Array, score: Array) -> None:
     rest[ids] = 0
     if count and rest.max() > here[-1] * (1 + TOLERANCE):
         raise VerificationError(f"vertex {rest.argmax()} is more similar to {v} than {ids[-1]} is, and left out")
+    ties = np.flatnonzero(rest[: ids[-1]] >= right[ids[-1]]) if count and is_exact else ids[:0]
+    if len(ties):
+        raise VerificationError(
+            f"vertex {ties[0]} is as similar to {v} as {ids[-1]} is, has a smaller id, and is left out"
+        )
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
@@ -160,21 +160,3 @@ def _stored(graph: Any) -> tuple[Array, Array]:
     ends, numbers = np.empty((2, graph.m), np.int64), graph.out.numbers()
     ends[0][numbers], ends[1][numbers] = graph.out.owners(), graph.out.indices
     return ends[0], ends[1]
-
-
-def _in_common(simple: "csr_array", u: Array, v: Array, weights: Array) -> Array:
-    """What the common neighbours of each pair weigh, some pairs at a time."""
-    degree, found = np.diff(simple.indptr), np.zeros(len(u))
-    for some in _parts(degree[u] + degree[v]):
-        both = simple[u[some]].multiply(simple[v[some]]).tocsr()
-        both.data = weights[both.indices]
-        found[some] = np.asarray(both.sum(axis=1)).ravel()
-    return found
-
-
-def _parts(sizes: Array, most: int = 1 << 22) -> Iterator[slice]:
-    """Slices whose sizes add up to about so much each."""
-    ends = np.cumsum(sizes)
-    cuts = np.searchsorted(ends, np.arange(most, int(ends[-1]) if len(ends) else 0, most))
-    bounds = np.unique(np.concatenate(([0], cuts, [len(sizes)])))
-    return (slice(int(a), int(b)) for a, b in pairwise(bounds))

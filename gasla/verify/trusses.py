@@ -1,12 +1,11 @@
-"""Verify triangles at edges, and trusses: common neighbours by masked sparse products, and peeling by them."""
+"""Verify triangles at edges, and trusses: common neighbours looked up for each edge, and peeling by them."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, edges_of, of_edges, require
-from gasla.verify.counts import row_blocks
+from gasla.verify._common import Array, VerificationError, edges_of, in_common, joined, of_edges, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -113,11 +112,9 @@ def _pattern(row: Array, column: Array, n: int) -> "csr_array":
 
 
 def _support(simple: "csr_array", src: Array, dst: Array) -> Array:
-    """Common neighbours of both ends of edges of the pattern, by a masked product, some rows at a time."""
-    from scipy.sparse import csr_array, vstack
-
-    parts = [(simple[rows] @ simple).multiply(simple[rows]) for rows in row_blocks(simple)]
-    return _at(csr_array(vstack(parts)) if parts else simple, src, dst)
+    """Common neighbours of both ends of pairs of vertices, 0 of those that are not joined."""
+    found: Array = np.where(joined(simple, src, dst), in_common(simple, src, dst), 0).astype(np.int64)
+    return found
 
 
 def _at(matrix: "csr_array", src: Array, dst: Array) -> Array:

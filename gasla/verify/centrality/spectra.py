@@ -59,6 +59,10 @@ def katz(
     if normalized:
         _require_norm(given, score)
         scale = float((score - come) @ worth / (worth @ worth))  # one over the norm that the scores had
+        if scale < 0:
+            raise VerificationError(
+                "the scores have the wrong sign: they were divided by their norm, which is positive"
+            )
     growth = max(1.0, alpha * float(matrix.sum(axis=1).max()))
     _require_near(given, score, come + scale * worth, tol, growth * abs(scale))
 

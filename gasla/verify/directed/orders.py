@@ -146,6 +146,8 @@ def _path(path: Array, far: Array, parent: Array) -> None:
         raise VerificationError(f"the path is {path.dtype}{path.shape}; expected integers of one dimension")
     if len(path) == 0:
         return
+    inside = (path >= 0) & (path < len(far))
+    require(inside, lambda i: f"place {i} of the path holds {path[i]}, which is no vertex")
     before = np.r_[path[0], path[:-1]]
     require(parent[path] == before, lambda i: f"vertex {path[i]} of the path is not preceded by its parent")
     if far[path[-1]] != far.max():

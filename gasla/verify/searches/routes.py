@@ -46,10 +46,13 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
     every = edges_of(graph)
     source, target = check_source(source, every.n), check_source(target, every.n)
     path, steps = np.asarray(path), np.asarray(edges)
+    for name, ids in (("path", path), ("edges", steps)):
+        if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+            raise VerificationError(f"{name}: integers in one dimension were expected, not {ids.dtype}{ids.shape}")
     search: Any = dijkstra
     least = search(every.lightest(), indices=source)[target]
     if len(path) == 0:
-        if np.isfinite(distance) or len(steps):
+        if distance != np.inf or len(steps):
             raise VerificationError(f"there is no path, but the length {distance} and {len(steps)} edges")
         if np.isfinite(least):
             raise VerificationError(f"vertex {target} is unreached, but there is a path of length {least}")

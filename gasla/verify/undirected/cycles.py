@@ -3,6 +3,7 @@
 Bridges and articulation points are held against the low points of a depth-first search.
 """
 
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,6 +212,6 @@ def _undirected(edges: Edges) -> tuple[Any, Any]:
         return found
 
     def is_single(u: int, v: int) -> bool:
-        return bool(data[indptr[u] + neighbours(u).index(v)] == 1)
+        return bool(data[bisect_left(indices, v, indptr[u], indptr[u + 1])] == 1)
 
     return neighbours, is_single

@@ -54,7 +54,10 @@ def pagerank_nibble(
     source, score = check_source(source, edges.n), answer("scores", scores, edges.n, "f").astype(np.float64)
     weight = edges.weight
     degree = np.bincount(edges.src, weight, edges.n)
-    require(score >= 0, lambda v: f"vertex {v} has score {score[v]:g}; expected 0 or more")
+    require(
+        (score >= 0) & np.isfinite(score),
+        lambda v: f"vertex {v} has score {score[v]:g}; expected a number, 0 or more",
+    )
     if degree[source]:
         _check_residual(edges, weight, degree, source, score, 2 * alpha / (1 + alpha), epsilon)
     else:
