@@ -415,7 +415,8 @@ def test_what_flows(kind: type) -> None:
         for u, v in zip(nodes, [*nodes[1:3], "nobody"]):
             assert compare("maximum_flow_value", G, u, v, capacity="weight")
     assert compare("maximum_flow_value", kind(PAIRS), 0, 1)  # no capacities: unbounded where there is a path
-    for capacities in ({}, {(0, 1): 2.5}, {(0, 1): 9e15, (1, 2): 0.003}, {(0, 1): math.inf, (1, 2): 1e-300}):
+    large = {(0, 1): 9e15, (1, 2): 0.003}, {(0, 1): 1e20, (1, 2): 3.5}, {(0, 1): 2**60, (1, 2): 3}
+    for capacities in ({}, {(0, 1): 2.5}, *large, {(0, 1): math.inf, (1, 2): 1e-300}):
         path = kind([(0, 1), (1, 2)])
         nx.set_edge_attributes(path, capacities, "capacity")
         assert compare("maximum_flow_value", path, 0, 2) and compare("maximum_flow_value", path, 2, 0)

@@ -163,11 +163,15 @@ class Converted:
         found = _numbers([0 if x is None else x for x in given], "a function")
         if isinstance(found, str):
             raise NotImplementedError(found)
+        _require_exact(found, "a function")
         self._called[weight] = found, np.fromiter((x is None for x in given), np.bool_, len(given))
         return found
 
-    def each(self, name: Any, default: Any = 1) -> Array:
-        """An attribute of every edge; refused where it isn't a number that arrays hold."""
+    def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
+        """An attribute of every edge; refused where it isn't a number that arrays hold.
+
+        So are numbers of 2**53 and more, unless `large` ones are asked for: integers beside floats are rounded then.
+        """
         if callable(name):
             return self._by_function(name)
         if name is None:  # as NetworkX's functions look for an attribute that nobody has
@@ -178,6 +182,8 @@ class Converted:
         found = self._values.get(key, f"the graph was converted without its edges' {name!r}")
         if isinstance(found, str):
             raise NotImplementedError(found)
+        if not large:
+            _require_exact(found, name)
         return found
 
     def keys_of(self, edges: Array) -> list[Any]:
@@ -299,9 +305,13 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
     if odd_types := {*map(type, given)} - EVEN:  # NumPy's narrow numbers wrap, and round, as NetworkX adds them up
         return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
-    if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
-        return f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly"
     return found
+
+
+def _require_exact(found: Array, name: Any) -> None:
+    """Refuse numbers of 2**53 and more: sums with them are rounded, in another way than Python's."""
+    if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
+        raise NotImplementedError(f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly")
 
 
 class Unconverted:

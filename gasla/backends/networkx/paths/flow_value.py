@@ -48,7 +48,7 @@ def maximum_flow_value(
             raise nx.NetworkXError(f"node {name} not in graph")
     if _s == _t:
         raise nx.NetworkXError("source and sink are the same node")
-    given = flowG.each(capacity, UNLIMITED)
+    given = flowG.each(capacity, UNLIMITED, large=True)  # as people write 1e20 for no limit
     if np.isnan(given).any():
         raise NotImplementedError("an edge whose capacity is NaN")
     whole = given.dtype.kind in "bi"
