@@ -75,6 +75,7 @@ class Nearing(Falling):
 
 
 ENDLESS = [Turning, Waking, Falling, Nearing]
+NO_END = 2**40  # iterations, for runs that something else ends: one that nothing ends is refused
 
 
 class FloatSum(gasla.VertexProgram):
@@ -193,7 +194,7 @@ def test_ctrl_c_ends_a_run(program: Any, make: Callable[[], Graph]) -> None:
     graph = make()
     short = gasla.run(program, graph, active=[0], max_iterations=20)
     began = time.perf_counter()
-    interrupt_after(0.3, lambda: gasla.run(program, graph, active=[0]))
+    interrupt_after(0.3, lambda: gasla.run(program, graph, active=[0], max_iterations=NO_END))
     assert time.perf_counter() - began < 5
     assert bits(gasla.run(program, graph, active=[0], max_iterations=20)) == bits(short)
     assert_all_is_well(graph)
@@ -232,7 +233,7 @@ def test_progress_moves_while_a_kernel_runs() -> None:
 
     graph = ring()
     with pytest.raises(EnoughError):
-        gasla.run(Turning, graph, progress=look)
+        gasla.run(Turning, graph, progress=look, max_iterations=NO_END)
     assert seen == sorted(set(seen))
     assert seen[1] > seen[0] > 0
     assert_all_is_well(graph)
@@ -626,7 +627,7 @@ def test_two_threads_end_their_runs_each_for_itself(n: int) -> None:
     def endless() -> list[dict[str, bytes]]:
         for _ in range(3):
             with pytest.raises(TimeoutError):
-                gasla.run(Turning, graph, progress=stop_after_a_while)
+                gasla.run(Turning, graph, progress=stop_after_a_while, max_iterations=NO_END)
         return []
 
     def short() -> list[dict[str, bytes]]:

@@ -141,6 +141,7 @@ def test_two_threads_on_a_larger_graph(program: Any, start: Any, alone: bool, li
 
 def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str, Any]) -> stages.State:
     """A run as its user would write it from the stages."""
+    ends_when_still = Plan(program.traced(graph.id_dtype)).ends_when_still
     state = stages.start(program, graph, **fields)
     frontier = gasla.Frontier.all(graph.n) if active is None else gasla.Frontier(graph.n, active)
     for state.iteration in range(limit):
@@ -151,7 +152,7 @@ def staged(program: Any, graph: Graph, active: Any, limit: int, fields: dict[str
             stages.scatter(state, frontier)
         if "post_apply" in state.has:
             stages.post_apply(state, receivers)
-        if not frontier:
+        if not frontier and ends_when_still:
             break
     return state
 

@@ -254,6 +254,11 @@ class Graph(OneGraph):
         return self._facts(weighted=self.values is not None)["is_symmetric"]
 
     @property
+    def has_mirrored_values(self) -> bool:
+        """Whether that is so, and no two edges are parallel."""
+        return not self.has_parallel_edges and self.has_symmetric_values
+
+    @property
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         return self._facts()["has_self_loops"]
