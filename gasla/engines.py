@@ -6,7 +6,9 @@ above asks which one it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from threading import Lock
@@ -253,6 +255,37 @@ def runner(device: str, compiled: bool) -> Runner:
     if compiled:
         return found
     return getattr(found, "interpreted", None) or cast(Runner, _face("reference"))
+
+
+_interprets = ContextVar("interprets", default=False)
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Run every vertex program of this context as `compile=False` does, those of gasla's algorithms too.
+
+    NumPy calls the functions of a program on whole arrays, so a program costs no compilation, and each of its
+    iterations some hundred times as much as compiled code. For small graphs, for tests, and to debug. Stages that are no
+    programs (intersections of neighbour lists, components, products, walks) run as ever.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path = gasla.Graph.from_edges([0, 1], [1, 2])
+    >>> with gasla.engines.interpreted():
+    ...     gasla.bfs(path, 0)
+    array([0, 1, 2], dtype=int32)
+    """
+    token = _interprets.set(True)
+    try:
+        yield
+    finally:
+        _interprets.reset(token)
+
+
+def compiles() -> bool:
+    """Whether programs are compiled here: everywhere but within `interpreted`."""
+    return not _interprets.get()
 
 
 def _face(package: str) -> object:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gasla.arrays import Device
-from gasla.engines import Running, Runs, runner
+from gasla.engines import Running, Runs, compiles, runner
 from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations, real_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import Result, go_on, left_by, remember, under_way
@@ -74,7 +74,7 @@ def prepare(
     [[0, 1, 2, 3], [100, 100, 0, 1]]
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
-    options = way_of(direction), deterministic, scheduled, compile
+    options = way_of(direction), deterministic, scheduled, compile and compiles()
     single = in_order(alone(as_program(program)), order)
     return Prepared(single, as_graph(graph), options, notice, device and check_device(device))
 

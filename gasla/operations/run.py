@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gasla.arrays import Device
+from gasla.engines import compiles
 from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations
 from gasla.graph.graph import as_graph
 from gasla.operations.phases import Asked, Phase, as_phases, run_phases
@@ -140,7 +141,7 @@ def run(
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
-    options = way_of(direction), deterministic, schedule is not None, compile
+    options = way_of(direction), deterministic, schedule is not None, compile and compiles()
     if phases:
         if start is not None:
             raise ValueError("a run of phases has no start; leave it out, or give fields and active by themselves")
