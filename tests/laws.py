@@ -351,9 +351,10 @@ def modularity(weighted: bool) -> Callable[[Asked], Answer]:
 
 def nibble(weighted: bool) -> Callable[[Asked], Answer]:
     def call(q: Asked) -> Answer:
-        found = gasla.pagerank_nibble(q.given, q.v(0), weighted=weighted, epsilon=1e-12)
+        epsilon = 1e-10 / (q.factor if weighted else 1)  # of residual for each unit of weight
+        found = gasla.pagerank_nibble(q.given, q.v(0), weighted=weighted, epsilon=epsilon)
         q.check(
-            lambda graph, *args: verify.pagerank_nibble(graph, q.v(0), *args, weighted=weighted, epsilon=1e-12),
+            lambda graph, *args: verify.pagerank_nibble(graph, q.v(0), *args, weighted=weighted, epsilon=epsilon),
             found.vertices, found.conductance, found.scores,
         )  # fmt: skip
         return {"scores": q.at_vertices(found.scores), "conductance": found.conductance}
@@ -561,9 +562,9 @@ def first(q: Asked) -> Answer:
 
 
 def contract(q: Asked) -> Answer:
-    groups = np.where(q.was < 0, 100, q.was // 2)
+    groups = np.where(q.was < 0, q.n - 1, q.was // 2)  # the drawn vertices by twos; those that were added together
     found = q.graph.contract(q.here(groups))
-    return {"edges": q.joined(found, q.now[2 * np.unique(groups[groups < 100])])}
+    return {"edges": q.joined(found, q.now[2 * np.unique(groups[q.now])])}
 
 
 def symmetrized(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
@@ -583,9 +584,7 @@ def changed(q: Asked) -> Answer:
 
 
 def to_edge_index(q: Asked) -> Answer:
-    found = q.plain.to_edge_index()
-    index, weight = found if isinstance(found, tuple) else (found, None)
-    return {"edges": q.joined(gasla.Graph.from_edge_index(index, weight, n=q.n))}
+    return {"edges": q.joined(gasla.Graph.from_edge_index(q.plain.to_edge_index(), q.plain.values, n=q.n))}
 
 
 def from_csr(q: Asked) -> Answer:
@@ -722,7 +721,8 @@ ROWS: tuple[Row, ...] = (
     Row("k_core", k_core, ranks=True, verbs="k-core"),
     Row("modularity", modularity(True), ranks=True, **WEIGHED),
     Row("modularity", modularity(False), "weighted=False", ranks=True, **COUNTED),
-    Row("pagerank_nibble", nibble(True), "weighted=True", ranks=True, rtol=1e-6, **WEIGHED),
+    Row("pagerank_nibble", nibble(True), "weighted=True", ranks=True, rtol=1e-6,
+        scaled=Law("with `epsilon` divided by the factor: same", SAME.expected), **WEIGHED),
     Row("pagerank_nibble", nibble(False), ranks=True, verbs="pagerank-nibble", rtol=1e-6, **COUNTED),
     Row("ego_graph", ego_graph, weights=True, split=COPIED_WEIGHTS, verbs="ego-graph",
         scaled=times("values and radius times the factor: same", edges=1)),
@@ -780,7 +780,8 @@ ROWS: tuple[Row, ...] = (
     Row("Graph.simple", simple(semirings.plus), "plus", scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
     Row("Graph.simple", simple(semirings.max, np.maximum), "max", weights=True, split=COPIED_WEIGHTS,
         scaled=times(TIMES, edges=1)),
-    Row("Graph.simple", first, weights=True, scaled=times(TIMES, edges=1), split=COPIED_WEIGHTS,
+    Row("Graph.simple", first, weights=True, scaled=times(TIMES, edges=1),
+        split=only("of parallel edges another is the first: the same places", "places"),
         order=only("of parallel edges another is the first: the same places", "places"),
         forms=only("of parallel edges another is the first: the same places", "places")),
     Row("Graph.contract", contract, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
