@@ -265,8 +265,8 @@ def interpreted() -> Iterator[None]:
     """Run every vertex program of this context as `compile=False` does, those of gasla's algorithms too.
 
     NumPy calls the functions of a program on whole arrays, so a program costs no compilation, and each of its
-    iterations some hundred times as much as compiled code. For small graphs, for tests, and to debug. Stages that are no
-    programs (intersections of neighbour lists, components, products, walks) run as ever.
+    iterations some hundred times as much as compiled code. For small graphs, for tests, and to debug. Stages that are
+    no programs (intersections of neighbour lists, components, products, walks) stay compiled.
 
     Examples
     --------

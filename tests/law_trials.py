@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from laws import COLUMNS, ROWS, Answer, Array, Asked, Law, Row
 from scipy.sparse import coo_array, csc_array, csr_array
 
 import gasla
 from gasla import engines
-from laws import COLUMNS, ROWS, Answer, Array, Asked, Law, Row
 
 SECONDS = 60  # that a call may take before it counts as one that doesn't end
 EXPONENTS = (-900, -600, -60, 60, 600, 900)
@@ -378,9 +378,15 @@ def law_of(row: Row, column: str) -> Law:
 
 
 def try_row(
-    row: Row, seed: int, columns: list[str], tally: Tally, engine: str = "numpy", most: int = 1000, weights: str = "small"
+    row: Row,
+    seed: int,
+    columns: list[str],
+    tally: Tally,
+    engine: str = "numpy",
+    most: int = 1000,
+    weights: str = "small",
 ) -> None:
-    """Draw a graph, ask, change it in the ways of some columns, and ask again. At most so many changes of each column."""
+    """Draw a graph, ask, change it in the ways of some columns, and ask again. At most `most` changes a column."""
     case = draw(row, seed, weights)
     then = ask(case, "graph", "numpy")
     before = outcome(row, then, "numpy")
@@ -433,13 +439,18 @@ def main(arguments: list[str]) -> int:
     for row in ROWS:
         if options.rows and row.function not in options.rows:
             continue
-        if options.engine.startswith("ranks") and not row.ranks or options.engine == "gpu" and not row.gpu:
+        if (options.engine.startswith("ranks") and not row.ranks) or (options.engine == "gpu" and not row.gpu):
             continue
         began, known, calls = time.perf_counter(), len(tally.found), tally.rows[row.name]
         for seed in range(options.first, options.first + options.examples):
             try_row(row, seed, options.columns, tally, options.engine, options.most, options.weights)
         spent = time.perf_counter() - began
-        print(f"{row.name}: {tally.rows[row.name] - calls} calls, {spent:.1f} s", *tally.found[known:], sep="\n", flush=True)
+        print(
+            f"{row.name}: {tally.rows[row.name] - calls} calls, {spent:.1f} s",
+            *tally.found[known:],
+            sep="\n",
+            flush=True,
+        )
     print(tally)
     return 1 if tally.found else 0
 

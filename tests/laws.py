@@ -100,14 +100,18 @@ class Asked:
 
     def pairs(self, ends: Any) -> list[tuple[int, int]]:
         """A set of undirected edges, by their ends."""
-        return sorted({(min(a, b), max(a, b)) for a, b in self.was[np.asarray(host(ends), int).reshape(-1, 2)].tolist()})
+        return sorted(
+            {(min(a, b), max(a, b)) for a, b in self.was[np.asarray(host(ends), int).reshape(-1, 2)].tolist()}
+        )
 
     def labels(self, of: Callable[[Array], Array]) -> Array:
         """An argument with a value for each vertex, a function of which one it was."""
         return np.asarray(self.here(of(self.was)))
 
-    def joined(self, graph: Any, names: Any = None, by: Any = np.add, counts: bool = False) -> dict[tuple[int, int], float]:
-        """The edges of a graph that was made, by the drawn vertices that they join; values of parallel ones together."""
+    def joined(
+        self, graph: Any, names: Any = None, by: Any = np.add, counts: bool = False
+    ) -> dict[tuple[int, int], float]:
+        """The edges of a graph that was made, by the drawn vertices that they join; parallel ones together."""
         names = self.was if names is None else self.was[np.asarray(host(names))]
         graph = graph.to("cpu")
         lists, found = graph.out, {}
@@ -174,6 +178,7 @@ def without_split(before: Answer, then: Asked, now: Asked) -> Answer:
 
 
 SAME = Law("same", lambda before, then, now: before)
+PROPORTION = Law("same in proportion", lambda before, then, now: before)
 SHARED = Law("weights shared out: same", SAME.expected, "shares")
 COPIED = Law("same", SAME.expected)
 COPIED_WEIGHTS = Law("with the same weight: same", SAME.expected)
@@ -536,11 +541,6 @@ def prepare(q: Asked) -> Answer:
     return {"cost": q.at_vertices(found.cost)}
 
 
-def floats(q: Asked) -> gasla.Graph:
-    """The graph with weights, whether it has some or not."""
-    return q.graph
-
-
 def select(q: Asked) -> Answer:
     found = q.graph.select(q.here(q.edge_was % 2 == 0))
     return {"edges": q.joined(found)}
@@ -618,15 +618,8 @@ def from_table(q: Asked) -> Answer:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 ANY_ORDER = only("other walks, as likely: verified")
-PARENTS = "parents: verified"
 WEIGHED: dict[str, Any] = {"weights": True, "split": SHARED}
 COUNTED: dict[str, Any] = {"split": ALL_SPLIT}
-UNDIRECTED = ("any", "symmetric")
-
-
-def proportion(*names: str) -> Law:
-    """Scores are shared among more vertices, in the same proportion."""
-    return Law("same in proportion", lambda before, then, now: before)
 
 
 def normed(call: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
@@ -663,9 +656,9 @@ ROWS: tuple[Row, ...] = (
     Row("harmonic_centrality", scores("harmonic_centrality", distance="weight"), 'distance="weight"', weights=True,
         split=COPIED_WEIGHTS, ranks=True, scaled=times("divided by the factor", scores=-1)),
     Row("pagerank", normed(scores("pagerank", parts=["ranks"], **SETTLES)), ranks=True, verbs="pagerank",
-        networkx="pagerank", isolated=proportion(), rtol=1e-7, **WEIGHED),
-    Row("pagerank", normed(scores("pagerank", parts=["ranks"], weighted=False, **SETTLES)), "weighted=False", ranks=True,
-        isolated=proportion(), rtol=1e-7, **COUNTED),
+        networkx="pagerank", isolated=PROPORTION, rtol=1e-7, **WEIGHED),
+    Row("pagerank", normed(scores("pagerank", parts=["ranks"], weighted=False, **SETTLES)), "weighted=False",
+        ranks=True, isolated=PROPORTION, rtol=1e-7, **COUNTED),
     Row("hits", scores("hits", parts=("hubs", "authorities"), **SETTLES), kinds=("steady",), least=1, ranks=True,
         verbs="hits", networkx="hits", rtol=1e-7, **WEIGHED),
     Row("hits", scores("hits", parts=("hubs", "authorities"), weighted=False, **SETTLES), "weighted=False",
@@ -737,7 +730,8 @@ ROWS: tuple[Row, ...] = (
         "weighted=True, normalized=False", least=1, weights=True, split=only("a path more, with its share")),
     Row("edge_betweenness_centrality", lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given))},
         verbs="edge-betweenness", networkx="edge_betweenness_centrality", split=only("a path more, with its share"),
-        isolated=by_size("times n(n - 1) / new n(new n - 1)", lambda n, new: n * (n - 1) / (new * (new - 1)), "scores")),
+        isolated=by_size("times n(n - 1) / new n(new n - 1)", lambda n, new: n * (n - 1) / (new * (new - 1)),
+                         "scores")),
     Row("edge_betweenness_centrality",
         lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given, weighted=True, normalized=False))},
         "weighted=True, normalized=False", least=1, weights=True, split=only("a path more, with its share")),
@@ -745,7 +739,7 @@ ROWS: tuple[Row, ...] = (
         networkx="topological_generations has_cycle is_directed_acyclic_graph"),
     Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, weights=True, split=COPIED_WEIGHTS,
         verbs="longest-path", scaled=times(TIMES, lengths=1)),
-    Row("longest_path", longest_path(False), "weighted=False", kinds=("acyclic",), ranks=True),
+    Row("longest_path", longest_path(False), "weighted=False", kinds=("acyclic",)),
     Row("maximal_independent_set", independent, ranks=True, verbs="maximal-independent-set", renamed=VERIFIED),
     Row("greedy_color", colours, verbs="greedy-color", networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),
     Row("maximal_matching", matching(False), verbs="maximal-matching", renamed=VERIFIED, split=VERIFIED),
@@ -816,7 +810,9 @@ def table() -> list[str]:
     for row in ROWS:
         options = f" with `{row.options}`" if row.options else ""
         elsewhere = [("NetworkX", row.networkx), ("csgraph", row.csgraph), ("`gasla`", row.verbs)]
-        doors = "; ".join(f"{door}: {', '.join(f'`{name}`' for name in names.split())}" for door, names in elsewhere if names)
+        doors = "; ".join(
+            f"{door}: {', '.join(f'`{name}`' for name in names.split())}" for door, names in elsewhere if names
+        )
         cells = [f"`{row.function}`{options}", *(str(getattr(row, column)) for column in COLUMNS), doors]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
