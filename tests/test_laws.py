@@ -86,9 +86,11 @@ def holds(row: Row, seeds: range, columns: list[str], engine: str, most: int = 1
     assert not tally.found, "\n".join(map(str, tally.found))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_some_laws_hold(row: Row) -> None:
-    holds(row, range(1), ["order", "split", "isolated", "renamed", "forms"], "numpy", most=1)
+@pytest.mark.parametrize("number", range(len(ROWS)), ids=[row.name for row in ROWS])
+def test_some_laws_hold(number: int) -> None:
+    """Two changes of one graph a row; the next row has others."""
+    columns = ["order", "isolated", "split", "forms", "renamed"]
+    holds(ROWS[number], range(1), [columns[number % 5], columns[(number + 2) % 5]], "numpy", most=1)
 
 
 @pytest.mark.thorough

@@ -403,3 +403,14 @@ def test_choices_between_numbers_belong_to_vertices(turned: bool) -> None:
     found = run(Halved, gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]), max_iterations=1)
     np.testing.assert_array_equal(found.x, [0, 0, 1, 1])
     np.testing.assert_array_equal(found.seen, [1, 1, 2, 2])
+
+
+def test_algorithms_run_on_it_too() -> None:
+    """Within `engines.interpreted`, and in that context alone."""
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1.0, 2, 3])
+    with gasla.engines.interpreted():
+        assert gasla.sssp(graph, 0).tolist() == [0, 1, 3]
+        assert not gasla.engines.compiles()
+        kinds = {type(kept).__name__ for kept in graph._known.values()}
+    assert "Interpreted" in kinds
+    assert gasla.engines.compiles()
