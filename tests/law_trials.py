@@ -91,11 +91,13 @@ def draw(row: Row, seed: int, weights: str = "small") -> Case:
     values = rng.choice(np.array(drawn, float), len(src))
     partner = np.arange(len(src))
     if kind in ("symmetric", "steady"):
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
         other = np.flatnonzero(src != dst)
         partner = np.concatenate([partner, other])
         partner[other] = len(src) + np.arange(len(other))
         src, dst, values = np.append(src, dst[other]), np.append(dst, src[other]), np.append(values, values[other])
-        order = rng.permutation(len(src))
+        # Half of the graphs list the parallel edges of both directions in the same order, the others in any.
+        order = rng.permutation(len(src)) if seed % 4 >= 2 else np.arange(len(src))
         rank = np.empty(len(src), int)
         rank[order] = np.arange(len(src))
         src, dst, values, partner = src[order], dst[order], values[order], rank[partner[order]]
@@ -111,7 +113,8 @@ Change = Callable[[Case, Row, np.random.Generator], Iterator[tuple[str, Case, st
 
 def reordered(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str, Case, str]]:
     yield "reversed", case.taking(np.arange(len(case.src))[::-1]), "graph"
-    yield "shuffled", case.taking(rng.permutation(len(case.src))), "graph"
+    for _ in range(3):
+        yield "shuffled", case.taking(rng.permutation(len(case.src))), "graph"
 
 
 def split(case: Case, row: Row, rng: np.random.Generator) -> Iterator[tuple[str, Case, str]]:

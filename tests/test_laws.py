@@ -222,6 +222,8 @@ def by_csgraph(seeds: range) -> int:
             A.data *= 2.0**exponent
             p = rng.permutation(8)
             for B in (A, A.tocsc(), A.tocoo(), csr_array(A[p][:, p]), A.toarray()):
+                if exponent < 0 and isinstance(B, np.ndarray):
+                    continue  # SciPy takes no entry of a dense matrix below 1e-8 for an edge
                 theirs = B if isinstance(B, np.ndarray) else csr_array(B)
                 for name in ("dijkstra", "bellman_ford", "shortest_path"):
                     found = getattr(gasla.csgraph, name)(B, indices=[0, 3])
