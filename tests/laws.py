@@ -578,9 +578,10 @@ def symmetrized(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
 
 
 def changed(q: Asked) -> Answer:
-    found = q.graph.changed(insert=([q.v(0)], [q.v(1)], None if q.plain.values is None else q.here(np.array([q.factor], q.plain.values.dtype))),
-                            remove=np.flatnonzero(q.edge_was % 3 == 0))  # fmt: skip
-    return {"edges": q.joined(found)}
+    values = q.plain.values
+    weight = None if values is None else q.here(np.array([q.factor], values.dtype))
+    more, less = ([q.v(0)], [q.v(1)], weight), np.flatnonzero(q.edge_was % 3 == 0)
+    return {"edges": q.joined(q.graph.changed(insert=more, remove=less))}
 
 
 def to_edge_index(q: Asked) -> Answer:
