@@ -104,10 +104,6 @@ class Asked:
             {(min(a, b), max(a, b)) for a, b in self.was[np.asarray(host(ends), int).reshape(-1, 2)].tolist()}
         )
 
-    def labels(self, of: Callable[[Array], Array]) -> Array:
-        """An argument with a value for each vertex, a function of which one it was."""
-        return np.asarray(self.here(of(self.was)))
-
     def joined(
         self, graph: Any, names: Any = None, by: Any = np.add, counts: bool = False
     ) -> dict[tuple[int, int], float]:
@@ -741,7 +737,8 @@ ROWS: tuple[Row, ...] = (
     Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, weights=True, split=COPIED_WEIGHTS,
         verbs="longest-path", scaled=times(TIMES, lengths=1)),
     Row("longest_path", longest_path(False), "weighted=False", kinds=("acyclic",)),
-    Row("maximal_independent_set", independent, ranks=True, verbs="maximal-independent-set", renamed=VERIFIED),
+    Row("maximal_independent_set", independent, ranks=True, verbs="maximal-independent-set", renamed=VERIFIED,
+        split=VERIFIED),
     Row("greedy_color", colours, verbs="greedy-color", networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),
     Row("maximal_matching", matching(False), verbs="maximal-matching", renamed=VERIFIED, split=VERIFIED),
     Row("maximal_matching", matching(True), "weighted=True", weights=True, split=VERIFIED, renamed=VERIFIED),
