@@ -288,8 +288,8 @@ def bipartite(q: Asked) -> Answer:
 
 def components(q: Asked) -> Answer:
     found = gasla.connected_components(q.given)
-    q.check(verify.components, found.labels, found.count)
-    return {"parts": q.groups(found.labels), "count": found.count - int((q.was < 0).sum())}
+    q.check(verify.components, found.labels, int(found.count))
+    return {"parts": q.groups(found.labels), "count": int(found.count) - int((q.was < 0).sum())}
 
 
 def strong_components(q: Asked) -> Answer:
@@ -307,8 +307,8 @@ def forest(q: Asked) -> Answer:
 
 def triangles(q: Asked) -> Answer:
     found = gasla.triangle_count(q.given, per_vertex=True)
-    q.check(verify.triangles, found.total, found.per_vertex)
-    return {"total": found.total, "per_vertex": q.at_vertices(found.per_vertex)}
+    q.check(verify.triangles, int(found.total), found.per_vertex)
+    return {"total": int(found.total), "per_vertex": q.at_vertices(found.per_vertex)}
 
 
 def similarity(function: str) -> Callable[[Asked], Answer]:
@@ -576,7 +576,8 @@ def symmetrized(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
 def changed(q: Asked) -> Answer:
     values = q.plain.values
     weight = None if values is None else q.here(np.array([q.factor], values.dtype))
-    more, less = ([q.v(0)], [q.v(1)], weight), np.flatnonzero(q.edge_was % 3 == 0)
+    ends = (q.here(np.array([q.v(k)])) for k in (0, 1))
+    more, less = (*ends, weight), q.here(np.flatnonzero(q.edge_was % 3 == 0))
     return {"edges": q.joined(q.graph.changed(insert=more, remove=less))}
 
 
