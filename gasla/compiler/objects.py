@@ -1,0 +1,123 @@
+"""From LLVM IR to object code that is checked, stored for later processes, and loaded.
+
+llvmlite's public functions do all of it. An object is stored under a hash of its text, the processor and LLVM; a damaged
+or foreign file is no file (`gasla.cache`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import hashlib
+import struct
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from gasla import cache
+from gasla.compiler.types import CompileError
+
+LEVEL = 2  # of optimisation
+_forever: list[Any] = []  # engines: threads may be in their code to the end
+
+
+@functools.cache
+def _ready() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@functools.cache
+def host() -> tuple[str, str, str]:
+    """This machine's target triple, processor and features."""
+    _ready()
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _machine(level: int = LEVEL) -> Any:
+    """A new target machine; each engine frees the one that it is given."""
+    triple, processor, features = host()
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=processor, features=features, opt=level, reloc="pic", codemodel="small")
+
+
+def compile_ir(text: str, level: int = LEVEL, packs: bool = False) -> bytes:
+    """The object code of LLVM IR for this machine, stored or new.
+
+    `packs` has LLVM look for scalars side by side that make one vector.
+    """
+    made_of = text, host(), level, packs, llvm.llvm_version_info, llvmlite.__version__.split(".")[:2]
+    key = f"objects/{hashlib.sha256(repr(made_of).encode()).hexdigest()[:32]}.o"
+    code = cache.load(key)
+    if code is None:
+        code = _compiled(text, level, packs)
+        cache.store(key, code)
+    return code
+
+
+def _compiled(text: str, level: int, packs: bool) -> bytes:
+    machine = _machine(level)
+    try:
+        module = llvm.parse_assembly(text)
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not take what was made of a text: {error}") from None
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization, options.slp_vectorization = level > 1, packs
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+class Loaded:
+    """The functions of an object in memory, where it stays."""
+
+    def __init__(self, code: bytes) -> None:
+        for name in undefined(code):
+            _resolve(name)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        _forever.append(self._engine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function begins."""
+        found: int = self._engine.get_function_address(name)
+        if not found:
+            raise KeyError(name)
+        return found
+
+
+def undefined(code: bytes) -> list[str]:
+    """The symbols that an object needs from elsewhere; none but ELF's are read."""
+    if code[:4] != b"\x7fELF":
+        return []
+    sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
+    names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
+    found = []
+    for start, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
+        if section == 0 and start:
+            found.append(names[start : names.index(b"\0", start)].decode())
+    return found
+
+
+@functools.cache
+def _libraries() -> list[Any]:
+    names = [None, ctypes.util.find_library("m")]
+    return [ctypes.CDLL(name) for name in names if name is None or name]
+
+
+@functools.cache
+def _resolve(name: str) -> None:
+    """Tell LLVM where a function of C is: with one missing it would end the process."""
+    if llvm.address_of_symbol(name):
+        return
+    for library in _libraries():
+        if hasattr(library, name):
+            llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+            return
+    raise CompileError(f"compiled code needs the function {name}, which this system does not have")
