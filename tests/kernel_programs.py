@@ -199,7 +199,9 @@ class Writer:
             with np.errstate(all="ignore"):
                 return scalar(kind)(self.draw.choice([*some, self.draw.uniform(-9, 9), self.draw.uniform(-9, 9)]))
         low, high = bounds(kind)
-        return scalar(kind)(self.draw.choice([low, high, 0, 1, low + 1, self.draw.randint(low, high), self.draw.randint(0, 9)]))
+        return scalar(kind)(
+            self.draw.choice([low, high, 0, 1, low + 1, self.draw.randint(low, high), self.draw.randint(0, 9)])
+        )
 
     def _helper(self) -> str:
         name, kinds = f"h{len(self.helpers)}", self.draw.choices(TYPES, k=self.draw.randrange(1, 4))
@@ -276,7 +278,9 @@ class Writer:
         if kind[0] == "f":
             one = ["sqrt", "floor", "ceil", "trunc", "rint", "abs"]
             two = [f"({a} {op} {b})" for op in "+-*/"]
-            return self.draw.choice([*two, *two, f"(-{a})", f"{self.draw.choice(one)}({a})", f"min({a}, {b})", f"max({a}, {b})"])
+            return self.draw.choice(
+                [*two, *two, f"(-{a})", f"{self.draw.choice(one)}({a})", f"min({a}, {b})", f"max({a}, {b})"]
+            )
         ops = ("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
         two = [f"({a} {op} {b})" for op in ops]
         one = [f"(-{a})", f"(~{a})", f"abs({a})", f"count_bits({a})", f"count_trailing_zeros({a})"]
@@ -290,7 +294,8 @@ class Writer:
         op, other = self.draw.choices(ops, k=2)
         one = f"({a} {op} {b})"
         return self.draw.choice(
-            [one, one, one, f"({a} {op} {b} {other} {c})", f"({p} and {q})", f"({p} or {q})", f"(not {p})", f"({p} ^ {q})",
+            [one, one, one, f"({a} {op} {b} {other} {c})", f"({p} and {q})", f"({p} or {q})", f"(not {p})",
+             f"({p} ^ {q})",
              f"({p} & {q})", f"({p} | {q})", f"({self._as_condition(a)} or {q})"]
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from kernel_programs import Writer, run_plainly
 from gasla.compiler import objects
 from gasla.compiler.emit import Emitter
 from gasla.compiler.kernel import compile_kernel, new_unit
-from gasla.compiler.types import CompileError
+from gasla.compiler.kernel_types import CompileError
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -84,7 +84,7 @@ REFUSED = {
     "def f(number: f64): pass": "test:1: f is exported for ['f64']; expected i64 first",
     "for k in range(3): pass": "test:1: For stands outside of functions",
     "def g(): pass": "f is not a function of test",
-    "def f(number: i64):\n    return absent(number)\n@extern\ndef absent(x: i64) -> i64: ...": "needs the function absent",
+    "def f(number: i64):\n    return absent(number)\n@extern\ndef absent(x: i64) -> i64: ...": "the function absent",
 }
 
 
@@ -96,7 +96,8 @@ def test_what_is_not_in_the_language_is_refused_by_its_line(text: str) -> None:
 
 
 def test_arguments_are_checked_before_the_call() -> None:
-    text = "def f(number: i64, x: array[f64], y: array[i32, 2], k: u8, flag: bool):\n    x[0] = f64(k) + f64(y[0, 0])"
+    text = "def f(number: i64, x: array[f64], y: array[i32, 2], k: u8, flag: bool):\n"
+    text += "    x[0] = f64(k) + f64(y[0, 0])"
     kernel = compile_kernel(new_unit((text, "test")), "f")
     x, y = np.zeros(3), np.ones((2, 2), np.int32)
     kernel(0, x, y, 7, True)
@@ -119,7 +120,8 @@ def test_arguments_are_checked_before_the_call() -> None:
 
 
 def test_what_is_known_while_compiling_leaves_no_instruction() -> None:
-    text = "def g(a, wide: const):\n    if wide:\n        return a + 1\n    return missing\ndef f(number: i64):\n    return g(number, True)"
+    text = "def g(a, wide: const):\n    if wide:\n        return a + 1\n    return missing\n"
+    text += "def f(number: i64):\n    return g(number, True)"
     assert compile_kernel(new_unit((text, "test")), "f")(41) == 42
 
 
@@ -153,7 +155,8 @@ def test_code_is_stored_and_a_damaged_file_is_compiled_anew(tmp_path: Path, monk
         assert compile_kernel(new_unit((text, "test")), "f")(1) == 2
         assert len(compilations) == expected
     (stored,) = tmp_path.rglob("*.o")
-    for damage in (b"", b"nonsense", stored.read_bytes()[:-7], bytes([stored.read_bytes()[0] ^ 1]) + stored.read_bytes()[1:]):
+    whole = stored.read_bytes()
+    for damage in (b"", b"nonsense", whole[:-7], bytes([whole[0] ^ 1]) + whole[1:]):
         stored.write_bytes(damage)
         before = len(compilations)
         assert compile_kernel(new_unit((text, "test")), "f")(1) == 2
@@ -176,8 +179,9 @@ def test_random_functions_find_a_mistake_of_the_compiler(monkeypatch: pytest.Mon
     found = []
     for name, (old, new) in MISTAKES.items():
         with monkeypatch.context() as patch:
-            make = Emitter.make
-            patch.setattr(Emitter, "make", lambda self, kind, text, old=old, new=new: make(self, kind, text.replace(old, new)))
+            patch.setattr(
+                Emitter, "make", lambda *given, old=old, new=new: MAKE(*given[:2], given[2].replace(old, new))
+            )
             try:
                 for seed in range(60):
                     check_random(seed)
@@ -186,6 +190,7 @@ def test_random_functions_find_a_mistake_of_the_compiler(monkeypatch: pytest.Mon
     assert found == list(MISTAKES)
 
 
+MAKE = Emitter.make
 MISTAKES = {
     "a signed comparison that is unsigned": ("icmp slt", "icmp ult"),
     "a comparison that takes equals": ("icmp sgt", "icmp sge"),

@@ -1,7 +1,7 @@
 """The functions that the kernel language comes with: atomics, bits, extremes, mathematics, vectors.
 
-Each takes the emitter, the call's node and the arguments, and emits what stands for the call. `BUILTINS` has them by the
-name that a text calls them by.
+Each takes the emitter, the call's node and the arguments, and emits what stands for the call. `BUILTINS` has them by
+the name that a text calls them by.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gasla.compiler.emit import Emitter, Known, Operand, Value
-from gasla.compiler.types import BOOL, I32, I64, NONE, Type, address_of, array_of, vector_of
+from gasla.compiler.kernel_types import BOOL, I32, I64, NONE, Type, address_of, array_of, vector_of
 
 BUILTINS: dict[str, Callable[..., Any]] = {}
 
@@ -23,7 +23,7 @@ def _builtin(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
     """The address of `array[index]` of an array of one dimension."""
-    if not (isinstance(array, Value) and array.type.kind == "a" and array.type.count == 1):
+    if not (isinstance(array, Value) and array.type.kind == "a" and array.type.extent == 1):
         emit.fail(node, f"{ast.unparse(node.args[0])} is not an array of one dimension")
     return emit.place(node, emit.parts(array)[0], emit.settled(node.args[1], index))
 
@@ -60,12 +60,13 @@ def compare_and_swap(emit: Emitter, node: Any, array: Operand, index: Operand, o
     """Set an item to `new` if it holds the very bits of `old`; whether it did."""
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
-    old, new = (emit.to(n, x, kind) for n, x in zip(node.args[2:], (old, new), strict=True))
+    expected, fresh = (emit.to(n, x, kind) for n, x in zip(node.args[2:], (old, new), strict=True))
     if kind.kind == "f":
-        old, new = bits(emit, node, old), bits(emit, node, new)
+        expected, fresh = bits(emit, node, expected), bits(emit, node, fresh)
     elif kind == BOOL:
-        old, new = emit.cast(node, old, word), emit.cast(node, new, word)
-    both = f"cmpxchg ptr {place.text}, {word.ir} {old.text}, {word.ir} {new.text} acq_rel acquire, align {kind.size}"
+        expected, fresh = emit.cast(node, expected, word), emit.cast(node, fresh, word)
+    words = f"{word.ir} {expected.text}, {word.ir} {fresh.text}"
+    both = f"cmpxchg ptr {place.text}, {words} acq_rel acquire, align {kind.size}"
     return emit.make(BOOL, f"extractvalue {{ {word.ir}, i1 }} {emit.make(NONE, both).text}, 1")
 
 
@@ -183,7 +184,7 @@ def bits(emit: Emitter, node: Any, x: Operand) -> Value:
     if x.type.scalar.kind != "f":
         emit.fail(node, f"bits are those of a float; this is {x.type}")
     kind = Type("u", x.type.scalar.bits)
-    kind = vector_of(kind, x.type.count) if x.type.kind == "v" else kind
+    kind = vector_of(kind, x.type.extent) if x.type.kind == "v" else kind
     return emit.make(kind, f"bitcast {x.type.ir} {x.text} to {kind.ir}")
 
 
@@ -194,7 +195,7 @@ def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
     if not x.type.is_integer or x.type.scalar.bits == 8:
         emit.fail(node, f"float_of takes integers of 16 bits or more, and is given {x.type}")
     kind = Type("f", x.type.scalar.bits)
-    kind = vector_of(kind, x.type.count) if x.type.kind == "v" else kind
+    kind = vector_of(kind, x.type.extent) if x.type.kind == "v" else kind
     return emit.make(kind, f"bitcast {x.type.ir} {x.text} to {kind.ir}")
 
 
@@ -213,12 +214,15 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
     """`select` of which LLVM does not make a branch again."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     if a.type.kind != "f":
-        return select(emit, node, condition, a, b)
+        found: Value = select(emit, node, condition, a, b)
+        return found
     hidden = []
     for x in (a, b):
         word = bits(emit, node, x)
         hidden.append(emit.make(word.type, f'call {word.type.ir} asm "", "=r,0"({word.type.ir} {word.text})'))
-    return emit.make(a.type, f"bitcast {hidden[0].type.ir} {select(emit, node, condition, *hidden).text} to {a.type.ir}")
+    return emit.make(
+        a.type, f"bitcast {hidden[0].type.ir} {select(emit, node, condition, *hidden).text} to {a.type.ir}"
+    )
 
 
 def _extreme(name: str) -> None:
@@ -228,7 +232,7 @@ def _extreme(name: str) -> None:
             return Known({"min": min, "max": max}[name](a.value, b.value))
         a, b = emit.same((node.args[0], node.args[1]), a, b)
         if a.type.is_integer:
-            kind = f"v{a.type.count}" if a.type.kind == "v" else ""
+            kind = f"v{a.type.extent}" if a.type.kind == "v" else ""
             sign = "s" if a.type.scalar.kind == "i" else "u"
             found: Operand = emit.intrinsic(a.type, f"llvm.{sign}{name}.{kind}i{a.type.scalar.bits}", a, b)
             return found
@@ -247,7 +251,7 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
     """The absolute value; of the least integer, itself."""
     if isinstance(x, Known):
         return Known(abs(x.value))
-    lanes = f"v{x.type.count}" if x.type.kind == "v" else ""
+    lanes = f"v{x.type.extent}" if x.type.kind == "v" else ""
     if x.type.scalar.kind == "f":
         return emit.intrinsic(x.type, f"llvm.fabs.{lanes}f{x.type.scalar.bits}", x)
     if x.type.scalar.kind == "u":
@@ -263,7 +267,7 @@ def _of_float(name: str) -> None:
         x = emit.settled(node.args[0], x)
         if x.type.scalar.kind != "f":
             emit.fail(node, f"{name} takes floats, and is given {x.type}; write f64(...)")
-        lanes = f"v{x.type.count}" if x.type.kind == "v" else ""
+        lanes = f"v{x.type.extent}" if x.type.kind == "v" else ""
         return emit.intrinsic(x.type, f"llvm.{name}.{lanes}f{x.type.scalar.bits}", x)
 
     BUILTINS[name] = function
@@ -290,7 +294,7 @@ def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes:
 def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand) -> Known:
     """Put a vector's lanes into the items from an index on."""
     place, value = _item(emit, node, array, index), emit.settled(node.args[2], value)
-    if value.type != vector_of(place.type.of, value.type.count):
+    if value.type != vector_of(place.type.of, value.type.extent):
         emit.fail(node, f"{value.type} is stored in an array of {place.type.of}")
     emit.emit(f"store {value.type.ir} {value.text}, ptr {place.text}, align {place.type.of.size}")
     return Known(None)
@@ -307,9 +311,9 @@ def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
 @_builtin
 def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
     """The lanes of a vector of bools, as the bits of an unsigned integer; there are 8, 16, 32 or 64."""
-    if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.count not in (8, 16, 32, 64):
+    if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.extent not in (8, 16, 32, 64):
         emit.fail(node, f"mask_of takes 8, 16, 32 or 64 bools, and is given {vector.type}")
-    kind = Type("u", vector.type.count)
+    kind = Type("u", vector.type.extent)
     return emit.make(kind, f"bitcast {vector.type.ir} {vector.text} to {kind.ir}")
 
 
@@ -318,10 +322,8 @@ def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
     """The sum of a vector's lanes, in no fixed order."""
     if vector.type.kind != "v" or vector.type.of.kind not in "iuf":
         emit.fail(node, f"sum takes a vector of numbers, and is given {vector.type}")
-    item, lanes = vector.type.of, vector.type.count
+    item, lanes = vector.type.of, vector.type.extent
     if item.kind == "f":
         name = f"llvm.vector.reduce.fadd.v{lanes}f{item.bits}"
         return emit.intrinsic(item, name, emit.constant(node, -0.0, item), vector, flags="reassoc ")
     return emit.intrinsic(item, f"llvm.vector.reduce.add.v{lanes}i{item.bits}", vector)
-
-

@@ -10,11 +10,12 @@ import ast
 import operator
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from functools import partial
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
-from gasla.compiler.types import (
+from gasla.compiler.kernel_types import (
     BOOL,
     F64,
     I8,
@@ -30,9 +31,6 @@ from gasla.compiler.types import (
     tuple_of,
     vector_of,
 )
-
-if TYPE_CHECKING:
-    from gasla.compiler.unit import Unit
 
 
 class Value(NamedTuple):
@@ -100,13 +98,30 @@ UNARY: dict[type, Callable[[Any], Any]] = {
     ast.Not: operator.not_,
 }
 MARKS = {"inline": "alwaysinline", "noinline": "noinline"}  # decorators, and the attributes of LLVM that they are
-CONSTRUCTORS = {"array": array_of, "vec": vector_of}  # of types: array[f64], array[f64, 2], vec[f64, 4]
+CONSTRUCTORS: dict[str, Callable[[Type, int], Type]] = {
+    "array": array_of,
+    "vec": vector_of,
+}  # of types: array[f64], array[f64, 2], vec[f64, 4]
+
+
+class Sources(Protocol):
+    """What an emitter asks of the sources that are compiled together."""
+
+    machine: str
+    known: dict[str, Known]
+    text: list[str]
+
+    def declare(self, name: str, returns: Type, takes: list[Type]) -> None:
+        """Note a function of LLVM or C that the text calls."""
+
+    def instance(self, function: Function, given: list[Type | Known], fail: Callable[[str], NoReturn]) -> Instance:
+        """Compile a function for some types, and for what is known; once for each."""
 
 
 class Emitter:
     """Emits one function for given types of its parameters."""
 
-    def __init__(self, unit: Unit, function: Function) -> None:
+    def __init__(self, unit: Sources, function: Function) -> None:
         self.unit, self.at = unit, function
         self.lines: list[str] = []
         self.slots: list[str] = []
@@ -139,7 +154,7 @@ class Emitter:
         self.block(node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
-                self.fail(node, f"{node.name} may end without returning {self.returns}; expected a return on every path")
+                self.fail(node, f"{node.name} may end without returning {self.returns}; return it on every path")
             self.emit("ret void")
         self.returns = self.returns or NONE
         marks = " ".join(MARKS[mark] for mark in sorted(self.at.marks & MARKS.keys()))
@@ -240,20 +255,20 @@ class Emitter:
         if have == kind:
             return value
         if have.kind == kind.kind == "t" and len(have.of) == len(kind.of):
-            return self.tuple([self.to(node, self.item(value, k), item) for k, item in enumerate(kind.of)])
+            return self.make_tuple([self.to(node, self.item(value, k), item) for k, item in enumerate(kind.of)])
         if not fits(have, kind):
             self.fail(node, f"this is {have}, where {kind} is expected; write {kind}(...) to convert it")
         if kind.kind == "v":
-            return self.spread(value, kind.count)
+            return self.spread(value, kind.extent)
         how = "fpext" if kind.kind == "f" else "sext" if have.kind == "i" else "zext"
         return self.make(kind, f"{how} {have.ir} {value.text} to {kind.ir}")
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
         """A number known while compiling, as one of a type."""
         if kind.kind == "v":
-            return self.spread(self.constant(node, number, kind.of), kind.count)
+            return self.spread(self.constant(node, number, kind.of), kind.extent)
         if kind.kind == "t" and isinstance(number, tuple) and len(number) == len(kind.of):
-            return self.tuple([self.constant(node, x, t) for x, t in zip(number, kind.of, strict=True)])
+            return self.make_tuple([self.constant(node, x, t) for x, t in zip(number, kind.of, strict=True)])
         if kind == BOOL and isinstance(number, bool):
             return Value(BOOL, "true" if number else "false")
         if isinstance(number, int | float) and not isinstance(number, bool):
@@ -271,7 +286,7 @@ class Emitter:
             return value
         number = value.value
         if isinstance(number, tuple):
-            return self.tuple([self.settled(node, Known(x)) for x in number])
+            return self.make_tuple([self.settled(node, Known(x)) for x in number])
         kinds: dict[type, Type] = {bool: BOOL, int: I64, float: F64}
         if type(number) not in kinds:
             self.fail(node, f"{ast.unparse(node)} is not a value; expected a number")
@@ -310,8 +325,8 @@ class Emitter:
         have, a, b = value.type, value.type.scalar, kind.scalar
         if have == kind:
             return value
-        lanes = have.count if have.kind == "v" else 0
-        if (kind.count if kind.kind == "v" else 0) != lanes:
+        lanes = have.extent if have.kind == "v" else 0
+        if (kind.extent if kind.kind == "v" else 0) != lanes:
             self.fail(node, f"there is no conversion from {have} to {kind}")
         if b == BOOL and a.kind in "iuf":
             return self.compare("ne", value, self.constant(node, 0, have))
@@ -350,7 +365,7 @@ class Emitter:
         """An item of a tuple."""
         return self.make(value.type.of[k], f"extractvalue {value.type.ir} {value.text}, {k}")
 
-    def tuple(self, items: list[Value]) -> Value:
+    def make_tuple(self, items: list[Value]) -> Value:
         """A tuple of values."""
         return self._composed(tuple_of(*[item.type for item in items]), items)
 
@@ -407,7 +422,7 @@ class Emitter:
         items = [self.expr(x) for x in node.elts]
         if all(isinstance(x, Known) for x in items):
             return Known(tuple(x.value for x in items))  # type: ignore[union-attr]
-        return self.tuple([self.settled(n, x) for n, x in zip(node.elts, items, strict=True)])
+        return self.make_tuple([self.settled(n, x) for n, x in zip(node.elts, items, strict=True)])
 
     def _e_UnaryOp(self, node: Any) -> Operand:
         is_not = isinstance(node.op, ast.Not)
@@ -501,7 +516,10 @@ class Emitter:
             return self.make(kind, f"{'udiv' if what == 'quotient' else 'urem'} {ir} {a.text}, {b.text}")
         quotient, rest = (self.make(kind, f"{name} {ir} {a.text}, {b.text}") for name in ("sdiv", "srem"))
         signs = self.make(kind, f"xor {ir} {rest.text}, {b.text}")
-        differ, some = self.make(BOOL, f"icmp slt {ir} {signs.text}, 0"), self.make(BOOL, f"icmp ne {ir} {rest.text}, 0")
+        differ, some = (
+            self.make(BOOL, f"icmp slt {ir} {signs.text}, 0"),
+            self.make(BOOL, f"icmp ne {ir} {rest.text}, 0"),
+        )
         is_off = self.make(BOOL, f"and i1 {differ.text}, {some.text}")
         if what == "quotient":
             one = self.make(kind, f"sext i1 {is_off.text} to {ir}")
@@ -514,12 +532,12 @@ class Emitter:
         sides = [node.left, *node.comparators]
         left = self.expr(sides[0])
 
-        def one(k: int) -> Operand:
+        def compare(k: int) -> Operand:
             nonlocal left
             right = self.expr(sides[k + 1])
             what, plain = COMPARISONS.get(type(node.ops[k]), ("", None))
             if plain is None:
-                self.fail(node, f"{type(node.ops[k]).__name__} is not in the language; expected ==, !=, <, <=, > or >=")
+                self.fail(node, f"{type(node.ops[k]).__name__} is not in the language; expected == != < <= > or >=")
             if isinstance(left, Known) and isinstance(right, Known):
                 found: Operand = Known(self._plainly(node, plain, left.value, right.value))
             else:
@@ -530,25 +548,25 @@ class Emitter:
             left = right
             return found
 
-        return self._until(False, [lambda k=k: one(k) for k in range(len(node.ops))])
+        return self._until(False, [partial(compare, k) for k in range(len(node.ops))])
 
     def compare(self, what: str, a: Value, b: Value) -> Value:
         """Compare two values of one type; NaN is unequal to all."""
-        kind = vector_of(BOOL, a.type.count) if a.type.kind == "v" else BOOL
+        kind = vector_of(BOOL, a.type.extent) if a.type.kind == "v" else BOOL
         if a.type.scalar.kind == "f":
             return self.make(kind, f"fcmp {'une' if what == 'ne' else 'o' + what} {a.type.ir} {a.text}, {b.text}")
         sign = "" if what in ("eq", "ne") else "s" if a.type.scalar.kind == "i" else "u"
         return self.make(kind, f"icmp {sign}{what} {a.type.ir} {a.text}, {b.text}")
 
     def _e_BoolOp(self, node: Any) -> Operand:
-        return self._until(isinstance(node.op, ast.Or), [lambda part=part: self.truth(part) for part in node.values])
+        return self._until(isinstance(node.op, ast.Or), [partial(self.truth, part) for part in node.values])
 
     def _until(self, stops: bool, parts: list[Callable[[], Operand]]) -> Operand:
         """Whether a part is `stops`; those after the first that is are not computed. One part alone is as it is."""
         if len(parts) == 1:
             return parts[0]()
         slot, (end,), last = None, self.labels("end"), Known(not stops)
-        for k, part in enumerate(parts):
+        for part in parts:
             found = part()
             if isinstance(found, Known):
                 if found.value == stops:
@@ -601,7 +619,9 @@ class Emitter:
             if isinstance(a.value, bool) != isinstance(b.value, bool):
                 self.fail(node, "one side is a bool and the other a number; expected two of a kind")
             kinds = {bool: BOOL, int: I64}
-            return F64 if float in (type(a.value), type(b.value)) else kinds.get(type(a.value)) or self.fail(node, "no type")
+            if float in (type(a.value), type(b.value)):
+                return F64
+            return kinds.get(type(a.value)) or self.fail(node, f"{ast.unparse(node)} is not a number")
         if isinstance(a, Known) or isinstance(b, Known):
             return (b if isinstance(a, Known) else a).type  # type: ignore[union-attr]
         if a.type == b.type or fits(b.type, a.type):
@@ -647,14 +667,14 @@ class Emitter:
             return found or self.fail(node, f"np.{node.attr} is not in the language")
         of = self.expr(node.value)
         if node.attr == "shape" and isinstance(of, Value) and of.type.kind == "a":
-            return self.tuple(self.parts(of)[1:])
+            return self.make_tuple(self.parts(of)[1:])
         self.fail(node, f"{ast.unparse(node)} is not in the language")
 
     # --- arrays: an address, and the length of each dimension ---------------------------------------------------------
 
     def parts(self, array: Value) -> list[Value]:
         """The address of an array's first item, and its lengths."""
-        kinds = [address_of(array.type.of)] + [I64] * array.type.count
+        kinds = [address_of(array.type.of)] + [I64] * array.type.extent
         return [self.make(t, f"extractvalue {array.type.ir} {array.text}, {k}") for k, t in enumerate(kinds)]
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
@@ -718,10 +738,10 @@ class Emitter:
 
     def _fill(self, node: Any, target: Any, array: Value, value: Value) -> None:
         """`array[...] = value` where the indices leave dimensions: a loop over the first that a slice is of."""
-        indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        indices: list[Any] = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
         k = next((k for k, index in enumerate(indices) if isinstance(index, ast.Slice)), None)
         head = array if k == 0 else self.locate(_picked(target, indices[:k]), array)
-        bounds = indices[k] if k is not None else ast.Slice()
+        bounds: Any = indices[k] if k is not None else ast.Slice()
         rest = indices[k + 1 :] if k is not None else []
         start, *lengths = self.parts(head)
         first, last = self._bound(bounds.lower) or Value(I64, "0"), self._bound(bounds.upper) or lengths[0]
@@ -826,7 +846,9 @@ class Emitter:
     def _s_AugAssign(self, node: Any) -> None:
         nodes = node.target, node.value
         if not isinstance(node.target, ast.Subscript):
-            self.assign(node.target, self.binary(node, nodes, self.expr(node.target), self.expr(node.value)), node.value)
+            self.assign(
+                node.target, self.binary(node, nodes, self.expr(node.target), self.expr(node.value)), node.value
+            )
             return
         place = self._item_place(node.target)
         found = self.binary(node, nodes, self.read(place), self.expr(node.value))
@@ -854,7 +876,7 @@ class Emitter:
             if array.type.kind != "a":
                 self.fail(target, f"items of {array.type} can't be set; expected an array")
             indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-            if any(isinstance(index, ast.Slice) for index in indices) or len(indices) < array.type.count:
+            if any(isinstance(index, ast.Slice) for index in indices) or len(indices) < array.type.extent:
                 self._fill(target, target, array, self.to(source, value, array.type.of))
             else:
                 place = self.locate(target, array)
@@ -993,7 +1015,8 @@ class Emitter:
             kind, text = NONE, "ret void"
         else:
             found = self.expr(node.value)
-            value = self.settled(node.value, found) if self.returns is None else self.to(node.value, found, self.returns)
+            is_first = self.returns is None
+            value = self.settled(node.value, found) if is_first else self.to(node.value, found, self.returns)  # type: ignore[arg-type]
             kind, text = value.type, f"ret {value.type.ir} {value.text}"
         if self.returns not in (None, kind):
             self.fail(node, f"{self.at.name} returns {kind} here and {self.returns} before; expected one type")

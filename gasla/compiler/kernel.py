@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.emit import Instance
+from gasla.compiler.kernel_types import Type, type_of
 from gasla.compiler.objects import Loaded, compile_ir, host
-from gasla.compiler.types import BOOL, NUMBERS, Type, type_of
 from gasla.compiler.unit import Unit
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
-_BY_NAME = {str(kind): kind for kind in (BOOL, *NUMBERS.values())}
 
 
 class Kernel:
@@ -28,7 +27,7 @@ class Kernel:
         """Check the arguments, call the function, and return what it does."""
         words = self.words(*arguments)
         self._entry(number, words.ctypes.data)
-        return words[-1:].view(_view(self.returns))[0].item() if self.returns.kind != "n" else None
+        return words[-1:].view(self.returns.dtype)[0].item() if self.returns.kind != "n" else None
 
     def words(self, *arguments: Any) -> np.ndarray[Any, Any]:
         """The words that the function is passed; the arrays among the arguments must outlive the call."""
@@ -48,20 +47,16 @@ class Kernel:
             if not (value.flags.c_contiguous and value.flags.aligned):
                 raise ValueError(f"argument {place} of {self.name} is not C-contiguous and aligned; copy it")
             return [value.ctypes.data, *value.shape]
-        is_exact = have == kind or (not isinstance(value, np.generic | np.ndarray) and have.kind in "if" and kind.kind in "iuf")
-        if not is_exact or (have.kind == "f" and kind.kind != "f"):
+        is_pythons = not isinstance(value, np.generic | np.ndarray) and have.kind in "if" and kind.kind in "iuf"
+        if not (have == kind or is_pythons) or (have.kind == "f" and kind.kind != "f"):
             raise TypeError(f"argument {place} of {self.name} is {have}; expected {kind}")
         if kind.kind in "iu":
             low = -(1 << kind.bits - 1) if kind.kind == "i" else 0
             if not low <= int(value) < low + (1 << kind.bits):
                 raise OverflowError(f"argument {place} of {self.name} is {value}; expected a number that {kind} holds")
         word = np.zeros(1, np.uint64)
-        word.view(_view(kind))[0] = value
+        word.view(kind.dtype)[0] = value
         return [int(word[0])]
-
-
-def _view(kind: Type) -> np.dtype[Any]:
-    return kind.dtype
 
 
 def compile_kernel(unit: Unit, name: str, takes: list[Type] | None = None) -> Kernel:

@@ -1,7 +1,7 @@
 """From LLVM IR to object code that is checked, stored for later processes, and loaded.
 
-llvmlite's public functions do all of it. An object is stored under a hash of its text, the processor and LLVM; a damaged
-or foreign file is no file (`gasla.cache`).
+llvmlite's public functions do all of it. An object is stored under a hash of its text, the processor and LLVM; a
+damaged or foreign file is no file (`gasla.cache`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gasla import cache
-from gasla.compiler.types import CompileError
+from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # of optimisation
 _forever: list[Any] = []  # engines: threads may be in their code to the end
@@ -31,7 +31,7 @@ def _ready() -> None:
 
 @functools.cache
 def host() -> tuple[str, str, str]:
-    """This machine's target triple, processor and features."""
+    """The target triple, processor and features of this machine."""
     _ready()
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 

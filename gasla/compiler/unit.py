@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from gasla.compiler.builtin import BUILTINS
 from gasla.compiler.emit import NAMES, Emitter, Function, Instance, Known, Value, is_const
-from gasla.compiler.types import BOOL, I64, CompileError, Type
+from gasla.compiler.kernel_types import BOOL, I64, CompileError, Type
 
 
 class Unit:
@@ -114,7 +114,9 @@ class Unit:
                 emitter.fail(function.node, f"{name} does not say the types of its parameters, and none are given")
             takes = [emitter.type_at(p.annotation) for p in parameters]
         if not takes or takes[0] != I64 or len(takes) != len(parameters):
-            emitter.fail(function.node, f"{name} is exported for {[str(t) for t in takes]}; expected i64 first, and all")
+            emitter.fail(
+                function.node, f"{name} is exported for {[str(t) for t in takes]}; expected i64 first, and all"
+            )
         made = self.instance(function, list(takes), lambda message: emitter.fail(function.node, message))
         self.text.append(_entry(name, made))
         return made
@@ -128,7 +130,7 @@ def _entry(name: str, made: Instance) -> str:
     """The function that C calls."""
     lines, given, at = [f"define void @{name}(i64 %number, ptr %words) nounwind {{"], ["i64 %number"], 0
     for k, kind in enumerate(made.takes[1:]):
-        parts = ["ptr", *["i64"] * kind.count] if kind.kind == "a" else [kind.stored]
+        parts = ["ptr", *["i64"] * kind.extent] if kind.kind == "a" else [kind.stored]
         for j, part in enumerate(parts):
             lines.append(f"  %p{k}.{j} = getelementptr i64, ptr %words, i64 {at}")
             lines.append(f"  %l{k}.{j} = load {part}, ptr %p{k}.{j}, align 8")

@@ -15,14 +15,14 @@ class Type(NamedTuple):
     """The type of a value.
 
     `kind` is "i" or "u" for integers, "f" for floats, "b" for bool, "n" for no value; of these, "v" is a vector of
-    `count` lanes, "a" a C-contiguous array of `count` dimensions, "t" a tuple, whose item types are `of`, and "p", which
-    a text can't name, the address of an item.
+    `extent` lanes, "a" a C-contiguous array of `extent` dimensions, "t" a tuple, whose item types are `of`, and "p",
+    which a text can't name, the address of an item.
     """
 
     kind: str
     bits: int = 0
     of: Any = None
-    count: int = 1
+    extent: int = 1
 
     @property
     def ir(self) -> str:
@@ -30,9 +30,9 @@ class Type(NamedTuple):
         if self.kind == "t":
             return "{ " + ", ".join(item.ir for item in self.of) + " }"
         if self.kind == "a":
-            return "{ ptr" + ", i64" * self.count + " }"
+            return "{ ptr" + ", i64" * self.extent + " }"
         if self.kind == "v":
-            return f"<{self.count} x {self.of.ir}>"
+            return f"<{self.extent} x {self.of.ir}>"
         if self.kind == "f":
             return {16: "half", 32: "float", 64: "double"}[self.bits]
         return {"b": "i1", "n": "void", "p": "ptr"}.get(self.kind) or f"i{self.bits}"
@@ -45,7 +45,7 @@ class Type(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of an element of an array."""
-        return 1 if self.kind == "b" else self.of.size * self.count if self.kind == "v" else self.bits // 8
+        return 1 if self.kind == "b" else self.of.size * self.extent if self.kind == "v" else self.bits // 8
 
     @property
     def scalar(self) -> Type:
@@ -64,9 +64,9 @@ class Type(NamedTuple):
 
     def __str__(self) -> str:
         if self.kind == "a":
-            return f"array[{self.of}]" if self.count == 1 else f"array[{self.of}, {self.count}]"
+            return f"array[{self.of}]" if self.extent == 1 else f"array[{self.of}, {self.extent}]"
         if self.kind == "v":
-            return f"vec[{self.of}, {self.count}]"
+            return f"vec[{self.of}, {self.extent}]"
         if self.kind == "t":
             return f"tuple[{', '.join(map(str, self.of))}]"
         return {"b": "bool", "n": "None"}.get(self.kind) or f"{self.kind}{self.bits}"
@@ -81,7 +81,7 @@ I8, I32, I64, U64, F64 = (NUMBERS[name] for name in ("i8", "i32", "i64", "u64", 
 
 def array_of(item: Type, dimensions: int = 1) -> Type:
     """The type of C-contiguous arrays of such items."""
-    return Type("a", of=item, count=dimensions)
+    return Type("a", of=item, extent=dimensions)
 
 
 def address_of(item: Type) -> Type:
@@ -91,7 +91,7 @@ def address_of(item: Type) -> Type:
 
 def vector_of(item: Type, lanes: int) -> Type:
     """The type of LLVM's vectors of such lanes."""
-    return Type("v", of=item, count=lanes)
+    return Type("v", of=item, extent=lanes)
 
 
 def tuple_of(*items: Type) -> Type:
@@ -118,7 +118,9 @@ def _scalar(dtype: np.dtype[Any]) -> Type:
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
     found = BOOL if name == "bool" else NUMBERS.get(name)
     if found is None or not dtype.isnative:
-        raise TypeError(f"a kernel is given values of type {dtype}; expected bool, an integer or a float, in native order")
+        raise TypeError(
+            f"a kernel is given values of type {dtype}; expected bool, an integer or a float, in native order"
+        )
     return found
 
 
