@@ -810,8 +810,10 @@ class Emitter:
     # --- statements ---------------------------------------------------------------------------------------------------
 
     def block(self, body: list[Any]) -> None:
-        """Emit statements."""
+        """Emit statements, as far as they can be reached."""
         for node in body:
+            if self.dead:
+                return
             method = getattr(self, f"_s_{type(node).__name__}", None)
             if method is None:
                 self.fail(node, f"{type(node).__name__} is not in the language")
