@@ -175,7 +175,7 @@ def test_the_same_text_gives_the_same_object() -> None:
 
 @pytest.mark.thorough
 def test_random_functions_find_a_mistake_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The random functions are worth something: each of these mistakes, planted, is found among a few dozen."""
+    """The random functions are worth something: each of these mistakes, planted, is found among a few hundred."""
     found = []
     for name, (old, new) in MISTAKES.items():
         with monkeypatch.context() as patch:
@@ -183,7 +183,7 @@ def test_random_functions_find_a_mistake_of_the_compiler(monkeypatch: pytest.Mon
                 Emitter, "make", lambda *given, old=old, new=new: MAKE(*given[:2], given[2].replace(old, new))
             )
             try:
-                for seed in range(60):
+                for seed in range(400):
                     check_random(seed)
             except AssertionError:
                 found.append(name)
@@ -191,12 +191,11 @@ def test_random_functions_find_a_mistake_of_the_compiler(monkeypatch: pytest.Mon
 
 
 MAKE = Emitter.make
-MISTAKES = {
+MISTAKES = {  # none of which keeps a loop from ending
     "a signed comparison that is unsigned": ("icmp slt", "icmp ult"),
-    "a comparison that takes equals": ("icmp sgt", "icmp sge"),
     "an arithmetic shift that is logical": ("ashr", "lshr"),
     "an extension without the sign": ("sext i8", "zext i8"),
     "NaN that is equal": ("fcmp une", "fcmp one"),
     "a division that ignores signs": ("sdiv", "udiv"),
-    "a sum that is a difference": ("add i32", "sub i32"),
+    "a product that is a sum": ("mul i32", "add i32"),
 }
