@@ -192,6 +192,53 @@ def test_a_still_turn_ends_no_phases_of_what_varies() -> None:
     assert gasla.run([ByTurn, stops], RING, **NUMPY).iterations == 5
 
 
+class Lend(Base):
+    def apply(self, vertex, gathered):
+        return {"y": vertex.x}
+
+
+class Take(Base):
+    """Raises x at the next vertex, until 15."""
+
+    def gather(self, src, dst, edge):
+        return src.y
+
+    def apply(self, vertex, gathered):
+        return {"x": semirings.maximum(vertex.x, semirings.minimum(gathered + 1, 15))}
+
+
+@pytest.mark.parametrize("everyone", [True, False])
+def test_phases_until_still_go_on_while_a_stay_changes_something(everyone: bool) -> None:
+    body: dict[str, Any] = {} if everyone else {"everyone": False, "start": lambda self, vertex: True}
+    stays = [gasla.Phase(type(program.__name__, (program,), body), until="still") for program in (Lend, Take)]
+    found = gasla.run(stays, RING, **NUMPY)
+    assert found.converged
+    assert (np.asarray(found.x) == 15).all()
+    assert gasla.run(stays, RING, x=found.x, y=found.y, **NUMPY).iterations == 1
+
+
+def test_a_phase_reads_what_post_apply_of_another_writes() -> None:
+    body = {"z": gasla.vertex(np.int64)}
+    one = made(**body, apply=lambda self, v, _: {"x": v.x}, post_apply=lambda self, v: {"y": v.z + 1})
+    two = made(
+        **body,
+        apply=lambda self, v, _: {"x": semirings.where(v.y > 3, 99, v.x)},
+        post_apply=lambda self, v: {"z": v.y + 1},
+    )
+    with pytest.raises(ValueError, match=r"these phases never end by themselves: .* reads [yz],"):
+        gasla.run([one, two], RING, **NUMPY)
+    found = gasla.run([one, two], RING, max_iterations=8, **NUMPY)
+    assert (found.iterations, found.converged) == (8, False)
+    assert (np.asarray(found.x) == 99).all()
+
+
+def test_post_apply_alone_goes_on() -> None:
+    counting = type("Counting", (Base,), {"post_apply": later})
+    with pytest.raises(ValueError, match="post_apply reads y.*give max_iterations"):
+        gasla.run(counting, RING, **NUMPY)
+    assert np.asarray(gasla.run(counting, RING, max_iterations=5, **NUMPY).y).tolist() == [5] * 12
+
+
 def test_a_phase_until_still_has_to_come_to_an_end() -> None:
     with pytest.raises(ValueError, match="the phase Made goes on until 'still', and never ends by itself"):
         gasla.run([gasla.Phase(BY_ITERATION, until="still")], RING, max_iterations=1, **NUMPY)

@@ -54,9 +54,9 @@ class Phase:
     the phase last had its turn, and one called `turn` the number of turns that are over. Aggregates belong to their
     phase. A phase starts with what the one before left active; with everyone, if its program says `everyone`; or, if
     it has a method `start(self, vertex)`, with those of which that is true then. `self.iteration` counts from 0 in each
-    stay. The run ends when a `stop()` holds, or when a whole turn has left nothing active; the latter not where a phase
-    without `activate` reads what may be another in the next turn, such as `turn`. Where neither can end it, it needs
-    `max_iterations`.
+    stay. The run ends when a `stop()` holds, or when a whole turn has left nothing active, a stay until "still" after
+    its first iteration, too; the latter not where a phase without `activate` reads what may be another in the next
+    turn, such as `turn`. Where neither can end it, it needs `max_iterations`.
 
     Examples
     --------
@@ -118,8 +118,8 @@ def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked
     while not is_over and turns < asked.turns:
         left = 0
         for stay in stays:
-            active, looked, is_over = shared.go_on(stay, active, turns, asked.delta)
-            edges, left = edges + looked, left + len(active)
+            active, looked, is_over, went_on = shared.go_on(stay, active, turns, asked.delta)
+            edges, left = edges + looked, left + len(active) + went_on
             if is_over:
                 break
         turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or restless)
@@ -215,8 +215,12 @@ class _Shared:
             array[...] = self.state[name]
             self.state[name] = array
 
-    def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool]:
-        """A stay of a phase: vertices then active, edges it looked at, whether the run is over."""
+    def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool, bool]:
+        """A stay of a phase: vertices then active, edges it looked at, whether the run is over, whether it went on.
+
+        A stay until "still" leaves nothing active, whatever it has done; it went on where its first iteration did.
+        That says nothing where vertices wait or are woken, who need not have changed.
+        """
         with stay.runs.turn:
             running = self._begin(stay, active, turns, delta)
             try:
@@ -228,7 +232,7 @@ class _Shared:
                 self.state.update({name: aggregates[name] for name in stay.deposits if name in self.state})
                 self.aggregates.update(aggregates)
                 self.parameters.update(running.changed())
-                return active, edges, running.stopped
+                return active, edges, running.stopped, running.iteration > 1 and not stay.plan.resumes
             finally:
                 running.close()
 
@@ -261,9 +265,10 @@ def _restless(stays: list[_Stay]) -> str | None:
     unless it reads what may be another in the next turn: the number of the turn, what an aggregate of a phase came to,
     a parameter that `idle` sets, a field that `post_apply` writes.
     """
-    varying = {TURN}
+    varying, later = {TURN}, set()
     for stay in stays:
         varying |= {*stay.program.aggregates, *map(given_name, stay.plan.changes)}
+        later |= stay.traced.writes("post_apply")
     for stay in stays:
         where, names = type(stay.program).__name__, varying & stay.program.parameters.keys()
         if not stay.plan.ends_when_still:
@@ -272,7 +277,7 @@ def _restless(stays: list[_Stay]) -> str | None:
             continue
         if names and stay.starts is not None:  # which is not traced
             return f"{where}.start may read self.{min(names)}"
-        found = stay.plan.find_read(set(map(inner, names)), stay.traced.writes("post_apply"))
+        found = stay.plan.find_read(set(map(inner, names)), later)
         if stay.program.everyone and found is not None:
             return f"{where}.{found[0]} reads {found[1]}"
     return None

@@ -218,9 +218,8 @@ class Plan:
 
     @property
     def is_active_by_change(self) -> bool:
-        """Whether those vertices are active that `apply` changed, and nothing else says who is."""
-        functions = self.traced.functions
-        return "apply" in functions and not {"activate", "wake"} & functions.keys()
+        """Whether those vertices are active that `apply` changed, if any, and nothing else says who is."""
+        return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
         """A function by which an iteration computes, and one of such names that it reads; None if none does."""
