@@ -60,8 +60,10 @@ def test_what_is_made_of_a_symmetric_graph_is_symmetric(device: str, data: Any, 
         import cupy
 
         labels = cupy.asarray(labels)
-    for made in (graph.simple(semirings.plus), graph.simple(semirings.times, loops=True), graph.contract(labels)):
-        assert is_its_transpose(made) and made.has_symmetric_values
+    monoids = semirings.plus, semirings.any
+    made = [graph.simple(semirings.times, loops=True)]
+    made += [graph.simple(monoid) for monoid in monoids] + [graph.contract(labels, monoid) for monoid in monoids]
+    assert all(map(is_its_transpose, made)) and all(one.has_symmetric_values for one in made)
 
 
 def test_many_edges_contract_to_a_symmetric_graph() -> None:
@@ -119,3 +121,13 @@ def test_projections_depend_on_no_order(data: Any, seed: int) -> None:
     assert made[0].out.indices.tolist() == made[1].out.indices.tolist()
     np.testing.assert_allclose(made[0].values, made[1].values, rtol=1e-12)
     assert all(map(is_its_transpose, made))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("monoid", [semirings.min, semirings.max, semirings.plus, semirings.times])
+def test_what_is_combined_of_nan_and_infinities_warns_of_nothing(monoid: Any) -> None:
+    values = np.array([np.nan, 1.0, np.inf, -np.inf, 1e300, 1e300, 1e300])
+    src, dst = [0, 0, 1, 1, 2, 2, 2], [1, 1, 2, 2, 0, 0, 0]
+    graph = Graph.from_edges(src, dst, values)
+    graph.simple(monoid), graph.symmetrized(monoid), graph.contract([0, 1, 1], monoid)
+    assert np.isnan(gasla.reduce_by_key(src, values, monoid)[0])

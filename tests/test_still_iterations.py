@@ -234,7 +234,7 @@ def test_a_phase_reads_what_post_apply_of_another_writes() -> None:
 
 def test_post_apply_alone_goes_on() -> None:
     counting = type("Counting", (Base,), {"post_apply": later})
-    with pytest.raises(ValueError, match="post_apply reads y.*give max_iterations"):
+    with pytest.raises(ValueError, match=r"post_apply reads y.*give max_iterations"):
         gasla.run(counting, RING, **NUMPY)
     assert np.asarray(gasla.run(counting, RING, max_iterations=5, **NUMPY).y).tolist() == [5] * 12
 

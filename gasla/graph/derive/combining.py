@@ -24,6 +24,7 @@ from semirings.advice import monoid_for
 Parts = tuple[Array, ...]  # the items of a tuple, or one array alone
 
 
+@np.errstate(all="ignore")  # of NaN and overflow, which are values like others
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
     """For each key from 0 to `count` what its values come to; the identity where it has none."""
     found = nothing(monoid, parts, count)
@@ -37,6 +38,7 @@ def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
     return found
 
 
+@np.errstate(all="ignore")
 def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None:
     """Write into `found`, at each number that there is among `rows`, what the values there come to.
 

@@ -24,6 +24,7 @@ from gasla.graph.derive.origin import LaterNumbers, Numbers, Origin, numbered
 from gasla.graph.structure import Structure
 from gasla.graph.validate import as_array, as_ids, as_labels, check_range, for_names
 from semirings import Monoid, plus
+from semirings import any as any_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -461,10 +462,11 @@ def _edges_of_groups(kind: Any, indptr: Array, indices: Array, became: Array, co
 def _as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
     """Combined values, by rows; if the weights that they are made of were symmetric, those of i -> j for j -> i, i < j.
 
-    Weights are in the order of the input. Both directions combine the same ones, but in two orders, and sums of floats
-    may then differ in the last bits.
+    Weights are in the order of the input. Both directions combine the same ones, but in two orders: sums of floats may
+    then differ in the last bits, and `any` may take two of them.
     """
-    if weights.dtype.kind != "f" or combine.idempotent or not combine.commutative:
+    has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
+    if not (has_order and combine.commutative):
         return values
     numbers = before.by_position(with_bits_of_numbers(weights))
     if not lists_on(before.indptr).is_symmetric(before.indptr, before.indices, numbers):
