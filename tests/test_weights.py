@@ -268,6 +268,40 @@ def test_lengths_that_sum_to_infinity_are_refused(interpreted: None) -> None:
     assert gasla.longest_path(path.with_values(np.array([np.inf, 1]))).length == np.inf
 
 
+def test_an_infinite_edge_beside_finite_ones_makes_a_longest_path_infinite(interpreted: None) -> None:
+    diamond = gasla.Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], [1.0, np.inf, 1.0, 1.0])
+    found = gasla.longest_path(diamond)
+    assert found.lengths.tolist() == [0, 1, np.inf, np.inf] and found.parents.tolist() == [0, 0, 0, 2]
+    verify.longest_path(diamond, *found[2:], *found[:2])
+    with pytest.raises(ValueError, match="a path to vertex 3 sum to infinity"):  # beside an infinite one, too
+        gasla.longest_path(diamond.with_values(np.array([1e308, np.inf, 1e308, 1.0])))
+
+
+@pytest.mark.parametrize("kind", ["bool", *INTEGERS, *FLOATS])
+def test_lengths_of_0_are_refused_where_they_must_be_positive(interpreted: None, kind: str) -> None:
+    path = gasla.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], np.array([1, 1, 0, 0], kind))
+    for function in (gasla.betweenness_centrality, gasla.edge_betweenness_centrality):
+        with pytest.raises(ValueError, match=r"the weight of edge 2 is .*; expected a positive number"):
+            function(path, weighted=True)
+        function(path.with_values(np.ones(4, kind)), weighted=True)
+
+
+@pytest.mark.parametrize("resolution", [1e308, -1e308, -2.0, 0.0])
+def test_modularity_of_any_resolution(interpreted: None, resolution: float) -> None:
+    star = gasla.Graph.from_edges([0, 0, 0, 1, 2, 3], [1, 2, 3, 0, 0, 0])
+    labels = [0, 0, 1, 1]
+    found = gasla.modularity(star, labels, resolution=resolution)
+    assert found == pytest.approx(1 / 3 - resolution * (5 / 9))
+    verify.modularity(star, labels, found, resolution=resolution)
+
+
+def test_a_radius_may_be_larger_than_lengths_can_be(interpreted: None) -> None:
+    path = gasla.Graph.from_edges([0, 1], [1, 2], np.ones(2, np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gasla.ego_graph(path, 0, 1e300, weighted=True).n == 3
+
+
 def test_what_grows_without_end_names_alpha(interpreted: None) -> None:
     star = gasla.Graph.from_edges([0, 0, 0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 0, 0, 0, 0], np.ones(8))
     for dtype in (np.float32, np.float64):

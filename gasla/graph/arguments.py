@@ -137,7 +137,7 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     values = graph.values
     if values is None or len(values) == 0:
         return 0, 1
-    if values.dtype.kind == "b" or (values.dtype.kind == "u" and not positive):
+    if values.dtype.kind in "bu" and not positive:
         return 0, 1 if values.dtype.kind == "b" else int(np.iinfo(values.dtype).max)
     known = graph.value_range if graph.device == "cpu" else None
     smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if there is any: nothing is true

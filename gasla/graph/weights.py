@@ -144,11 +144,16 @@ def may_overflow(graph: Graph, kind: np.dtype[Any]) -> bool:
 
 
 def check_lengths(graph: Graph, lengths: Any) -> None:
-    """Refuse lengths of paths that overflow: infinite ones behind an edge of finite length from a finite one."""
+    """Refuse shortest or longest lengths of paths that overflow: infinite ones that are sums of two finite numbers.
+
+    A longest one may be infinite beside a finite sum, by an infinite edge; a shortest one may not.
+    """
     xp: Any = array_module(lengths)
     lists, values = graph.out, graph.out_values
     before, after = lengths[lists.owners()], lengths[lists.indices]
-    bad = xp.isfinite(before) & xp.isinf(after) & xp.isfinite(values)
+    with np.errstate(over="ignore"):
+        sums = before + values.astype(lengths.dtype, copy=False)
+    bad = xp.isfinite(before) & xp.isinf(after) & xp.isfinite(values) & xp.isinf(sums)
     if bool(bad.any()):
         v = int(lists.indices[int(bad.argmax())])
         remedy = "lengths of float64" if lengths.dtype == np.float32 else "smaller ones: divide all by one number"

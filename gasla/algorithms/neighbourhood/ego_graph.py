@@ -99,7 +99,8 @@ def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
     """Who is no farther from the source than that."""
     if weighted:
         distance = sssp(graph, source)
-        return (distance <= radius) & (distance < np.inf)
+        with np.errstate(over="ignore"):  # a radius beyond float32 is infinite among such distances
+            return (distance <= radius) & (distance < np.inf)
     limit = int(min(radius, graph.n))
     return run(Near, graph, active=[source], max_iterations=limit, is_near={source: True}).is_near
 
