@@ -249,7 +249,7 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     both = min(len(leaving), len(arriving))  # beyond it one of them is 0
     inside = weight[label[edges.src] == label[edges.dst]].sum() / total
     right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
-    if not abs(score - right) <= 1e-9 * (1 + resolution):
+    if not abs(score - right) <= 1e-9 * (1 + abs(resolution)):
         raise VerificationError(f"the modularity is {right:.9g}, not {score:.9g}")
 
 

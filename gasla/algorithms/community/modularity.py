@@ -119,7 +119,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     out = reduce_by_key(given, leaving, semirings.plus, graph.n)
     into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus, graph.n)
     by_chance = float((out * (into / total)).sum())
-    return (inside - resolution * by_chance) / total
+    return inside / total - resolution * (by_chance / total)  # shares: no product of a resolution overflows
 
 
 def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
