@@ -201,7 +201,8 @@ def _are_multiples(capacity: Any, value: Fraction) -> bool:
 
 
 def _positive(net: Any) -> Any:
-    return net * array_module(net).greater(net, 0)
+    xp = array_module(net)
+    return xp.where(xp.greater(net, 0), net, net.dtype.type(0))
 
 
 def _as_float(value: Fraction) -> float:
