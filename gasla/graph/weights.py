@@ -7,7 +7,7 @@ sum, are refused where they overflow.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -149,7 +149,7 @@ def check_lengths(graph: Graph, lengths: Any) -> None:
     A longest one may be infinite beside a finite sum, by an infinite edge; a shortest one may not.
     """
     xp: Any = array_module(lengths)
-    lists, values = graph.out, graph.out_values
+    lists, values = graph.out, cast(Any, graph.out_values)
     before, after = lengths[lists.owners()], lengths[lists.indices]
     with np.errstate(over="ignore"):
         sums = before + values.astype(lengths.dtype, copy=False)
