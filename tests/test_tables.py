@@ -174,6 +174,20 @@ def test_what_is_no_table_is_refused() -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match="a column of mixed types"):
         Graph.from_table(pd.DataFrame({"u": ["x", 1], "v": ["y", "z"]}))
+    with pytest.raises(TypeError, match="a column of mixed types, or of one that pyarrow hasn't"):
+        Graph.from_table(pd.DataFrame({"u": [0], "v": [1], "weight": [1j]}))
+
+
+def test_what_is_yet_to_be_collected_is_refused() -> None:
+    pl = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"table is a LazyFrame; expected .* its collect\(\) gives one"):
+        Graph.from_table(pl.LazyFrame({"u": [0], "v": [1]}))
+
+
+@pytest.mark.parametrize("ends", [("Source", "Target"), ("SRC", "DST"), ("From", "to")])
+def test_usual_names_of_columns_may_have_capitals(ends: tuple[str, str]) -> None:
+    table = pa.table({"Type": ["Directed"] * 2, ends[0]: ["a", "b"], ends[1]: ["b", "c"], "Weight": [2, 3]})
+    assert edges(Graph.from_table(table)) == [("a", "b", 2), ("b", "c", 3)]
 
 
 def test_more_vertices_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,7 +395,10 @@ def test_csv(tmp_path, text: str, arguments: dict, expected: list | None) -> Non
         ("u,v\n0,1\n-2,1\n", {}, 3, "column 'u' holds '-2'"),
         ("u,v\n0,1\n1.5,1\n", {}, 3, "column 'u' holds '1.5'"),
         ("u,v\n0,1\n123456789012345678901,1\n", {}, 3, "column 'u' holds '123456789012345678901'"),
-        ("u,v\n1.5,1\n2.5,1\n", {}, None, "column 'u' holds numbers that no 64 bits hold .* names=True"),
+        ("u,v\n1.5,1\n2.5,1\n", {}, 2, "column 'u' holds '1.5'; expected a whole number .* names=True"),
+        ("u,v\n1,2\n3,4\n", {"src": 0, "dst": 0}, None, "src and dst are both column 0, 'u'"),
+        ("0 1\n1 2\n", {}, 1, "'0 1' is one column, .* pass separator=' ' for spaces"),
+        ("0 1\n1 2\n", {"src": 0, "dst": 1}, 1, "'0 1' is one column, .* pass separator=' ' for spaces"),
         ("u,v,weight\n0,1,1\n0,1,NA\n", {}, 3, "column 'weight' holds 'NA'; expected a number"),
         ("u,v,weight\n0,1,1\n0,1,\n", {}, 3, "column 'weight' holds ''"),
         ("source,target\na,b\n,c\n", {}, 3, "column 'source' holds ''; expected a name"),

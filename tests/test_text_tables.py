@@ -59,6 +59,9 @@ def test_any_text_is_read(tmp_path, suffix: str, sign: str, ids: str, has_header
         ("a.csv", "# x\nann;bob\n", {}, r"line 2: 'ann;bob' may be a header or an edge; pass src= and dst="),
         ("a.csv", "0,1\n# by me, today\n1,2\n", {}, r"holds '# by me' beside numbers; pass names=True .* comment"),
         ("a.csv", "\ufeff0,1\n", {"encoding": "utf-16-le"}, "line 1: is no UTF-8, but UTF-16"),
+        ("a.txt", "0 1 1,5\n1 2 2,5\n", {}, r"line 1: weight '1,5'; expected a number, with a point"),
+        ("a.txt", "9223372036854775808 1\n", {}, r"line 1: vertex '9223372036854775808'; .* or names=True for ids"),
+        ("a.csv", "source,target\na,b\n\xe9,b\n", {"encoding": "latin-1"}, "line 3: .* expected a name, in UTF-8"),
         ("a.txt", "0 1 2 3\n", {}, r"4 columns; .* takes src=, dst= and weight= .* and separator="),
     ],
 )
@@ -81,6 +84,31 @@ def test_a_space_after_each_separator_belongs_to_no_name(tmp_path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("src, dst, weight\nann, bob, 3\nbob, ann, 4\n")
     assert edges(io.read(path)) == [("ann", "bob", 3), ("bob", "ann", 4)]
+
+
+@pytest.mark.parametrize("pad", [" {}", "{} ", " {} "])
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+def test_spaces_beside_each_separator_belong_to_no_name(tmp_path, pad: str, sign: str, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    between = pad.format(sign)
+    rows = [("id", "source", "target", "weight"), ("x", "ann", "bob", "3"), ("y", "bob", "ann", "4")]
+    path.write_text("".join(between.join(row) + "\n" for row in rows))
+    assert edges(io.read(path)) == [("ann", "bob", 3), ("bob", "ann", 4)]
+    path.write_text(f"ann{between}bob\nbob{between}ann\n")
+    assert Graph(io.read(path, src=0, dst=1)).names.tolist() == ["ann", "bob"]
+
+
+def test_names_in_quotes_between_spaces(tmp_path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text('source target weight\n"New York"  Oslo 3\n Oslo\t"Rome" 4\n  \n')
+    assert edges(io.read(path)) == [("New York", "Oslo", 3), ("Oslo", "Rome", 4)]
+
+
+def test_lines_of_spaces_are_empty(tmp_path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("src;dst;weight\n  \n0;1;3\n \n1;0;4\n")
+    assert edges(io.read(path)) == [(0, 1, 3), (1, 0, 4)]
 
 
 def test_files_of_networkx_are_told_apart(tmp_path) -> None:
@@ -122,6 +150,13 @@ def test_bad_rows_have_their_line_and_may_be_skipped(tmp_path, kind: str, suffix
     with pytest.warns(UserWarning, match=r"2 bad rows are left out, the first in line 4: "):
         found = io.read(path, on_bad_rows="skip")
     assert edges(found) == [(v, v + 1, 2) for v in range(6)]
+
+
+def test_the_first_bad_row_is_named_whatever_is_wrong_with_it(tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("src,dst,weight\n0,1,1.5\n1,x,2\n2,0,y\n3,1\n")
+    with pytest.warns(UserWarning, match=r"3 bad rows are left out, the first in line 3: column 'dst' holds 'x'"):
+        assert edges(io.read(path, on_bad_rows="skip")) == [(0, 1, 1.5)]
 
 
 def test_good_rows_are_read_without_a_word(tmp_path) -> None:

@@ -52,13 +52,14 @@ def as_arrow(table: Any) -> Any:
     if isinstance(table, pa.Table):
         return table
     if not hasattr(table, "__arrow_c_stream__"):
+        hint = "its collect() gives one" if hasattr(table, "collect") else "arrays go to Graph.from_edges"
         raise TypeError(
             f"table is a {type(table).__name__}; expected one with the Arrow PyCapsule stream, as pandas, polars and "
-            "pyarrow have it; arrays go to Graph.from_edges"
+            f"pyarrow have it; {hint}"
         )
     try:
         return pa.RecordBatchReader.from_stream(table).read_all()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         why = " ".join(map(str, error.args))
         raise TypeError(
             f"the table has a column of mixed types, or of one that pyarrow hasn't ({why}); expected one type a "
@@ -90,7 +91,7 @@ def choose(
 
     Examples
     --------
-    >>> choose(["weight", "source", "target"], None, None, None)
+    >>> choose(["Weight", "Source", "Target"], None, None, None)
     (1, 2, 0)
     >>> choose(["a", "b", "c"], "c", 0, None)
     (2, 0, None)
@@ -99,11 +100,13 @@ def choose(
         raise ValueError(f"src is {src!r} and dst is {dst!r}; expected both columns, or neither")
     is_guessed = src is None or dst is None
     if src is None or dst is None:
-        src, dst = next((pair for pair in _PAIRS if all(titles.count(name) == 1 for name in pair)), (0, 1))
-    if weight is None and list(titles).count("weight") == 1:
-        weight = "weight"
+        src, dst = _usual(titles) or (0, 1)
+    if weight is None and (called := [title.casefold() for title in titles]).count("weight") == 1:
+        weight = called.index("weight")
     ends = _place(titles, "src", src), _place(titles, "dst", dst)
     value = None if weight is None else _place(titles, "weight", weight)
+    if ends[0] == ends[1]:
+        raise ValueError(f"src and dst are both column {ends[0]}, {titles[ends[0]]!r}; expected two columns")
     if value in ends:
         raise ValueError(
             f"column {titles[value]!r} is taken for an end of edges and for their weight; name the columns"
@@ -124,7 +127,14 @@ def are_usual(titles: Sequence[str]) -> bool:
     >>> are_usual(["id", "source", "target"])
     True
     """
-    return any(all(titles.count(name) == 1 for name in pair) for pair in _PAIRS)
+    return _usual(titles) is not None
+
+
+def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
+    """The places of two columns that are called as the ends of edges commonly are, in capitals or not."""
+    called = [title.casefold() for title in titles]
+    pairs = ((called.index(u), called.index(v)) for u, v in _PAIRS if called.count(u) == called.count(v) == 1)
+    return next(pairs, None)
 
 
 def _place(titles: Sequence[str], what: str, column: Column) -> int:

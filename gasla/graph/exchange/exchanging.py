@@ -49,7 +49,7 @@ class Exchanging(Structure):
             One that speaks the Arrow PyCapsule stream, as those of pandas, polars, pyarrow and cuDF do.
         src, dst : str or int, optional
             Columns of ids, integers or strings, by name or place from 0. By default those named "src" and "dst",
-            "source" and "target", or "from" and "to", else the first two.
+            "source" and "target", or "from" and "to", in capitals or not, else the first two.
         weight : str or int, optional
             The column of values. By default the one named "weight", if there is one. If neither this nor `src` and
             `dst` are given, another column of numbers is refused, as nothing says whether it holds weights.

@@ -18,7 +18,7 @@ import numpy as np
 
 from gasla.graph.exchange.columns import Column, are_usual, arrow, choose, places_of_numbers
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes, translate_errors
+from gasla.graph.io.files import EXPECTED_ID, EXPECTED_WEIGHT, FormatError, is_number, is_whole, open_bytes, translate_errors
 from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
 from gasla.graph.validate import physical_memory
 
@@ -54,9 +54,9 @@ def read(
             raise
         header = _header(path, layout, columns)
         chosen = _chosen(path, header.titles, columns, header.numbers)
-        bad = {found.line for found in _bad_rows(path, layout, header, chosen, names) if found.line is not None}
-        graph = _of_text(path, layout._replace(left_out=frozenset(bad)), columns, names)
-        warn_of_bad_rows(path, len(bad), error)
+        found = {bad.line: bad for bad in _bad_rows(path, layout, header, chosen, names) if bad.line is not None}
+        graph = _of_text(path, layout._replace(left_out=frozenset(found)), columns, names)
+        warn_of_bad_rows(path, len(found), next(iter(found.values()), error))
         return graph
 
 
@@ -179,8 +179,8 @@ def _csv(path: Path, layout: Layout, columns: Columns, names: bool | None) -> An
     for end in chosen[:2]:
         if types.is_floating(table[end].type):
             wanted = "expected whole numbers from 0, or names=True for ids that are names (--vertices names)"
-            error = FormatError(path, None, f"column {end!r} holds numbers that no 64 bits hold as integers; {wanted}")
-            raise next(_bad_rows(path, layout, header, chosen, names), error)
+            error = FormatError(path, None, f"column {end!r} holds numbers that are no integers of 64 bits; {wanted}")
+            raise next(_bad_rows(path, layout, header, chosen, False), error)
     return table
 
 
@@ -292,6 +292,13 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected the names of columns, or an edge")
     first = lines[0]
+    if len(first) == 1:
+        raise FormatError(
+            path,
+            layout.head + 1,
+            f"{first[0].strip()[:60]!r} is one column, where {layout.separator!r} separates them; expected two or three; "
+            "pass separator=' ' for spaces and tabs, or another sign (--separator)",
+        )
     usual = ["src", "dst", "weight"][: len(first)] if len(first) <= 3 else []
     unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]
     later = [place for line in lines[1:] for place, cell in enumerate(line[: len(first)]) if is_number(cell)]
@@ -324,11 +331,12 @@ def _bad_rows(
             continue
         cells = [row[place] for place in places]
         if kinds is None:
-            end = _NUMBER if not names and all(is_whole(cell, 2**64) for cell in cells[:2]) else _NAME
+            is_numbered = names is False or (not names and all(is_whole(cell, 2**64) for cell in cells[:2]))
+            end = _NUMBER if is_numbered else _NAME
             kinds = [end, end, _WEIGHT][: len(chosen)]
         for title, cell, kind in zip(chosen, cells, kinds):
             if not kind.holds(cell):
-                yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; expected {kind.expected}")
+                yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {kind.expected}")
                 break
 
 
@@ -339,9 +347,6 @@ class _Kind(NamedTuple):
     expected: str
 
 
-_NUMBER = _Kind(
-    lambda cell: is_whole(cell, 2**64) and int(cell) >= 0,
-    "a whole number from 0, of 64 bits at most, or names=True for ids that are names",
-)
-_NAME = _Kind(bool, "a name")
-_WEIGHT = _Kind(is_number, "a number")
+_NUMBER = _Kind(lambda cell: is_whole(cell, 2**64) and int(cell) >= 0, EXPECTED_ID)
+_NAME = _Kind(lambda cell: cell != "" and "\ufffd" not in cell, "expected a name, in UTF-8")
+_WEIGHT = _Kind(is_number, EXPECTED_WEIGHT)

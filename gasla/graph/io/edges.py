@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
 
 from gasla.graph.io.files import (
+    EXPECTED_ID,
+    EXPECTED_WEIGHT,
     Array,
     FormatError,
     complain,
@@ -179,7 +181,7 @@ def _check(words: list[str], columns: int) -> str | None:
         return f"{len(words)} columns; expected {columns}, as in the first edge"
     for word in words[:2]:
         if not is_whole(word) or int(word) < 0:
-            return f"vertex {word[:60]!r}; expected a whole number from 0, of 64 bits at most"
+            return f"vertex {word[:60]!r}; {EXPECTED_ID}"
     if columns == 3 and not is_number(words[2]):
-        return f"weight {words[2][:60]!r}; expected a number"
+        return f"weight {words[2][:60]!r}; {EXPECTED_WEIGHT}"
     return None

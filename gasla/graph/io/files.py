@@ -34,6 +34,10 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+EXPECTED_ID = "expected a whole number from 0, of 64 bits at most, or names=True for ids that are names"
+EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
+
+
 class FormatError(ValueError):
     """A file that is not what its format asks for; `line` is where (from 1), or None for a binary file, `said` why."""
 

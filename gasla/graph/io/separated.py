@@ -25,7 +25,7 @@ class Layout(NamedTuple):
     separator: str  # one sign, or SPACES
     head: int = 0  # lines above the first row that are comments, or empty
     has_comments: bool = False  # further down
-    is_spaced: bool = False  # a space follows each separator, and belongs to no cell
+    is_spaced: bool = False  # spaces stand beside each separator, and belong to no cell
     left_out: frozenset[int] = frozenset()  # lines of bad rows
 
 
@@ -39,9 +39,10 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
     head = 0 if all(is_comment) else is_comment.index(False)
     first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
     separator = separator or _separator(path, head + 1, first, is_csv)
-    is_spaced = separator != SPACES and all(f"{separator} " in line for line in first) and len(first) == 2
-    is_spaced = is_spaced and all(line.count(separator) == line.count(f"{separator} ") for line in first)
-    return Layout(separator, head, not is_csv, is_spaced)
+    is_spaced = len(first) == 2 and any(
+        all(0 < line.count(separator) == line.count(pair) for line in first) for pair in (f"{separator} ", f" {separator}")
+    )
+    return Layout(separator, head, not is_csv, is_spaced and separator != SPACES)
 
 
 def check_separator(separator: str | None) -> None:
@@ -79,18 +80,33 @@ def rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """The rows with the numbers of their lines, empty ones and comments left out."""
     lines = _decoded(path)
     if layout.has_comments:
-        lines = ("\n" if line[:1] in ("#", "%") else line for line in lines)
+        lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
     else:
         lines = ("\n" if number < layout.head else line for number, line in enumerate(lines))
     if layout.separator == SPACES:
-        divided = ((number, line.split()) for number, line in enumerate(lines, start=1))
+        divided = ((number, _words(line)) for number, line in enumerate(lines, start=1))
         yield from ((number, row) for number, row in divided if row and number not in layout.left_out)
         return
     reader = csv.reader(lines, delimiter=layout.separator, skipinitialspace=layout.is_spaced)
     try:
-        yield from ((reader.line_num, row) for row in reader if row and reader.line_num not in layout.left_out)
+        for row in reader:
+            if row and reader.line_num not in layout.left_out:
+                yield reader.line_num, [cell.rstrip(" ") for cell in row] if layout.is_spaced else row
     except csv.Error as error:
         raise FormatError(path, reader.line_num, f"{error}; expected values separated by commas") from error
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line; what stands in double quotes is one.
+
+    Examples
+    --------
+    >>> _words('"New York"  Oslo 5')
+    ['New York', 'Oslo', '5']
+    """
+    if '"' not in line:
+        return line.split()
+    return next(csv.reader([line.replace("\t", " ").strip()], delimiter=" ", skipinitialspace=True), [])
 
 
 def _decoded(path: Path) -> Iterator[str]:
@@ -100,11 +116,15 @@ def _decoded(path: Path) -> Iterator[str]:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether an edge list begins with numbers between spaces; else it is a table, by its first row."""
+    """Whether an edge list begins with numbers between spaces; else it is a table, by its first row.
+
+    A comma further on is then part of a bad weight, such as 1,5.
+    """
     with translate_errors(path), open_text(path) as text:
         words = next((words for line in text if (words := line.split()) and words[0][0] not in "#%"), [])
     has_signs = any(sign in word for sign in ",;|" for word in words)
-    return not has_signs and (len(words) < 2 or any(map(is_number, words[:2])))
+    numbers = sum(map(is_number, words[:2]))
+    return numbers == 2 or (not has_signs and (len(words) < 2 or numbers == 1))
 
 
 def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:
