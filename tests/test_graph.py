@@ -429,3 +429,15 @@ def test_what_is_written_into_values_is_noticed(kind: str, m: int) -> None:
         assert graph.value_range == fresh.value_range
         np.testing.assert_array_equal(graph.in_values, fresh.in_values)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(graph)).out_values, fresh.out_values)
+
+
+@pytest.mark.parametrize("n", [10**10, 2**40, 2**62, 2**70])
+def test_more_vertices_than_memory_holds(n: int) -> None:
+    message = rf"{n:,} vertices need {16 * n:,} bytes, and [\d,]+ bytes can be had; .* names=True"
+    with pytest.raises(MemoryError, match=message):
+        Graph.from_edges([0], [1], n=n)
+    if n < 2**63:
+        with pytest.raises(MemoryError, match=message):
+            Graph.from_edges([0], [n - 1])
+        with pytest.raises(MemoryError, match=message):
+            Graph.from_edge_index([[0], [n - 1]])

@@ -33,6 +33,7 @@ from gasla.graph.validate import (
     range_of,
     require_sparse,
     require_square,
+    require_vertices,
     same_device,
     vertex_count,
 )
@@ -149,6 +150,11 @@ class Graph(Pairing, Exchanging):
             Makes one edge of all from i to j, whose values come to that: ``from_edges(...).simple(combine,
             loops=True)``, which says more. Edges are then numbered by rows. By default all stay as they are.
 
+        Raises
+        ------
+        MemoryError
+            If so many vertices ask for more memory than there is; the message has both numbers.
+
         Examples
         --------
         >>> Graph.from_edges([0, 1, 1], [1, 2, 2]).out_degrees
@@ -197,6 +203,7 @@ class Graph(Pairing, Exchanging):
         self.n, self.m, self.device = n, len(src), same_device(src=src, dst=dst, values=data)
         check_range("src", src, n)
         check_range("dst", dst, n)
+        require_vertices(n)
         self.values = as_values(data, self.m)
         xp = array_module(src)
         self._hold(*(xp.ascontiguousarray(ids, dtype=self.id_dtype) for ids in (src, dst)))

@@ -148,6 +148,19 @@ def physical_memory() -> int | None:
         return machine
 
 
+def require_vertices(n: int) -> None:
+    """Refuse more vertices than memory holds, such as those of one edge between 0 and 10**10.
+
+    Counted are the offsets of both directions, as any algorithm may ask for either.
+    """
+    memory = physical_memory()
+    if memory is not None and 16 * n > memory:
+        raise MemoryError(
+            f"{n:,} vertices need {16 * n:,} bytes, and {memory:,} bytes can be had; where ids are names, such as "
+            "account numbers, Graph.from_table(table, names=True) takes no vertex but those named"
+        )
+
+
 MANY, PER_EDGE = 10**7, 1000  # from how many vertices on, and how many for each edge, ids look like names
 
 
