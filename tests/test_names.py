@@ -234,3 +234,8 @@ def test_an_error_on_a_kept_name_says_why_lists_all_and_suggests_one(program: An
     assert all(each in str(caught.value) for each in program._kept_names())
     (suggested,) = re.findall("such as '([a-z_]+)'", str(caught.value))
     type("P", (program,), {suggested: gasla.vertex(np.int32)})
+
+
+def test_the_function_of_an_aggregate_is_no_type() -> None:
+    with pytest.raises(TypeError, match=r"the type of an aggregate is .*; expected one such as np.float64"):
+        gasla.aggregate(semirings.plus, lambda self, before, after: after.level)

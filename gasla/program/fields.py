@@ -292,6 +292,11 @@ def aggregate(
             f"the monoid of an aggregate is {monoid!r}; expected one before the function, as in "
             "@gasla.aggregate(semirings.plus)"
         )
+    if inspect.isfunction(dtype):
+        raise TypeError(
+            f"the type of an aggregate is {dtype!r}; expected one such as np.float64: the function comes behind, as in "
+            "gasla.aggregate(semirings.plus)(function)"
+        )
     return lambda function: Aggregate(monoid, dtype, function, at)
 
 

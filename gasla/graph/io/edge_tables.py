@@ -18,7 +18,15 @@ import numpy as np
 
 from gasla.graph.exchange.columns import Column, are_usual, arrow, choose, places_of_numbers
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import EXPECTED_ID, EXPECTED_WEIGHT, FormatError, is_number, is_whole, open_bytes, translate_errors
+from gasla.graph.io.files import (
+    EXPECTED_ID,
+    EXPECTED_WEIGHT,
+    FormatError,
+    is_number,
+    is_whole,
+    open_bytes,
+    translate_errors,
+)
 from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
 from gasla.graph.validate import physical_memory
 
@@ -296,8 +304,8 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
         raise FormatError(
             path,
             layout.head + 1,
-            f"{first[0].strip()[:60]!r} is one column, where {layout.separator!r} separates them; expected two or three; "
-            "pass separator=' ' for spaces and tabs, or another sign (--separator)",
+            f"{first[0].strip()[:60]!r} is one column, where {layout.separator!r} separates them; expected two or "
+            "three; pass separator=' ' for spaces and tabs, or another sign (--separator)",
         )
     usual = ["src", "dst", "weight"][: len(first)] if len(first) <= 3 else []
     unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]

@@ -34,7 +34,9 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-EXPECTED_ID = "expected a whole number from 0, of 64 bits at most, or names=True for ids that are names"
+EXPECTED_ID = (
+    "expected a whole number from 0, of 64 bits at most, or names=True for ids that are names (--vertices names)"
+)
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
 
 
@@ -67,7 +69,7 @@ class TooLarge(FormatError, MemoryError):
             path,
             None,
             f"asks for more memory than there is: {wanted}, and {there}; where ids are names, such as account numbers, "
-            "names=True takes no vertex but those named; else read a part of the file",
+            "names=True (--vertices names) takes no vertex but those named; else read a part of the file",
         )
 
 

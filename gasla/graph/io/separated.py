@@ -39,8 +39,9 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
     head = 0 if all(is_comment) else is_comment.index(False)
     first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
     separator = separator or _separator(path, head + 1, first, is_csv)
+    pairs = f"{separator} ", f" {separator}"
     is_spaced = len(first) == 2 and any(
-        all(0 < line.count(separator) == line.count(pair) for line in first) for pair in (f"{separator} ", f" {separator}")
+        all(0 < line.count(separator) == line.count(pair) for line in first) for pair in pairs
     )
     return Layout(separator, head, not is_csv, is_spaced and separator != SPACES)
 
