@@ -173,9 +173,9 @@ def test_parameters_and_aggregates() -> None:
     assert [result.total for result in found] == [3 / 16, 3, 3 / 16]
     assert gasla.run(Fading, ring, max_iterations=2, factor=2).total == 12
     with pytest.raises(TypeError, match=r"Fading\.factor is array"):
-        fade(factor=np.array([1, 2]))
+        fade(max_iterations=2, factor=np.array([1, 2]))
     with pytest.raises(TypeError, match="Fading has no field 'speed' to start with"):
-        fade(speed=3)
+        fade(max_iterations=2, speed=3)
 
 
 @pytest.mark.usefixtures("thread_count")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reference_engine import Reference
 from test_programs import STAGED, graphs, staged
 
-from gasla import stages
+from gasla.operations import stages
 from gasla.gpu.program import staged as gpu
 from gasla.graph.graph import Graph
 
