@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from reference_engine import Reference
 from test_programs import STAGED, graphs, staged
 
-from gasla.operations import stages
 from gasla.gpu.program import staged as gpu
 from gasla.graph.graph import Graph
+from gasla.operations import stages
 
 FLAGS = ("-std=c++20", "-w", "-pthread", "-shared", "-fPIC", "-fno-strict-aliasing")
 RUN = 'extern "C" void run_{0}(const Program::Arguments* a) {{ warp::run([=] {{ stage_{0}(*a); }}); }}\n'
