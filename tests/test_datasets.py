@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from gasla import as_graph, datasets
 from gasla.bench.graphs import FAMILIES
+from gasla.graph.datasets import EARTH_RADIUS
 
 # Made by an independent program: stored edges, fingerprint, sum of the weights, the eight sources.
 KNOWN = {
@@ -99,8 +100,8 @@ def test_openflights():
 
 
 def test_great_circle():
-    assert datasets.great_circle(0, 0, 0, 180) == pytest.approx(np.pi * datasets.EARTH_RADIUS)
-    assert datasets.great_circle(90, 10, -90, 77) == pytest.approx(np.pi * datasets.EARTH_RADIUS)
+    assert datasets.great_circle(0, 0, 0, 180) == pytest.approx(np.pi * EARTH_RADIUS)
+    assert datasets.great_circle(90, 10, -90, 77) == pytest.approx(np.pi * EARTH_RADIUS)
     assert datasets.great_circle(10, 20, 10, 20) == 0
     there, back = datasets.great_circle(1.5, 2.5, -33, 151), datasets.great_circle(-33, 151, 1.5, 2.5)
     assert there == back

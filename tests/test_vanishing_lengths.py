@@ -47,7 +47,17 @@ def enumerated(graph: gasla.Graph) -> tuple[np.ndarray, np.ndarray]:
     return vertices, on_edges
 
 
-@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.int64, marks=pytest.mark.thorough)])
+def test_paths_of_fewest_vanishing_edges_by_numpy() -> None:
+    with gasla.engines.interpreted():
+        for seed in range(4):
+            graph = random_graph(seed)
+            twice = 2 if graph.is_symmetric and graph.has_symmetric_values else 1
+            got = gasla.betweenness_centrality(graph, weighted=True, normalized=False)
+            np.testing.assert_allclose(got * twice, enumerated(graph)[0], atol=1e-12, err_msg=str(seed))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
 def test_betweenness_counts_paths_of_fewest_vanishing_edges(dtype: type) -> None:
     for seed in range(12):
         graph = random_graph(seed, dtype)
@@ -62,6 +72,7 @@ def test_betweenness_counts_paths_of_fewest_vanishing_edges(dtype: type) -> None
         verify.edge_betweenness(graph, got, normalized=False, weighted=True)
 
 
+@pytest.mark.thorough
 def test_the_listing_of_edges_does_not_count() -> None:
     graph = random_graph(3)
     src, dst = graph._edges()
@@ -73,6 +84,7 @@ def test_the_listing_of_edges_does_not_count() -> None:
     np.testing.assert_allclose(of_edges[0][order], of_edges[1], atol=1e-14)
 
 
+@pytest.mark.thorough
 def test_a_long_chain_of_vanishing_edges_ends() -> None:
     n = 2000
     lengths = np.full(n - 1, 1e-20)
@@ -84,6 +96,7 @@ def test_a_long_chain_of_vanishing_edges_ends() -> None:
     np.testing.assert_allclose(got[1:] * 2 * (1 / n), np.arange(n - 2, -1, -1) * (got[1] * 2 / n) / (n - 2))
 
 
+@pytest.mark.thorough
 def test_parents_close_no_circle_where_lengths_vanish_or_are_zero() -> None:
     for seed in range(40):
         graph = random_graph(seed)

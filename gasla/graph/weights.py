@@ -134,11 +134,14 @@ def mean_size(sample: Any) -> float:
     return float((sizes / max(len(sizes), 1)).sum())
 
 
-def may_overflow(graph: Graph, kind: np.dtype[Any]) -> bool:
-    """Whether the length of a path without circles, added up in a type of floats, may overflow."""
+def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
+    """Whether the length of a path without circles, added up in a type of floats, may overflow.
+
+    `bounds` is what `weight_range` gave in this call: on a GPU to look again takes a kernel, and waits for all before.
+    """
     if graph.values is None or graph.m == 0:
         return False
-    largest = float(max(map(abs, map(float, weight_range(graph)))))
+    largest = float(max(map(abs, map(float, bounds or weight_range(graph)))))
     with np.errstate(over="ignore"):
         return not largest * graph.n < float(np.finfo(kind).max)
 

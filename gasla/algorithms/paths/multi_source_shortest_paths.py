@@ -16,7 +16,7 @@ import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.multi_source_bfs import look
 from gasla.arrays import module_of
-from gasla.graph.arguments import float_type, has_negative, score_type, several_vertices
+from gasla.graph.arguments import float_type, score_type, several_vertices, weight_range
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.prepare import Prepared, prepare
@@ -79,14 +79,15 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
     graph.notice_values()
-    kind, is_negative = score_type(float_type(graph), dtype), has_negative(graph)
+    kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
+    is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
     if len(chosen) > 1 and not is_negative and look(graph, chosen).waits:
         weight = kind if graph.values is None else graph.values.dtype
         search = prepare(Lanes.typed(distance=(kind, (LANES,)), weight=weight), graph, notice=False)
         for first in track(range(0, len(chosen), LANES), "batches of sources"):
             _search(search, chosen[first : first + LANES], distances[first : first + LANES])
-        if may_overflow(graph, kind):
+        if may_overflow(graph, kind, bounds):
             for row in distances:
                 check_lengths(graph, row)
     else:

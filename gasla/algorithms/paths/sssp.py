@@ -20,13 +20,13 @@ from gasla.graph.arguments import (
     check_flags,
     check_source,
     float_type,
-    has_negative,
     known_before,
     new_edges,
     real_number,
     score_type,
     several_vertices,
     source_vertex,
+    weight_range,
 )
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import check_lengths, may_overflow
@@ -218,7 +218,8 @@ def sssp(
     is_one = isinstance(given, str) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
     sources = [source_vertex(graph, given)] if is_one else several_vertices(graph, "source", given, "vertex")
     graph.notice_values()
-    is_negative = has_negative(graph)
+    bounds = weight_range(graph)
+    is_negative = bounds[0] < 0
     kind = score_type(float_type(graph), dtype)
     make = _any_order if is_negative else _near_first
     program = graph.kept(("sssp", is_negative, kind), lambda graph: make(graph, kind))
@@ -234,7 +235,7 @@ def sssp(
         if not result.converged:
             cycle = _negative_cycle(graph, sources)
             raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    if may_overflow(graph, kind):
+    if may_overflow(graph, kind, bounds):
         check_lengths(graph, distances)
     if not parents:
         return distances
