@@ -218,8 +218,11 @@ def test_what_cannot_be_added_up_is_refused(interpreted: None) -> None:
     pair = gasla.Graph.from_edges([0, 1], [2, 2], np.array([100, 100], np.int8))
     with pytest.raises(ValueError, match="condensation adds up values to 200, more than int8 holds"):
         gasla.condensation(pair, [0, 0, 1])
-    with pytest.raises(ValueError, match="project adds up values to 200, more than int8 holds"):
-        gasla.project(gasla.Graph.from_edges([0, 0], [1, 1], np.array([100, 100], np.int8)), [0], semirings.plus_times)
+    large = gasla.Graph.from_edges([0, 0], [1, 1], np.array([2**62, 2**62]))
+    with pytest.raises(ValueError, match="project adds up weights whose sum of absolute values is 9223372036854775808"):
+        gasla.project(large, [0], semirings.plus_times)
+    small = gasla.Graph.from_edges([0, 2], [1, 1], np.array([100, 100], np.int8))
+    assert gasla.project(small, [0, 2], semirings.plus_times).values.tolist() == [10_000, 10_000]
 
 
 def test_means_of_floats_do_not_overflow(interpreted: None) -> None:

@@ -18,7 +18,7 @@ import semirings
 from gasla.arrays import module_of
 from gasla.graph.derive.derivable import mirrored
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import in_own_type
+from gasla.graph.weights import check_sums, sum_type
 from gasla.operations.matrices import mxm
 from gasla.operations.operands import check_semiring
 from semirings import Semiring
@@ -57,7 +57,7 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     Notes
     -----
     With `combine`, each of parallel edges counts; unless values are the same in both directions, those of i -> j and
-    j -> i are added first, and integers that then exceed their type are refused. The product's integers and sums are
+    j -> i are added first. Integers become int64, or uint64, so that small types don't wrap; beyond that, products are
     those of `gasla.mxm`.
 
     References
@@ -116,10 +116,13 @@ def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
     """Every edge in both directions; where edges are but counted, once."""
     if combine is not None and graph.values is not None:
         graph.notice_values()
+        kind = graph.values.dtype
+        if kind.kind in "iu" and kind != sum_type(kind):
+            graph = graph.with_values(graph.values.astype(sum_type(kind)))
         if graph.has_symmetric_values:
             return graph
-        if graph.values.dtype.kind not in "iu":
-            return graph.symmetrized(semirings.plus)
-        return in_own_type("project", graph, lambda wide: wide.symmetrized(semirings.plus))
+        if kind.kind in "iu":
+            check_sums("project", graph)
+        return graph.symmetrized(semirings.plus)
     graph = graph.with_values(None)
     return graph.symmetrized() if not graph.is_symmetric else graph if graph.is_simple else graph.simple()
