@@ -37,7 +37,7 @@ def _fetch(name: str, operation: str, kinds: str) -> None:
         kind = place.type.of
         if kind.kind not in kinds:
             emit.fail(node, f"{name} is of items of {kind}; expected {' or '.join(kinds)}")
-        what = {"fadd": "fadd"}.get(("f" if kind.kind == "f" else "") + operation, operation)
+        what = "fadd" if kind.kind == "f" else operation
         what = "u" + what if kind.kind == "u" and operation in ("min", "max") else what
         value = emit.to(node.args[2], value, kind)
         return emit.make(kind, f"atomicrmw {what} ptr {place.text}, {kind.ir} {value.text} acq_rel, align {kind.size}")

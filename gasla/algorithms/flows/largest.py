@@ -30,6 +30,7 @@ from gasla.algorithms.flows.network import LARGEST, UnboundedFlowError, ends, le
 from gasla.algorithms.flows.preflow import Preflow, leads_to
 from gasla.arrays import any_true, array_module
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.weights import exact_total
 
 BITS = 61  # of capacities in units, and of what an end sends
 ENOUGH = Fraction(1, 2**40)  # of the value: what may be missing of it
@@ -177,9 +178,7 @@ def _total(values: Any) -> Any:
     """
     xp = array_module(values)
     if values.dtype.kind != "f":
-        half = np.int64(32)
-        high, low = xp.right_shift(values, half), xp.bitwise_and(values, np.int64(2**32 - 1))
-        return (int(high.sum()) << 32) + int(low.sum())
+        return exact_total(values)
     top = float(values.max()) if len(values) else 0.0
     if top == 0 or top == math.inf:
         return math.inf if top else Fraction(0)
