@@ -6,7 +6,6 @@ multiplied by a power of two, which rounds nothing: `in_range`. Sums of lengths 
 sum, are refused where they overflow.
 """
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -67,23 +66,6 @@ def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     if graph.m * max(-least, most) > np.iinfo(kind).max:
         _check_fits(function, "sum of absolute values", exact_total(values, magnitudes=True), kind)
     return kind
-
-
-def in_own_type(function: str, graph: Graph, make: Callable[[Graph], Graph]) -> Graph:
-    """What is made of a graph by adding up its integers; refused where a sum is more than their own type holds."""
-    values: Any = graph.values
-    check_sums(function, graph)
-    if values.dtype.itemsize == 8:
-        return make(graph)
-    made = make(graph.with_values(values.astype(sum_type(values.dtype))))
-    bounds, found = np.iinfo(values.dtype), made.value_range or (0, 0)
-    for total in map(int, found):
-        if not bounds.min <= total <= bounds.max:
-            raise ValueError(
-                f"{function} adds up values to {total}, more than {values.dtype} holds; expected int64: "
-                "graph.with_values(graph.values.astype(np.int64))"
-            )
-    return made.with_values(made.values.astype(values.dtype))  # type: ignore[union-attr]
 
 
 def _check_fits(function: str, what: str, total: int, kind: np.dtype[Any]) -> None:

@@ -7,11 +7,13 @@ F. Harary, R. Z. Norman, D. Cartwright: Structural Models. Wiley 1965.
 
 from typing import Any
 
+import numpy as np
+
 import semirings
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
 from gasla.graph.derive.combining import require_monoid
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import in_own_type
+from gasla.graph.weights import check_sums, sum_type
 from semirings import Monoid
 
 
@@ -60,4 +62,22 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
     found = strongly_connected_components(graph).labels if labels is None else labels
     if combine is not semirings.plus or graph.values is None or graph.values.dtype.kind not in "iu":
         return graph.contract(found, combine, loops=False)
-    return in_own_type("condensation", graph, lambda wide: wide.contract(found, combine, loops=False))
+    return _contract_exactly(graph, found)
+
+
+def _contract_exactly(graph: Graph, labels: Any) -> Graph:
+    """Contract the components and add up integers, which keep their type; refuse a sum that this can't hold."""
+    values: Any = graph.values
+    check_sums("condensation", graph)
+    if values.dtype.itemsize == 8:
+        return graph.contract(labels, semirings.plus, loops=False)
+    wide = graph.with_values(values.astype(sum_type(values.dtype)))
+    made = wide.contract(labels, semirings.plus, loops=False)
+    bounds, found = np.iinfo(values.dtype), made.value_range or (0, 0)
+    for total in map(int, found):
+        if not bounds.min <= total <= bounds.max:
+            raise ValueError(
+                f"condensation adds up values to {total}, more than {values.dtype} holds; expected int64: "
+                "graph.with_values(graph.values.astype(np.int64))"
+            )
+    return made.with_values(made.values.astype(values.dtype))  # type: ignore[union-attr]
