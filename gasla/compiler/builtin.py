@@ -10,15 +10,20 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from gasla.compiler.emit import Emitter, Known, Operand, Value
-from gasla.compiler.kernel_types import BOOL, I32, I64, NONE, Type, address_of, array_of, vector_of
+from gasla.compiler.emit import Builtin, Emitter, Extern, Known, Operand, Value
+from gasla.compiler.kernel_types import BOOL, F64, I8, I32, I64, NONE, U64, Type, address_of, array_of, vector_of
 
-BUILTINS: dict[str, Callable[..., Any]] = {}
+BUILTINS: dict[str, Builtin] = {}
 
 
-def _builtin(function: Callable[..., Any]) -> Callable[..., Any]:
-    BUILTINS[function.__name__.rstrip("_")] = function
+def builtin(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function, which emits, one of the language; a name's last underscore is none of that."""
+    _add(function.__name__.rstrip("_"), function)
     return function
+
+
+def _add(name: str, function: Callable[..., Any]) -> None:
+    BUILTINS[name] = Builtin(name, function)
 
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
@@ -39,10 +44,10 @@ def _fetch(name: str, operation: str, kinds: str) -> None:
             emit.fail(node, f"{name} is of items of {kind}; expected {' or '.join(kinds)}")
         what = "fadd" if kind.kind == "f" else operation
         what = "u" + what if kind.kind == "u" and operation in ("min", "max") else what
-        value = emit.to(node.args[2], value, kind)
+        value = emit.stored(node.args[2], value, kind)
         return emit.make(kind, f"atomicrmw {what} ptr {place.text}, {kind.ir} {value.text} acq_rel, align {kind.size}")
 
-    BUILTINS[name] = fetch
+    _add(name, fetch)
 
 
 for _name, _operation, _kinds in (
@@ -55,12 +60,12 @@ for _name, _operation, _kinds in (
     _fetch(_name, _operation, _kinds)
 
 
-@_builtin
+@builtin
 def compare_and_swap(emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand) -> Value:
     """Set an item to `new` if it holds the very bits of `old`; whether it did."""
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
-    expected, fresh = (emit.to(n, x, kind) for n, x in zip(node.args[2:], (old, new), strict=True))
+    expected, fresh = (emit.stored(n, x, kind) for n, x in zip(node.args[2:], (old, new), strict=True))
     if kind.kind == "f":
         expected, fresh = bits(emit, node, expected), bits(emit, node, fresh)
     elif kind == BOOL:
@@ -74,16 +79,16 @@ def _load(name: str, order: str) -> None:
     def load(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
         return emit.read(_item(emit, node, array, index), f"atomic {order}")
 
-    BUILTINS[name] = load
+    _add(name, load)
 
 
 def _store(name: str, order: str) -> None:
     def store(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand) -> Known:
         place = _item(emit, node, array, index)
-        emit.write(place, emit.to(node.args[2], value, place.type.of), f"atomic {order}")
+        emit.write(place, emit.stored(node.args[2], value, place.type.of), f"atomic {order}")
         return Known(None)
 
-    BUILTINS[name] = store
+    _add(name, store)
 
 
 # Read before all that comes after, written after all that came before; and of an item that other threads may write at
@@ -94,7 +99,7 @@ _load("load_unordered", "unordered")
 _store("store_unordered", "unordered")
 
 
-@_builtin
+@builtin
 def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
     """Ask for the cache line of an item; any index is safe."""
     place = _item(emit, node, array, index)
@@ -104,7 +109,7 @@ def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
     return Known(None)
 
 
-@_builtin
+@builtin
 def pause(emit: Emitter, node: Any) -> Any:
     """Tell the processor that this is a waiting loop."""
     if emit.unit.machine.startswith(("x86", "i386", "i686", "amd64")):
@@ -114,10 +119,16 @@ def pause(emit: Emitter, node: Any) -> Any:
     return Known(None)
 
 
+@builtin
+def launched(emit: Emitter, node: Any, *_: Operand) -> Known:
+    """False: how a kernel is launched is not its own affair."""
+    return Known(False)
+
+
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
-@_builtin
+@builtin
 def len_(emit: Emitter, node: Any, array: Operand) -> Value:
     """The length of an array's first dimension."""
     if not (isinstance(array, Value) and array.type.kind == "a"):
@@ -125,7 +136,7 @@ def len_(emit: Emitter, node: Any, array: Operand) -> Value:
     return emit.parts(array)[1]
 
 
-@_builtin
+@builtin
 def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
     """An array of so many items that lives as long as the call, its items not set."""
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
@@ -135,7 +146,7 @@ def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
     return emit._composed(array_of(kind.value), [Value(address_of(kind.value), text), Value(I64, str(count.value))])
 
 
-@_builtin
+@builtin
 def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Value:
     """The int64 words from an address on, as an array."""
     address, count = (emit.cast(node, emit.settled(node, x), I64) for x in (address, count))
@@ -143,13 +154,28 @@ def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Valu
     return emit._composed(array_of(I64), [start, count])
 
 
-@_builtin
+@builtin
 def call(emit: Emitter, node: Any, address: Operand, number: Operand, words: Operand) -> Any:
     """Call a function, known by its address, that takes a number and an address: a kernel, as C sees it."""
     address, number, words = (emit.to(n, x, I64) for n, x in zip(node.args, (address, number, words), strict=True))
     function = emit.make(Type("p"), f"inttoptr i64 {address.text} to ptr")
     given = emit.make(Type("p"), f"inttoptr i64 {words.text} to ptr")
     emit.emit(f"call void {function.text}(i64 {number.text}, ptr {given.text})")
+    return Known(None)
+
+
+@builtin
+def address(emit: Emitter, node: Any, array: Operand) -> Value:
+    """Where an array begins."""
+    if not (isinstance(array, Value) and array.type.kind == "a"):
+        emit.fail(node, f"{ast.unparse(node.args[0])} has no address; expected an array")
+    return emit.make(I64, f"ptrtoint ptr {emit.parts(array)[0].text} to i64")
+
+
+@builtin
+def apart(emit: Emitter, node: Any) -> Known:
+    """Keep the function at hand apart from those that call it: there would be too few registers for both."""
+    emit.marks |= {"noinline"}
     return Known(None)
 
 
@@ -163,21 +189,21 @@ def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
     return found
 
 
-@_builtin
+@builtin
 def count_trailing_zeros(emit: Emitter, node: Any, word: Operand) -> Any:
     """The place of the lowest bit set; as many as there are bits, if none is."""
     word = _integer(emit, node, word)
     return emit.intrinsic(word.type, f"llvm.cttz.{word.type.ir}", word, Value(BOOL, "false"))
 
 
-@_builtin
+@builtin
 def count_bits(emit: Emitter, node: Any, word: Operand) -> Any:
     """How many bits are set."""
     word = _integer(emit, node, word)
     return emit.intrinsic(word.type, f"llvm.ctpop.{word.type.ir}", word)
 
 
-@_builtin
+@builtin
 def bits(emit: Emitter, node: Any, x: Operand) -> Value:
     """The bits of a float, as an unsigned integer."""
     x = emit.settled(node, x)
@@ -188,7 +214,7 @@ def bits(emit: Emitter, node: Any, x: Operand) -> Value:
     return emit.make(kind, f"bitcast {x.type.ir} {x.text} to {kind.ir}")
 
 
-@_builtin
+@builtin
 def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
     """The float of the same bits as an integer of 16, 32 or 64 bits."""
     x = emit.settled(node, x)
@@ -199,7 +225,7 @@ def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
     return emit.make(kind, f"bitcast {x.type.ir} {x.text} to {kind.ir}")
 
 
-@_builtin
+@builtin
 def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
     """`a if condition else b` where both are computed: no branch."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
@@ -209,7 +235,7 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
     return emit.make(a.type, f"select {condition.type.ir} {condition.text}, {a.type.ir} {a.text}, {a.type.ir} {b.text}")
 
 
-@_builtin
+@builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
     """`select` of which LLVM does not make a branch again."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
@@ -226,8 +252,11 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
 
 
 def _extreme(name: str) -> None:
-    def extreme(emit: Emitter, node: Any, a: Operand, b: Operand) -> Operand:
+    def extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand) -> Operand:
         """As Python has it, also for NaN: the second if it is less (or more) than the first, else the first."""
+        if more:
+            inner = ast.copy_location(ast.Call(node.func, node.args[1:], []), node)
+            return extreme(emit, node, a, extreme(emit, inner, b, *more))
         if isinstance(a, Known) and isinstance(b, Known):
             return Known({"min": min, "max": max}[name](a.value, b.value))
         a, b = emit.same((node.args[0], node.args[1]), a, b)
@@ -239,14 +268,14 @@ def _extreme(name: str) -> None:
         is_b = emit.compare("lt" if name == "min" else "gt", b, a)
         return emit.make(a.type, f"select {is_b.type.ir} {is_b.text}, {a.type.ir} {b.text}, {a.type.ir} {a.text}")
 
-    BUILTINS[name] = extreme
+    _add(name, extreme)
 
 
 _extreme("min")
 _extreme("max")
 
 
-@_builtin
+@builtin
 def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
     """The absolute value; of the least integer, itself."""
     if isinstance(x, Known):
@@ -262,25 +291,87 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
 # --- mathematics: of one float, or of each lane of a vector -----------------------------------------------------------
 
 
-def _of_float(name: str) -> None:
-    def function(emit: Emitter, node: Any, x: Operand) -> Any:
-        x = emit.settled(node.args[0], x)
-        if x.type.scalar.kind != "f":
-            emit.fail(node, f"{name} takes floats, and is given {x.type}; write f64(...)")
-        lanes = f"v{x.type.extent}" if x.type.kind == "v" else ""
-        return emit.intrinsic(x.type, f"llvm.{name}.{lanes}f{x.type.scalar.bits}", x)
+def _float(emit: Emitter, node: Any, place: int, x: Operand) -> Value:
+    """A float, or a vector of floats; an integer becomes one."""
+    x = emit.settled(node.args[place], x)
+    if x.type.kind in "biu":
+        x = emit.cast(node, x, F64)
+    if x.type.scalar.kind != "f":
+        emit.fail(node, f"this takes floats, and is given {x.type}")
+    return x
 
-    BUILTINS[name] = function
+
+def _of_llvm(name: str, takes: int = 1) -> None:
+    """A function of floats that LLVM has."""
+
+    def function(emit: Emitter, node: Any, *given: Operand) -> Any:
+        values = _floats(emit, node, name, takes, given)
+        kind = values[0].type
+        lanes = f"v{kind.extent}" if kind.kind == "v" else ""
+        return emit.intrinsic(kind, f"llvm.{name}.{lanes}f{kind.scalar.bits}", *values)
+
+    _add(name, function)
+
+
+def _of_c(name: str, takes: int = 1) -> None:
+    """A function of floats that C has."""
+
+    def function(emit: Emitter, node: Any, *given: Operand) -> Any:
+        values = _floats(emit, node, name, takes, given)
+        kind = values[0].type
+        if kind.kind == "v" or kind.bits < 32:
+            emit.fail(node, f"{name} takes f32 and f64, and is given {kind}")
+        return emit.call_extern(node, Extern(name + "f" * (kind.bits == 32), kind, (kind,) * takes), list(values))
+
+    _add(name, function)
+
+
+def _floats(emit: Emitter, node: Any, name: str, takes: int, given: tuple[Operand, ...]) -> tuple[Value, ...]:
+    if len(given) != takes:
+        emit.fail(node, f"{name} is given {len(given)} arguments; expected {takes}")
+    if takes == 1:
+        return (_float(emit, node, 0, given[0]),)
+    a, b = emit.same((node.args[0], node.args[1]), *given)
+    return _float(emit, node, 0, a), _float(emit, node, 1, b)
 
 
 for _name in ("sqrt", "floor", "ceil", "trunc", "rint", "exp", "exp2", "log", "log2", "log10", "sin", "cos"):
-    _of_float(_name)
+    _of_llvm(_name)
+for _name in ("copysign", "pow"):
+    _of_llvm(_name, 2)
+for _name in "tan asin acos atan sinh cosh tanh expm1 log1p cbrt".split():
+    _of_c(_name)
+for _name in ("atan2", "hypot", "fmod", "nextafter"):
+    _of_c(_name, 2)
+
+
+@builtin
+def isnan(emit: Emitter, node: Any, x: Operand) -> Value:
+    """Whether a float is NaN."""
+    x = _float(emit, node, 0, x)
+    return emit.compare("ne", x, x)
+
+
+@builtin
+def isinf(emit: Emitter, node: Any, x: Operand) -> Value:
+    """Whether a float is an infinity."""
+    x = _float(emit, node, 0, x)
+    size = emit.intrinsic(x.type, f"llvm.fabs.f{x.type.bits}", x)
+    return emit.compare("eq", size, emit.constant(node, float("inf"), x.type))
+
+
+@builtin
+def isfinite(emit: Emitter, node: Any, x: Operand) -> Value:
+    """Whether a float is neither an infinity nor NaN."""
+    x = _float(emit, node, 0, x)
+    size = emit.intrinsic(x.type, f"llvm.fabs.f{x.type.bits}", x)
+    return emit.compare("lt", size, emit.constant(node, float("inf"), x.type))
 
 
 # --- vectors ----------------------------------------------------------------------------------------------------------
 
 
-@_builtin
+@builtin
 def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes: Operand) -> Value:
     """So many items from an index on."""
     place = _item(emit, node, array, index)
@@ -290,7 +381,7 @@ def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes:
     return emit.make(kind, f"load {kind.ir}, ptr {place.text}, align {place.type.of.size}")
 
 
-@_builtin
+@builtin
 def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand) -> Known:
     """Put a vector's lanes into the items from an index on."""
     place, value = _item(emit, node, array, index), emit.settled(node.args[2], value)
@@ -300,7 +391,7 @@ def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value
     return Known(None)
 
 
-@_builtin
+@builtin
 def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
     """A vector of one value in all lanes."""
     if not isinstance(lanes, Known):
@@ -308,7 +399,7 @@ def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
     return emit.spread(emit.settled(node.args[0], value), lanes.value)
 
 
-@_builtin
+@builtin
 def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
     """The lanes of a vector of bools, as the bits of an unsigned integer; there are 8, 16, 32 or 64."""
     if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.extent not in (8, 16, 32, 64):
@@ -317,7 +408,7 @@ def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
     return emit.make(kind, f"bitcast {vector.type.ir} {vector.text} to {kind.ir}")
 
 
-@_builtin
+@builtin
 def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
     """The sum of a vector's lanes, in no fixed order."""
     if vector.type.kind != "v" or vector.type.of.kind not in "iuf":

@@ -7,10 +7,12 @@ type yet, a type, a function) is computed here and leaves no instruction: an `if
 from __future__ import annotations
 
 import ast
+import copy
 import operator
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -27,7 +29,8 @@ from gasla.compiler.kernel_types import (
     Type,
     address_of,
     array_of,
-    fits,
+    meeting,
+    scalar_type,
     tuple_of,
     vector_of,
 )
@@ -47,12 +50,13 @@ class Known(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function's text, and where it stands."""
+    """A function's text, where it stands, and what its names mean there."""
 
     node: ast.FunctionDef
     file: str
     lines: tuple[str, ...]
     marks: frozenset[str]
+    names: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -70,6 +74,26 @@ class Instance(NamedTuple):
 
 Operand = Value | Known
 
+
+class Builtin:
+    """A function that the language comes with: `emit(emitter, node, *arguments)` writes what stands for a call."""
+
+    def __init__(self, name: str, emit: Callable[..., Any]) -> None:
+        self.name, self.emit = name, emit
+
+    def __call__(self, *_: Any) -> Any:
+        """Refuse: compiled code alone can do this."""
+        raise TypeError(f"{self.name} is called in kernels alone")
+
+
+class Extern(NamedTuple):
+    """A function of C."""
+
+    name: str
+    returns: Type
+    takes: tuple[Type, ...] = ()
+
+
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add),
     ast.Sub: ("sub", operator.sub),
@@ -82,6 +106,7 @@ OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitXor: ("xor", operator.xor),
     ast.LShift: ("shl", operator.lshift),
     ast.RShift: ("shr", operator.rshift),
+    ast.Pow: ("pow", operator.pow),
 }
 COMPARISONS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("lt", operator.lt),
@@ -108,8 +133,11 @@ class Sources(Protocol):
     """What an emitter asks of the sources that are compiled together."""
 
     machine: str
-    known: dict[str, Known]
     text: list[str]
+    heads: dict[str, str]
+
+    def meaning(self, value: Any) -> Operand | None:
+        """What an object of Python stands for in a text; None if nothing."""
 
     def declare(self, name: str, returns: Type, takes: list[Type]) -> None:
         """Note a function of LLVM or C that the text calls."""
@@ -133,6 +161,8 @@ class Emitter:
         self.dead = False  # whether what comes next can't be reached
         self.assigned: frozenset[str] = frozenset()  # variables that are set by now, on every path
         self.arrivals: dict[str, frozenset[str]] = {}  # of each label, what is set on all jumps to it so far
+        self.marks = function.marks
+        self._yields: list[Callable[[Operand], None]] = []  # what a generator that is being written out gives to
         self._count = 0
 
     # --- a function ---------------------------------------------------------------------------------------------------
@@ -140,29 +170,27 @@ class Emitter:
     def function(self, given: list[Type | Known], symbol: str) -> Instance:
         """Emit the function; `given` has a type or a known value for each parameter."""
         node, takes, header = self.at.node, [], []
-        for parameter, kind in zip(self._parameters(), given, strict=True):
+        for parameter, kind in zip(self.parameters(), given, strict=True):
             if isinstance(kind, Known):
                 self.known[parameter.arg] = kind
                 continue
             takes.append(kind)
             header.append(f"{kind.ir} %arg.{parameter.arg}")
             self.set_variable(parameter, parameter.arg, Value(kind, f"%arg.{parameter.arg}"))
-        self.returns = None if node.returns is None else self.type_at(node.returns)
-        if "extern" in self.at.marks:
-            self.unit.declare(node.name, self.returns or NONE, takes)
-            return Instance(node.name, self.returns or NONE, takes)
+        self.returns = self.annotated(node.returns)
         self.block(node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
                 self.fail(node, f"{node.name} may end without returning {self.returns}; return it on every path")
             self.emit("ret void")
         self.returns = self.returns or NONE
-        marks = " ".join(MARKS[mark] for mark in sorted(self.at.marks & MARKS.keys()))
+        marks = " ".join(MARKS[mark] for mark in sorted(self.marks & MARKS.keys()))
         head = f"define internal {self.returns.ir} @{symbol}({', '.join(header)}) nounwind {marks} {{\nentry:"
         self.unit.text.append("\n".join([head, *self.slots, *self.lines, "}"]))
         return Instance(symbol, self.returns, takes)
 
-    def _parameters(self) -> list[ast.arg]:
+    def parameters(self) -> list[ast.arg]:
+        """The parameters."""
         a = self.at.node.args
         if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
             self.fail(self.at.node, f"{self.at.name} has special parameters; expected plain ones, without defaults")
@@ -173,6 +201,14 @@ class Emitter:
         number = getattr(node, "lineno", self.at.node.lineno)
         text = self.at.lines[number - 1].strip() if number <= len(self.at.lines) else ""
         raise CompileError(f"{self.at.file}:{number}: {message}\n    {text}")
+
+    def annotated(self, node: Any) -> Type | None:
+        """The type that an annotation names, if it does: a Python type such as `int` says nothing here."""
+        if node is None or (isinstance(node, ast.Name) and node.id in ("int", "float", "Any")):
+            return None
+        if isinstance(node, ast.Attribute | ast.BinOp) or (isinstance(node, ast.Constant) and node.value is None):
+            return None
+        return self.type_at(node)
 
     def type_at(self, node: Any) -> Type:
         """The type that an annotation names."""
@@ -256,12 +292,19 @@ class Emitter:
             return value
         if have.kind == kind.kind == "t" and len(have.of) == len(kind.of):
             return self.make_tuple([self.to(node, self.item(value, k), item) for k, item in enumerate(kind.of)])
-        if not fits(have, kind):
+        if meeting(have, kind) != kind:
             self.fail(node, f"this is {have}, where {kind} is expected; write {kind}(...) to convert it")
         if kind.kind == "v":
-            return self.spread(value, kind.extent)
-        how = "fpext" if kind.kind == "f" else "sext" if have.kind == "i" else "zext"
-        return self.make(kind, f"{how} {have.ir} {value.text} to {kind.ir}")
+            return self.spread(self.to(node, value, kind.of), kind.extent)
+        return self.cast(node, value, kind)
+
+    def stored(self, node: Any, value: Operand, kind: Type) -> Value:
+        """A value as an array's item, which NumPy converts it to; but a float is no integer, nor a number a bool."""
+        if isinstance(value, Known) or value.type == kind or kind.kind not in "iuf":
+            return self.to(node, value, kind)
+        if value.type.kind not in ("b" + kind.kind if kind.kind == "f" else "biu") + ("iu" if kind.kind == "f" else ""):
+            self.fail(node, f"{value.type} is stored in an array of {kind}; write {kind}(...) to convert it")
+        return self.cast(node, value, kind)
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
         """A number known while compiling, as one of a type."""
@@ -271,12 +314,12 @@ class Emitter:
             return self.make_tuple([self.constant(node, x, t) for x, t in zip(number, kind.of, strict=True)])
         if kind == BOOL and isinstance(number, bool):
             return Value(BOOL, "true" if number else "false")
-        if isinstance(number, int | float) and not isinstance(number, bool):
+        if isinstance(number, int | float):
             if kind.kind == "f":
                 return Value(kind, float_text(float(number), kind.bits))
             low = -(1 << kind.bits - 1) if kind.kind == "i" else 0
             if kind.kind in "iu" and isinstance(number, int) and low <= number < low + (1 << kind.bits):
-                return Value(kind, str(number))
+                return Value(kind, str(int(number)))
         shown = number.name if isinstance(number, Function) else repr(number)
         self.fail(node, f"{shown} is not a value of {kind}")
 
@@ -293,20 +336,18 @@ class Emitter:
         return self.constant(node, number, kinds[type(number)])
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
-        """Two values as those of one type: the wider, if it holds all of the other."""
+        """Two values as those of one type, as NumPy has them meet."""
         left, right = nodes
-        if isinstance(a, Known):
-            b = self.settled(right, b)
-            return self.constant(left, a.value, b.type), b
-        if isinstance(b, Known):
-            return a, self.constant(right, b.value, a.type)
-        if a.type == b.type:
-            return a, b
-        if fits(b.type, a.type):
-            return a, self.to(right, b, a.type)
-        if fits(a.type, b.type):
-            return self.to(left, a, b.type), b
-        self.fail(right, f"{a.type} meets {b.type}, and neither holds all of the other; convert one of them")
+        if isinstance(a, Known) and isinstance(b, Known):
+            a = self.settled(left, a)
+        if isinstance(a, Known) or isinstance(b, Known):
+            known, typed = (a, b) if isinstance(a, Known) else (b, a)
+            kind = _beside(known.value, typed.type)  # type: ignore[union-attr]
+        else:
+            kind = meeting(a.type, b.type)
+            if kind is None:
+                self.fail(right, f"{a.type} meets {b.type}, and no type holds both; convert one of them")
+        return self.to(left, a, kind), self.to(right, b, kind)
 
     def cast(self, node: Any, value: Operand, kind: Type) -> Value:
         """`kind(value)`. A float becomes the nearest integer towards 0 that there is; NaN becomes 0."""
@@ -352,6 +393,14 @@ class Emitter:
         """Call a function of LLVM or of C; Known(None) if it returns nothing."""
         self.unit.declare(name, kind, [value.type for value in values])
         return self._call(f"call {flags}{kind.ir} @{name}({_arguments(values)})", kind)
+
+    def call_extern(self, node: Any, of: Extern, given: list[Operand]) -> Operand:
+        """Call a function of C."""
+        if len(of.takes) != len(given):
+            self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(of.takes)}")
+        values = [self.cast(node, x, kind) for x, kind in zip(given, of.takes, strict=True)]
+        found: Operand = self.intrinsic(of.returns, of.name, *values)
+        return found
 
     def _call(self, text: str, returns: Type) -> Operand:
         if returns != NONE:
@@ -415,8 +464,30 @@ class Emitter:
                 self.fail(node, f"{node.id} may not be set here; expected it to be set on every path")
             kind, slot = self.variables[node.id]
             return self.make(kind, f"load {kind.ir}, ptr {slot}")
-        found = self.known.get(node.id) or self.unit.known.get(node.id)
+        found = self.known.get(node.id)
+        if found is None and node.id in self.at.names:
+            found = self.meaning(node, self.at.names[node.id])
+        if found is None and node.id in PYTHONS:
+            found = self.unit.meaning(PYTHONS[node.id])
         return found or self.fail(node, f"{node.id} is not known here")
+
+    def meaning(self, node: Any, value: Any) -> Operand:
+        """What an object of Python stands for."""
+        if isinstance(value, np.generic):
+            return self.constant(node, value.item(), scalar_type(value.dtype))
+        if isinstance(value, np.ndarray):
+            return self._table(value)
+        found = self.unit.meaning(value)
+        return found or self.fail(node, f"{ast.unparse(node)}, {value!r}, is not in the language")
+
+    def _table(self, values: np.ndarray[Any, Any]) -> Value:
+        """An array of constants."""
+        name, kind = f"@table.{len(self.unit.heads)}", scalar_type(values.dtype)
+        words = values.tobytes()
+        text = "".join(f"\\{byte:02X}" for byte in words)
+        self.unit.heads[name] = f'{name} = internal constant [{len(words)} x i8] c"{text}", align 16'
+        parts = [Value(address_of(kind), name), *(Value(I64, str(length)) for length in values.shape)]
+        return self._composed(array_of(kind, values.ndim), parts)
 
     def _e_Tuple(self, node: Any) -> Operand:
         items = [self.expr(x) for x in node.elts]
@@ -462,11 +533,17 @@ class Emitter:
         if plain is None:
             self.fail(node, f"{type(node.op).__name__} is not in the language")
         if isinstance(a, Known) and isinstance(b, Known):
-            if what == "shl" and b.value >= 64:
+            if what in ("shl", "pow") and abs(b.value) >= 64:
                 self.fail(node, f"{ast.unparse(node)} has no type, and more than 64 bits")
             return Known(self._plainly(node, plain, a.value, b.value))
+        if what in ("shl", "shr"):
+            a, b = self._shifting(node, nodes, a, b)
         a, b = self.same(nodes, a, b)
         kind = a.type.scalar.kind
+        if what == "div" and a.type.kind in "iu":
+            a, b, kind = self.cast(node, a, F64), self.cast(node, b, F64), "f"
+        if a.type == BOOL and what not in ("and", "or", "xor"):
+            self.fail(node, f"bool has no operator {what}; write i64(...)")
         if kind == "f" and what in ("add", "sub", "mul", "div"):
             return self.make(a.type, f"f{what} {self.flags}{a.type.ir} {a.text}, {b.text}")
         if (kind in "iu" and what in ("add", "sub", "mul")) or (kind in "iub" and what in ("and", "or", "xor")):
@@ -476,6 +553,13 @@ class Emitter:
         if a.type.kind in "iu" and what in ("quotient", "remainder"):
             return self._divide(a, b, what)
         self.fail(node, f"{a.type} has no operator {what}; of integers, convert to f64 before a division")
+
+    def _shifting(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Operand, Operand]:
+        """What is shifted keeps its type where no other holds both; how far is an integer of any type."""
+        if isinstance(a, Value) and isinstance(b, Value) and a.type.kind in "iu" and b.type.kind in "iu":
+            if meeting(a.type, b.type) is None:
+                b = self.cast(nodes[1], b, a.type)
+        return a, b
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
         """Shift by `b` bits; as NumPy, by the width or more gives 0, or the sign."""
@@ -535,6 +619,11 @@ class Emitter:
         def compare(k: int) -> Operand:
             nonlocal left
             right = self.expr(sides[k + 1])
+            if isinstance(node.ops[k], ast.Is | ast.IsNot):
+                if not (isinstance(right, Known) and right.value is None):
+                    self.fail(node, "`is` is for None alone")
+                is_none = isinstance(left, Known) and left.value is None
+                return Known(is_none == isinstance(node.ops[k], ast.Is))
             what, plain = COMPARISONS.get(type(node.ops[k]), ("", None))
             if plain is None:
                 self.fail(node, f"{type(node.ops[k]).__name__} is not in the language; expected == != < <= > or >=")
@@ -623,15 +712,13 @@ class Emitter:
                 return F64
             return kinds.get(type(a.value)) or self.fail(node, f"{ast.unparse(node)} is not a number")
         if isinstance(a, Known) or isinstance(b, Known):
-            return (b if isinstance(a, Known) else a).type  # type: ignore[union-attr]
-        if a.type == b.type or fits(b.type, a.type):
-            return a.type
-        if fits(a.type, b.type):
-            return b.type
-        self.fail(node, f"one side is {a.type} and the other {b.type}; convert one of them")
+            known, typed = (a, b) if isinstance(a, Known) else (b, a)
+            return _beside(known.value, typed.type)  # type: ignore[union-attr]
+        found = meeting(a.type, b.type)
+        return found or self.fail(node, f"one side is {a.type} and the other {b.type}; convert one of them")
 
     def _e_Subscript(self, node: Any) -> Operand:
-        if isinstance(node.value, ast.Name) and node.value.id in ("array", "vec", "tuple"):
+        if isinstance(node.value, ast.Name) and node.value.id in ("array", "vec", "tuple") and not self._is_set(node.value):
             return Known(self._type_constructed(node))
         of = self.expr(node.value)
         if isinstance(of, Value) and of.type.kind == "a":
@@ -651,6 +738,9 @@ class Emitter:
         what = of.type if isinstance(of, Value) else of.value
         self.fail(node, f"{what} has no items that {ast.unparse(node.slice)} picks; a tuple's are picked by constants")
 
+    def _is_set(self, node: Any) -> bool:
+        return node.id in self.variables or node.id in self.known
+
     def _type_constructed(self, node: Any) -> Type:
         name, inner = node.value.id, node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if name == "tuple":
@@ -661,13 +751,11 @@ class Emitter:
         return CONSTRUCTORS[name](self.type_at(inner[0]), count.value)
 
     def _e_Attribute(self, node: Any) -> Operand:
-        if isinstance(node.value, ast.Name) and node.value.id == "np":  # NumPy's name of what the language has
-            name = node.attr.replace("uint", "u").replace("int", "i").replace("float", "f").rstrip("_")
-            found = self.unit.known.get(name)
-            return found or self.fail(node, f"np.{node.attr} is not in the language")
         of = self.expr(node.value)
         if node.attr == "shape" and isinstance(of, Value) and of.type.kind == "a":
             return self.make_tuple(self.parts(of)[1:])
+        if isinstance(of, Known) and isinstance(of.value, ModuleType) and hasattr(of.value, node.attr):
+            return self.meaning(node, getattr(of.value, node.attr))
         self.fail(node, f"{ast.unparse(node)} is not in the language")
 
     # --- arrays: an address, and the length of each dimension ---------------------------------------------------------
@@ -702,7 +790,10 @@ class Emitter:
                 start = self.place(node, start, self._times(first, lengths[1:]))
                 lengths[0] = self.make(I64, f"sub i64 {last.text}, {first.text}")
                 break
-            at = self.value(index)
+            found = self.expr(index)
+            if isinstance(found, Known) and isinstance(found.value, int) and found.value < 0:
+                self.fail(index, f"{ast.unparse(index)} is no index: they do not count from the end")
+            at = self.settled(index, found)
             if len(lengths) > 1:
                 at = self._times(self.cast(index, at, I64), lengths[1:])
             start, lengths = self.place(index, start, at), lengths[1:]
@@ -762,7 +853,7 @@ class Emitter:
                     return
             self._fill(node, _picked(target, rest or [ast.Slice()]), row, value)
 
-        self._count_from(node, first, last, step.value, one)
+        self._count_from(node, first, last, step, one)
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -779,9 +870,11 @@ class Emitter:
             return self.cast(node.args[0], given[0], of.value)
         if isinstance(of.value, Function):
             return self._call_function(node, of.value, given)
-        if callable(of.value):  # a builtin
+        if isinstance(of.value, Extern):
+            return self.call_extern(node, of.value, given)
+        if isinstance(of.value, Builtin):
             try:
-                found: Operand = of.value(self, node, *given)
+                found: Operand = of.value.emit(self, node, *given)
             except TypeError as error:
                 self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
             return found
@@ -789,7 +882,7 @@ class Emitter:
 
     def _call_function(self, node: Any, of: Function, given: list[Operand]) -> Operand:
         inside = Emitter(self.unit, of)
-        parameters = inside._parameters()
+        parameters = inside.parameters()
         if len(parameters) != len(given):
             self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(parameters)}")
         kinds: list[Type | Known] = []
@@ -800,7 +893,10 @@ class Emitter:
                     self.fail(at, f"{parameter.arg} of {of.name} is a value; expected what is known while compiling")
                 kinds.append(value)
                 continue
-            wanted = None if parameter.annotation is None else inside.type_at(parameter.annotation)
+            wanted = inside.annotated(parameter.annotation)
+            if wanted is None and isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple):
+                kinds.append(value)
+                continue
             value = self.settled(at, value) if wanted is None else self.to(at, value, wanted)
             values.append(value)
             kinds.append(value.type)
@@ -854,7 +950,7 @@ class Emitter:
             return
         place = self._item_place(node.target)
         found = self.binary(node, nodes, self.read(place), self.expr(node.value))
-        self.write(place, self.to(node.value, found, place.type.of))
+        self.write(place, self.stored(node.value, found, place.type.of))
 
     def _item_place(self, target: Any) -> Value:
         array = self.value(target.value)
@@ -879,10 +975,10 @@ class Emitter:
                 self.fail(target, f"items of {array.type} can't be set; expected an array")
             indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
             if any(isinstance(index, ast.Slice) for index in indices) or len(indices) < array.type.extent:
-                self._fill(target, target, array, self.to(source, value, array.type.of))
+                self._fill(target, target, array, self.stored(source, value, array.type.of))
             else:
                 place = self.locate(target, array)
-                self.write(place, self.to(source, value, array.type.of))
+                self.write(place, self.stored(source, value, place.type.of))
         elif isinstance(target, ast.Name):
             if target.id in self.variables:
                 self.set_variable(source, target.id, self.to(source, value, self.variables[target.id][0]))
@@ -930,21 +1026,78 @@ class Emitter:
         if isinstance(call, ast.Tuple):  # the loop's body once for each, of what is known while compiling
             self._unrolled(node, call)
             return
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
+        of = self.expr(call.func) if isinstance(call, ast.Call) else self.expr(call)
+        if isinstance(of, Known) and isinstance(of.value, Function):
+            self._over_generator(node, of.value)
+        elif isinstance(of, Value) and of.type.kind == "a":
+            self._over_items(node, of)
+        elif isinstance(of, Known) and of.value is range:
+            self._over_range(node)
+        else:
             self.fail(node, "a loop is over something else than a range; expected range(...)")
+
+    def _over_range(self, node: Any) -> None:
+        call = node.iter
         if not isinstance(node.target, ast.Name) or not 1 <= len(call.args) <= 3 or call.keywords:
             self.fail(node, "expected `for name in range(...)`, of one to three numbers")
         found = [self.expr(x) for x in call.args]
         begin, stop = (Known(0), found[0]) if len(found) == 1 else (found[0], found[1])
         first, last = self.same((call.args[0], call.args[min(1, len(found) - 1)]), begin, stop)
         step = found[2] if len(found) == 3 else Known(1)
-        if not (isinstance(step, Known) and isinstance(step.value, int) and step.value):
-            self.fail(node, "the step of a range is not a constant other than 0")
+        if isinstance(step, Value):
+            step = self.to(call.args[2], step, first.type)
+        elif not isinstance(step.value, int) or not step.value:
+            self.fail(node, "the step of a range is not an integer other than 0")
 
         def body(count: Value) -> None:
             self.set_variable(node, node.target.id, count)
 
-        self._count_from(node, first, last, step.value, body, node)
+        self._count_from(node, first, last, step, body, node)
+
+    def _over_items(self, node: Any, array: Value) -> None:
+        """A loop over the items, or the rows, of an array."""
+        start, length, *lengths = self.parts(array)
+
+        def body(count: Value) -> None:
+            place = self.place(node, start, self._times(count, lengths))
+            row = self._composed(array_of(array.type.of, len(lengths)), [place, *lengths]) if lengths else None
+            self.assign(node.target, row or self.read(place), node.iter)
+
+        self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
+
+    def _over_generator(self, node: Any, of: Function) -> None:
+        """A loop over what a generator yields: its body, in which the loop's stands for each `yield`."""
+        if node.orelse or node.iter.keywords or len(node.iter.args) != len(of.node.args.args):
+            self.fail(node, f"expected a loop without else over {of.name}(...), of {len(of.node.args.args)} arguments")
+        (end,) = self.labels("end")
+        own = {p.arg for p in of.node.args.args}
+        own |= {x.id for x in ast.walk(of.node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+        inside = _Renamed({name: f"{name}.{end}" for name in own}).visit(copy.deepcopy(of.node))
+        for parameter, given in zip(inside.args.args, node.iter.args, strict=True):
+            self.set_variable(given, parameter.arg, self.value(given))
+        outside, loops = self.at, self.loops
+
+        def give(value: Operand) -> None:
+            (further,) = self.labels("further")
+            generator, within = self.at, self.loops
+            self.at, self.loops = outside, [*loops, (further, end)]
+            self.assign(node.target, value, node.iter)
+            self.block(node.body)
+            self.at, self.loops = generator, within
+            self.label(further)
+
+        self.at = of
+        self._yields.append(give)
+        self.block(inside.body)
+        self._yields.pop()
+        self.at = outside
+        self.label(end)
+
+    def _e_Yield(self, node: Any) -> Operand:
+        if not self._yields or node.value is None:
+            self.fail(node, "a generator is only looped over")
+        self._yields[-1](self.expr(node.value))
+        return Known(None)
 
     def _unrolled(self, node: Any, items: Any) -> None:
         if node.orelse or not isinstance(node.target, ast.Name):
@@ -960,25 +1113,27 @@ class Emitter:
         self.known.pop(node.target.id, None)
 
     def _count_from(
-        self, node: Any, first: Value, last: Value, step: int, do: Callable[[Value], None], loop: Any = None
+        self, node: Any, first: Value, last: Value, by: Operand, do: Callable[[Value], None], loop: Any = None
     ) -> None:
         """Count as `range` does. A loop's body comes after `do`; none where `loop` is None.
 
         Steps of other than 1 are counted by turns, as the last may go beyond the largest number of the type.
         """
-        kind, back = first.type, step < 0
+        kind, step = first.type, by.value if isinstance(by, Known) else 0
         if kind.kind not in "iu":
             self.fail(node, f"a range is over {kind}; expected integers")
         slot, turns = self.slot("count", kind), None
         self.emit(f"store {kind.ir} {first.text}, ptr {slot}")
+        if isinstance(by, Known):
+            by = Value(kind, str(step % (1 << kind.bits)))
         if abs(step) != 1:
             turns = self.slot("turns", kind)
-            self.emit(f"store {kind.ir} {self._turns(first, last, step).text}, ptr {turns}")
+            self.emit(f"store {kind.ir} {self._turns(first, last, by, step).text}, ptr {turns}")
         head, body, further, end = self.labels("head", "body", "further", "end")
         self.label(head)
         count = self.make(kind, f"load {kind.ir}, ptr {slot}")
         if turns is None:
-            goes_on = self.compare("gt" if back else "lt", count, last)
+            goes_on = self.compare("gt" if step < 0 else "lt", count, last)
         else:
             left = self.make(kind, f"load {kind.ir}, ptr {turns}")
             goes_on = self.compare("ne", left, Value(kind, "0"))
@@ -991,20 +1146,39 @@ class Emitter:
             self._loop(loop, further, end)
         self.label(further)
         wraps = "" if step != 1 else "nsw " if kind.kind == "i" else "nuw "
-        following = self.make(kind, f"add {wraps}{kind.ir} {count.text}, {step % (1 << kind.bits)}")
+        following = self.make(kind, f"add {wraps}{kind.ir} {count.text}, {by.text}")
         self.emit(f"store {kind.ir} {following.text}, ptr {slot}")
         self.jump(head)
         self.label(end)
 
-    def _turns(self, first: Value, last: Value, step: int) -> Value:
-        """How many turns a range has: (distance + |step| - 1) // |step|, without overflow."""
-        kind, (low, high) = first.type, (first, last) if step > 0 else (last, first)
+    def _turns(self, first: Value, last: Value, by: Value, step: int) -> Value:
+        """How many turns a range has: (distance + |step| - 1) // |step|, without overflow; none by 0.
+
+        `step` is `by`, where that is known while compiling; else 0.
+        """
+        kind, ir = first.type, first.type.ir
+        if step:
+            (low, high), size = (first, last) if step > 0 else (last, first), Value(kind, str(abs(step)))
+        elif kind.kind == "u":
+            low, high, size = first, last, by
+        else:
+            back = self.compare("lt", by, Value(kind, "0"))
+            low, high = (
+                self.make(kind, f"select i1 {back.text}, {ir} {a.text}, {ir} {b.text}")
+                for a, b in ((last, first), (first, last))
+            )
+            less = self.make(kind, f"sub {ir} 0, {by.text}")
+            size = self.make(kind, f"select i1 {back.text}, {ir} {less.text}, {ir} {by.text}")
         some = self.compare("lt", low, high)
-        distance = self.make(kind, f"sub {kind.ir} {high.text}, {low.text}")
-        before = self.make(kind, f"sub {kind.ir} {distance.text}, 1")
-        whole = self.make(kind, f"udiv {kind.ir} {before.text}, {abs(step)}")
-        turns = self.make(kind, f"add {kind.ir} {whole.text}, 1")
-        return self.make(kind, f"select i1 {some.text}, {kind.ir} {turns.text}, {kind.ir} 0")
+        if not step:
+            none = self.compare("eq", size, Value(kind, "0"))
+            size = self.make(kind, f"select i1 {none.text}, {ir} 1, {ir} {size.text}")
+            some = self.make(BOOL, f"select i1 {none.text}, i1 false, i1 {some.text}")
+        distance = self.make(kind, f"sub {ir} {high.text}, {low.text}")
+        before = self.make(kind, f"sub {ir} {distance.text}, 1")
+        whole = self.make(kind, f"udiv {ir} {before.text}, {size.text}")
+        turns = self.make(kind, f"add {ir} {whole.text}, 1")
+        return self.make(kind, f"select i1 {some.text}, {ir} {turns.text}, {ir} 0")
 
     def _s_Break(self, node: Any) -> None:
         self.jump(self.loops[-1][1])
@@ -1051,4 +1225,27 @@ def _picked(target: Any, indices: list[Any]) -> Any:
     return ast.copy_location(ast.Subscript(target.value, index, ast.Load()), target)
 
 
+def _beside(number: Any, kind: Type) -> Type:
+    """The type that a number known while compiling and a value meet in."""
+    if isinstance(number, float) and kind.kind in "iub":
+        return F64
+    return I64 if kind == BOOL and not isinstance(number, bool) else kind
+
+
+class _Renamed(ast.NodeTransformer):
+    """Gives some names others."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Rename a variable."""
+        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Rename a parameter."""
+        return ast.copy_location(ast.arg(self.names.get(node.arg, node.arg)), node)
+
+
+PYTHONS: dict[str, Any] = {f.__name__: f for f in (min, max, abs, len, range, int, float, bool, sum)}
 NAMES: dict[str, Any] = {**NUMBERS, "bool": BOOL, "inf": float("inf"), "nan": float("nan")}

@@ -102,11 +102,11 @@ def tuple_of(*items: Type) -> Type:
 def type_of(value: Any) -> Type:
     """The type that a kernel takes an argument as: NumPy's arrays and numbers, and Python's."""
     if isinstance(value, np.ndarray):
-        return array_of(_scalar(value.dtype), value.ndim)
+        return array_of(scalar_type(value.dtype), value.ndim)
     if isinstance(value, bool | np.bool_):
         return BOOL
     if isinstance(value, np.generic):
-        return _scalar(value.dtype)
+        return scalar_type(value.dtype)
     if isinstance(value, int):
         return I64
     if isinstance(value, float):
@@ -114,7 +114,8 @@ def type_of(value: Any) -> Type:
     raise TypeError(f"a kernel is given {value!r}; expected a NumPy array or a number")
 
 
-def _scalar(dtype: np.dtype[Any]) -> Type:
+def scalar_type(dtype: np.dtype[Any]) -> Type:
+    """The type of NumPy's numbers of a dtype."""
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
     found = BOOL if name == "bool" else NUMBERS.get(name)
     if found is None or not dtype.isnative:
@@ -124,9 +125,14 @@ def _scalar(dtype: np.dtype[Any]) -> Type:
     return found
 
 
-def fits(have: Type, want: Type) -> bool:
-    """Whether `want` is wider than `have` and holds all that it does."""
-    if want.kind == "v":
-        return have == want.of
-    integers = have.kind in "iu" and want.kind in "iu" and (have.kind, want.kind) != ("i", "u")
-    return have.bits < want.bits and (integers or have.kind == want.kind == "f")
+def meeting(a: Type, b: Type) -> Type | None:
+    """The type that values of two types meet in, as NumPy has it; but no float stands for int64 and uint64."""
+    if a == b:
+        return a
+    if a.kind == "v" or b.kind == "v":
+        vector, scalar = (a, b) if a.kind == "v" else (b, a)
+        return vector if meeting(scalar, vector.of) == vector.of else None
+    if a.kind not in "biuf" or b.kind not in "biuf":
+        return None
+    found = scalar_type(np.result_type(a.dtype, b.dtype))
+    return None if found.kind == "f" and "f" not in (a.kind, b.kind) else found

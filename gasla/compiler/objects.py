@@ -1,22 +1,15 @@
-"""From LLVM IR to object code that is checked, stored for later processes, and loaded.
-
-llvmlite's public functions do all of it. An object is stored under a hash of its text, the processor and LLVM; a
-damaged or foreign file is no file (`gasla.cache`).
-"""
+"""From LLVM IR to object code that is checked and loaded, all by llvmlite's public functions."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
 import functools
-import hashlib
 import struct
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 
-from gasla import cache
 from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # of optimisation
@@ -36,6 +29,12 @@ def host() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
+def llvm_version() -> tuple[int, ...]:
+    """The version of LLVM."""
+    found: tuple[int, ...] = llvm.llvm_version_info
+    return found
+
+
 def _machine(level: int = LEVEL) -> Any:
     """A new target machine; each engine frees the one that it is given."""
     triple, processor, features = host()
@@ -44,20 +43,10 @@ def _machine(level: int = LEVEL) -> Any:
 
 
 def compile_ir(text: str, level: int = LEVEL, packs: bool = False) -> bytes:
-    """The object code of LLVM IR for this machine, stored or new.
+    """The object code of LLVM IR for this machine.
 
     `packs` has LLVM look for scalars side by side that make one vector.
     """
-    made_of = text, host(), level, packs, llvm.llvm_version_info, llvmlite.__version__.split(".")[:2]
-    key = f"objects/{hashlib.sha256(repr(made_of).encode()).hexdigest()[:32]}.o"
-    code = cache.load(key)
-    if code is None:
-        code = _compiled(text, level, packs)
-        cache.store(key, code)
-    return code
-
-
-def _compiled(text: str, level: int, packs: bool) -> bytes:
     machine = _machine(level)
     try:
         module = llvm.parse_assembly(text)

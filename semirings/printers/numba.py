@@ -33,30 +33,27 @@ _HEAD = '''\
 import math
 
 import numpy as np
-from numba import njit
-
-helper = njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@helper
+@jit
 def wrapping_add(a, b):
     """a + b for int64. Numba's own addition tells LLVM that it never overflows, and LLVM then draws conclusions."""
     return np.int64(np.uint64(a) + np.uint64(b))
 
 
-@helper
+@jit
 def wrapping_subtract(a, b):
     """a - b for int64."""
     return np.int64(np.uint64(a) - np.uint64(b))
 
 
-@helper
+@jit
 def wrapping_multiply(a, b):
     """a * b for int64."""
     return np.int64(np.uint64(a) * np.uint64(b))
 
 
-@helper
+@jit
 def floor_divide_signed(a, b):
     """a // b for int64: 0 where b is 0, and no trap where the quotient overflows."""
     if b == 0:
@@ -66,7 +63,7 @@ def floor_divide_signed(a, b):
     return a // b
 
 
-@helper
+@jit
 def remainder_signed(a, b):
     """a % b for int64, with the sign of b: 0 where b is 0."""
     if b == 0 or b == -1:
@@ -74,49 +71,49 @@ def remainder_signed(a, b):
     return a % b
 
 
-@helper
+@jit
 def floor_divide_unsigned(a, b):
     """a // b for uint64: 0 where b is 0."""
     return a // b if b != np.uint64(0) else np.uint64(0)
 
 
-@helper
+@jit
 def remainder_unsigned(a, b):
     """a % b for uint64: 0 where b is 0."""
     return a % b if b != np.uint64(0) else np.uint64(0)
 
 
-@helper
+@jit
 def left_shift(a, b, bits):
     """a << b, 0 where every bit is shifted out."""
     return a << b if 0 <= b < bits else a ^ a
 
 
-@helper
+@jit
 def right_shift_signed(a, b, bits):
     """a >> b, the sign where every bit is shifted out."""
     return a >> b if 0 <= b < bits else a >> (bits - 1)
 
 
-@helper
+@jit
 def right_shift_unsigned(a, b, bits):
     """a >> b, 0 where every bit is shifted out."""
     return a >> b if b < bits else a ^ a
 
 
-@helper
+@jit
 def item_at(array, index, count, outside):
     """An item of an array; what is given instead where there is no such index."""
     return array[np.uint64(index)] if np.uint64(index) < np.uint64(count) else outside
 
 
-@helper
+@jit
 def lane_at(array, index, count, lane, outside):
     """The same of an array of vectors, for one lane."""
     return array[np.uint64(index), lane] if np.uint64(index) < np.uint64(count) else outside
 
 
-@helper
+@jit
 def popcount(a):
     """How many bits of a uint64 are set, in the lines that LLVM knows as one instruction."""
     a = a - ((a >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -127,7 +124,7 @@ def popcount(a):
 
 _FLOAT_HELPERS = '''
 
-@helper
+@jit
 def remainder_FLOAT(a, b):
     """a % b with the sign of b, NaN where b is 0."""
     mod = np.FLOAT(np.fmod(a, b))
@@ -136,7 +133,7 @@ def remainder_FLOAT(a, b):
     return mod + b if (b < 0) != (mod < 0) else mod
 
 
-@helper
+@jit
 def floor_divide_FLOAT(a, b):
     """a // b, rounded once as NumPy does; a / b where b is 0."""
     if b == 0:
@@ -153,7 +150,7 @@ def floor_divide_FLOAT(a, b):
 
 _CAST = '''
 
-@helper
+@jit
 def to_INT(x):
     """A float as INT: towards zero, the nearest INT where it does not fit, 0 for NaN."""
     if x != x:
@@ -190,7 +187,7 @@ PRELUDE = (
 """Helper functions the printed functions call, with their imports: the top of a generated module."""
 
 _HELPERS = re.findall(r"^(?:def )?(\w+)(?:\(| =)", PRELUDE, re.MULTILINE)
-_RESERVED = {*keyword.kwlist, "np", "math", "njit", "abs", "range", "lane", *_HELPERS}
+_RESERVED = {*keyword.kwlist, "np", "math", "jit", "abs", "range", "lane", *_HELPERS}
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",

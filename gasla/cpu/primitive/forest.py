@@ -184,7 +184,10 @@ def _number(thread, threads, control, parents, counts):
         roots += np.uint64(_flatten(parents, v) == v)
     counts[thread] = roots
     barrier(control, threads)
-    _name_roots(parents, start, end, counts[:thread].sum())
+    before = np.int64(0)
+    for t in range(thread):
+        before += counts[t]
+    _name_roots(parents, start, end, before)
     barrier(control, threads)
     for v in range(start, end):
         parent = parents[v]

@@ -21,7 +21,7 @@ assert BEGAN < CONTROL_SIZE
 
 
 @helper
-def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+def run_loop(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
     """Run a loop; where others sleep, one thread begins alone if it may."""
     pool = words_at(control[POOL], POOL_SIZE)
     if threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0:
@@ -30,4 +30,4 @@ def _run(part: int, arguments: int, way: int, threads: int, control: np.ndarray)
     run(part, arguments, way, threads, control)
 
 
-launched = launching(_run)
+launched = launching(run_loop)

@@ -18,15 +18,19 @@ from numba.core import cgutils  # addresses of elements, variables on the stack,
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array  # an array at an address: `numba.carray` takes pointers, not numbers
 
+
+def external(name, returns, *takes):
+    """A function of C, and the names of its types."""
+    kinds = [getattr(types, kind) for kind in (returns, *takes)]
+    return types.ExternalFunction(name, kinds[0](*kinds[1:]))
+
+
 # In CPython's stable ABI, though not in its manual: locks that need not hold the global one, and a thread's number.
 acquire_lock = types.ExternalFunction("PyThread_acquire_lock", types.int32(types.intp, types.int32))
 release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
 this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
 new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))
 take_lock = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyThread_acquire_lock", ctypes.pythonapi))
-
-# What `numba.get_num_threads` asks, once that has been called: in compiled code that one would also print and raise.
-get_num_threads = types.ExternalFunction("get_num_threads", types.int32())
 
 
 # --- atomic operations -----------------------------------------------------------------------------------------------
@@ -354,6 +358,13 @@ def read_clock(typing_context, clock):
 
 
 def launching(run):
+    if os.environ.get("GASLA_COMPILER", "own") == "own":
+        from gasla.cpu.runtime.own_intrinsics import launched
+        return launched
+    return _launching(run)
+
+
+def _launching(run):
     """The head of kernels of which `run`, compiled, has all threads do their parts; see `launched`."""
 
     @intrinsic
@@ -395,3 +406,7 @@ def _part(context, builder, pack):
     inner.call(kernel, [*results, thread, *given[2:]])
     inner.ret_void()
     return part
+
+
+if os.environ.get("GASLA_COMPILER", "own") == "own":
+    from gasla.cpu.runtime.own_intrinsics import *  # noqa: F403

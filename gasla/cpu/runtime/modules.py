@@ -8,8 +8,10 @@ whether it is whole. For that, private API of Numba is used; tried with Numba 0.
 
 import functools
 import hashlib
+import inspect
 import linecache
 import marshal
+import os
 import pickle
 import re
 import sys
@@ -27,6 +29,7 @@ from numba.core.compiler import Compiler, CompileResult  # how it compiles; what
 from numba.core.serialize import dumps  # pickles these parts: functions of C and intrinsics among them
 
 from gasla import cache
+from gasla.compiler.function import Compiled
 from gasla.names import title
 
 # Options of `numba.njit` that its manual does not name. `_nrt=False`: such functions only use arrays that they are
@@ -37,6 +40,7 @@ LEAN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 OPTIONS: dict[str, Any] = {**LEAN, "no_cfunc_wrapper": True}  # of what Python calls
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}  # of what compiled code alone calls
 
+OWN = os.environ.get("GASLA_COMPILER", "own") == "own"
 _FOLDER = "__pycache__"  # of the cache: what Python calls a folder of compiled code
 
 
@@ -95,6 +99,12 @@ def compiled(packs: bool = False, **options: Any) -> Callable[[Callable[..., Any
     """A decorator like `numba.njit(cache=True)`, with the cache described above; `packs` as in `Packing`."""
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if OWN:
+            marks = {"reassociating"} if options.get("fastmath") else set()
+            marks |= {"inline"} if options.get("inline") else set()
+            return Compiled(function, frozenset(marks), packs)
+        if options.get("inline") or inspect.isgeneratorfunction(function):
+            return numba.njit(**options)(function)
         dispatcher = numba.njit(**options, pipeline_class=Packing if packs else Plain)(function)
         file = function.__code__.co_filename
         if _is_generated(file) or Path(file).is_file():  # else there is no telling whether it has changed
@@ -106,6 +116,9 @@ def compiled(packs: bool = False, **options: Any) -> Callable[[Callable[..., Any
 
 def is_compiled(kernel: Any, arguments: Sequence[Any]) -> bool:
     """Whether there is code of a function for such arguments: here, or in the cache."""
+    if OWN:
+        found: bool = kernel.is_compiled(arguments)
+        return found
     signature = tuple(map(numba.typeof, arguments))
     if signature in kernel.overloads:
         return True

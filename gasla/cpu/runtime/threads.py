@@ -16,16 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numba
 import numpy as np
-from numba import types
 
-from gasla.cpu.runtime import cores, workers
+from gasla.compiler.function import Call
+from gasla.cpu.runtime import cores, modules, workers
 from gasla.cpu.runtime.intrinsics import (
     call,
     compare_and_swap,
+    external,
     fetch_add,
-    get_num_threads,
     launching,
     load,
     pause,
@@ -33,7 +32,6 @@ from gasla.cpu.runtime.intrinsics import (
     this_thread,
     words_at,
 )
-from gasla.cpu.runtime.modules import OPTIONS, compiled
 from gasla.cpu.runtime.workers import (
     APART,
     ARGUMENTS,
@@ -77,7 +75,7 @@ IS_ON, SPENT = 0, 1  # of the timer: whether to measure launches, and their nano
 
 TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
 
-PASSED = 2  # where the number of threads is, among the words that a kernel was passed
+PASSED = 0 if modules.OWN else 2  # where the number of threads is, among the words that a kernel was passed
 
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
@@ -90,7 +88,7 @@ SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
 SPINS = 4000  # of a wait, before the thread sleeps
 NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
 
-_nap = types.ExternalFunction("Sleep" if os.name == "nt" else "usleep", types.int32(types.uint32))
+_nap = external("Sleep" if os.name == "nt" else "usleep", "int32", "uint32")
 _timer = np.zeros(2, np.int64)
 # The lock of the run that took the threads last: it has them as long as that is locked. `with turn:` locks and unlocks
 # in C. Ctrl-C, which comes where a function of Python begins or a call ends, can't leave the threads taken.
@@ -98,21 +96,37 @@ _holder = [threading.Lock()]
 _changing = threading.Lock()
 
 
-def num_threads() -> int:
-    """The number of threads that kernels use: Numba's setting, but no more than there are cores for.
+def set_num_threads(count: int) -> None:
+    """Have kernels use at most so many threads, from the next run on."""
+    if not 1 <= count <= MOST:
+        raise ValueError(f"{count} threads are asked for; expected 1 to {MOST}")
+    _limit[0] = count
 
-    That is `numba.set_num_threads` and `NUMBA_NUM_THREADS`. Where more threads run than cores, they wait for each other
-    for milliseconds at every barrier.
+
+def get_num_threads() -> int:
+    """The most threads that kernels use: what was set, else `GASLA_NUM_THREADS`, else one for each core."""
+    return min(_limit[0], MOST)
+
+
+def _limit_at_start() -> int:
+    text = os.environ.get("GASLA_NUM_THREADS", "")
+    if not text:
+        return MOST
+    if not text.isdigit() or not 1 <= int(text) <= MOST:
+        raise ValueError(f"GASLA_NUM_THREADS is {text!r}; expected a number from 1 to {MOST}")
+    return int(text)
+
+
+_limit = [_limit_at_start()]
+
+
+def num_threads() -> int:
+    """The number of threads that kernels use: `get_num_threads`, but no more than there are cores for.
+
+    Where more threads run than cores, they wait for each other for milliseconds at every barrier.
     """
-    global _is_numba_ready
-    if not _is_numba_ready:
-        numba.get_num_threads()  # has Numba start its threads, which know that number
-        _is_numba_ready = True
     pool[USABLE] = cores.usable()
     return number_now()
-
-
-_is_numba_ready = False
 
 
 @helper
@@ -123,14 +137,7 @@ def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - comp
 
 def number_now() -> int:
     """`num_threads()`, if as many cores can be used as when they were last counted."""
-    found: int = _wanted_threads(pool)
-    return found
-
-
-@compiled(**{**OPTIONS, "nogil": False})
-def _wanted_threads(pool: np.ndarray) -> int:  # pragma: no cover - compiled
-    """`number_now()`, without the locks of Numba's own function: Ctrl-C may leave one taken for good."""
-    return min(get_num_threads(), pool[USABLE], MOST)
+    return min(_limit[0], pool.item(USABLE))
 
 
 def new_control() -> np.ndarray:
@@ -221,7 +228,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 
 
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
-    _this_core = types.ExternalFunction("sched_getcpu", types.int32())
+    _this_core = external("sched_getcpu", "int32")
 
 else:
 
@@ -359,6 +366,7 @@ def launch(
     watch: Callable[[], None] | None = None,
     short: bool = False,
     loose: bool = False,
+    by: Any = run,
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
@@ -372,7 +380,16 @@ def launch(
     """
     if threads > 1 and pool.item(STARTED) < threads:
         start_workers(threads)
-    if short:
+    if modules.OWN:
+        call = kernel if isinstance(kernel, Call) else Call(kernel)
+        call.set([0, threads, control, *args])
+        way = LOOSELY if loose else TOGETHER
+        whole = call.launching(by).set([call.kernel.address, call.address, way, threads, control])
+        if short:
+            whole()
+        else:
+            _elsewhere(whole, control, watch)
+    elif short:
         kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
     else:
         _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)

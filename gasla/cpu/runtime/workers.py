@@ -6,13 +6,13 @@ import threading
 import time
 
 import numpy as np
-from numba import types
 
 from gasla.cpu.runtime import cores
 from gasla.cpu.runtime.intrinsics import (
     acquire_lock,
     call,
     compare_and_swap,
+    external,
     fetch_add,
     load,
     new_lock,
@@ -64,8 +64,8 @@ def now() -> int:  # pragma: no cover - compiled
 
 
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
-    _this = types.ExternalFunction("pthread_self", types.uintp())
-    _get_clock = types.ExternalFunction("pthread_getcpuclockid", types.int32(types.uintp, types.intp))
+    _this = external("pthread_self", "int64")
+    _get_clock = external("pthread_getcpuclockid", "int32", "int64", "int64")
 
     @helper
     def _find_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
@@ -93,8 +93,8 @@ else:
 
 
 if hasattr(os, "sched_setaffinity"):
-    _get_cores = types.ExternalFunction("sched_getaffinity", types.int32(types.int32, types.intp, types.intp))
-    _set_cores = types.ExternalFunction("sched_setaffinity", types.int32(types.int32, types.intp, types.intp))
+    _get_cores = external("sched_getaffinity", "int32", "int32", "int64", "int64")
+    _set_cores = external("sched_setaffinity", "int32", "int32", "int64", "int64")
 
     @helper
     def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
