@@ -94,6 +94,8 @@ _HOMES = {
     "Frontier": "program.frontier",
     "Schedule": "program.schedule",
     "EdgeFrontier": "program.frontier",
+    "set_num_threads": "cpu.runtime.threads",
+    "get_num_threads": "cpu.runtime.threads",
 }
 _MODULES = (
     "csgraph",

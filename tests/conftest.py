@@ -15,7 +15,7 @@ from gasla.bench.reports import machine
 from gasla.cpu.runtime import cores
 
 # Before Numba is imported: what two threads do is tested on one core, too.
-os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
+os.environ.setdefault("GASLA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
 cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
 
 ROOT = Path(__file__).parents[1]
@@ -91,13 +91,15 @@ def no_collector() -> Iterator[None]:
 @pytest.fixture
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In every iteration, even on the smallest graph; the second one is not waited for to wake."""
-    import numba
     from waiting import count_sleepers
+
+    import gasla
+    from gasla.cpu.runtime.workers import MOST
 
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
-    numba.set_num_threads(2)
+    gasla.set_num_threads(2)
     count_sleepers(-1000)
     yield
     count_sleepers(1000)
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    gasla.set_num_threads(MOST)

@@ -1,4 +1,4 @@
-"""Kernels without a GPU: the source that is made for one, launched over NumPy's arrays by one emulated block."""
+"""Kernels without a GPU: the source that is made for one over NumPy's arrays by one emulated block."""
 
 import ctypes
 import re

@@ -460,15 +460,14 @@ def test_pagerank_that_does_not_converge_says_so(command: Callable[..., Outcome]
 
 @pytest.mark.thorough
 def test_threads(command: Callable[..., Outcome], small: Path) -> None:
-    import numba
 
-    before = numba.get_num_threads()
+    before = gasla.get_num_threads()
     try:
         outcome = command("bfs", small, "--threads", 1, "--stats")
         assert outcome.code == 0
         assert "1 threads" in outcome.out
     finally:
-        numba.set_num_threads(before)
+        gasla.set_num_threads(before)
 
 
 @pytest.mark.parametrize("ending", ["mtx", "txt", "gr", "npz", "mtx.gz"])

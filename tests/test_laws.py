@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numba
 import numpy as np
 import pytest
 import test_networkx_backend as door
@@ -21,6 +20,7 @@ from scipy.sparse import csr_array
 import gasla
 from gasla import cli, engines
 from gasla.cli.algorithms import ALGORITHMS as VERBS
+from gasla.cpu.runtime.workers import MOST
 from gasla.csgraph import passing
 from tests.csgraph_cases import matrix, ours
 
@@ -128,16 +128,16 @@ def test_laws_hold_over_ranks(row: Row, ranks: int) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_laws_hold_on_several_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every iteration is shared out, even on these graphs; 8 threads where NUMBA_NUM_THREADS says 8."""
+    """Every iteration is shared out, even on these graphs; 8 threads where GASLA_NUM_THREADS says 8."""
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    before = gasla.get_num_threads()
+    gasla.set_num_threads(min(threads, MOST))
     try:
         for row in ROWS:
             holds(row, range(2), ["engines"], "compiled")
     finally:
-        numba.set_num_threads(before)
+        gasla.set_num_threads(before)
 
 
 @pytest.mark.gpu

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -217,10 +216,10 @@ def test_all_ways_of_putting_columns_in_order(width: int) -> None:
     A, B = skewed(300, 3000, 300), skewed(300, 4000, width)
     expected = (A @ B).tocsr()
     expected.sort_indices()
-    threads = numba.get_num_threads()
+    threads = gasla.get_num_threads()
     try:
         for count in {1, threads}:
-            numba.set_num_threads(count)
+            gasla.set_num_threads(count)
             found = gasla.mxm(A, B)
             assert_array_equal(found.indptr, expected.indptr)
             assert_array_equal(found.indices, expected.indices)
@@ -228,7 +227,7 @@ def test_all_ways_of_putting_columns_in_order(width: int) -> None:
             for part in (found.indices, found.indptr):
                 assert part.dtype == np.int32
     finally:
-        numba.set_num_threads(threads)
+        gasla.set_num_threads(threads)
     lengths = np.diff(expected.indptr)
     assert lengths.min() < counting.FEW < np.median(lengths[lengths > counting.FEW])
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 import programs
 import pytest
@@ -29,6 +28,7 @@ from gasla.algorithms.traversal.bfs import Levels
 from gasla.cpu.program import workspace
 from gasla.cpu.program.prepared import Prepared as Runs
 from gasla.cpu.runtime import threads
+from gasla.cpu.runtime.workers import MOST
 from gasla.graph.graph import Graph
 from gasla.operations.result import under_way
 
@@ -63,9 +63,9 @@ class Fading(gasla.VertexProgram):
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Even for the smallest graph."""
     monkeypatch.setattr(workspace, "SMALL", 0)
-    numba.set_num_threads(2)
+    gasla.set_num_threads(2)
     yield
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    gasla.set_num_threads(MOST)
 
 
 @pytest.fixture(params=["one thread", "two threads", "a second one later on"])
@@ -77,9 +77,9 @@ def thread_count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("gasla.cpu.program.prepared.LASTING", 1)
     sleepers = 1000 if request.param == "a second one later on" else -1000
     count_sleepers(sleepers)
-    numba.set_num_threads(1 if request.param == "one thread" else 2)
+    gasla.set_num_threads(1 if request.param == "one thread" else 2)
     yield
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    gasla.set_num_threads(MOST)
     count_sleepers(-sleepers)
 
 
@@ -457,12 +457,12 @@ def test_on_another_number_of_threads(small: int, monkeypatch: pytest.MonkeyPatc
     expected, levels = gasla.betweenness_centrality(graph, sources=range(9)), gasla.bfs(graph, 1)
     try:
         for count in (1, 2, 2, 1, 2):
-            numba.set_num_threads(count)
+            gasla.set_num_threads(count)
             np.testing.assert_array_equal(search(active=[1], level={1: 0}).level, levels)
             found = gasla.betweenness_centrality(graph, sources=range(9))
             np.testing.assert_allclose(found, expected, rtol=1e-12)
     finally:
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        gasla.set_num_threads(MOST)
 
 
 @pytest.mark.thorough

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +19,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, dok_array,
 
 import gasla
 import semirings
+from gasla.cpu.runtime.workers import MOST
 from semirings import BinaryOp, Held, Monoid, Semiring, where
 
 Array = np.ndarray[Any, Any]
@@ -416,14 +416,14 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
     A = skewed(20_000, 5_000)
     x = np.random.default_rng(6).random(5_000)
-    before = numba.get_num_threads()
+    before = gasla.get_num_threads()
     try:
-        numba.set_num_threads(1)
+        gasla.set_num_threads(1)
         alone = gasla.mxv(A, x)
-        numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
+        gasla.set_num_threads(min(2, MOST))
         together = gasla.mxv(A, x)
     finally:
-        numba.set_num_threads(before)
+        gasla.set_num_threads(before)
     assert_array_equal(alone, together)
     assert_allclose(alone, A @ x)
 

@@ -15,6 +15,7 @@ import gasla
 import semirings
 from gasla.cpu.product import lanes
 from gasla.cpu.runtime import vector_math
+from gasla.cpu.runtime.workers import MOST
 from semirings import Held, Monoid, Semiring, where
 
 pytestmark = pytest.mark.thorough
@@ -245,14 +246,14 @@ def test_a_row_comes_to_the_same_bits_wherever_it_is(
     lengths = np.append(rng.integers(0, 2 * typical, 3000), [2048, 0, 5000, 1, 2049, 100])
     A = matrix(rng, lengths, 500, lambda count: rng.normal(0, 20, count).astype(dtype))
     x = rng.normal(0, 3, 500).astype(dtype)
-    before = numba.get_num_threads()
+    before = gasla.get_num_threads()
     try:
-        numba.set_num_threads(1)
+        gasla.set_num_threads(1)
         alone = gasla.mxv(A, x, semiring)
-        numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
+        gasla.set_num_threads(min(2, MOST))
         assert_array_equal(gasla.mxv(A, x, semiring), alone)
     finally:
-        numba.set_num_threads(before)
+        gasla.set_num_threads(before)
     order = rng.permutation(len(lengths))
     assert_array_equal(gasla.mxv(A[order], x, semiring), alone[order])
     for i in (*rng.integers(0, 3000, 50), 3000, 3002, 3004):

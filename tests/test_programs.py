@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import programs
 import pytest
@@ -29,6 +28,7 @@ from gasla.bench.programs import Tree
 from gasla.cpu.program import launch
 from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.runtime import threads
+from gasla.cpu.runtime.workers import MOST
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.gpu.runtime.compile import compile_source
@@ -92,11 +92,11 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", request.param)
     monkeypatch.setattr("gasla.cpu.program.prepared.LASTING", 1)
-    numba.set_num_threads(2)
+    gasla.set_num_threads(2)
     count_sleepers(-1000)  # so that the second one is not waited for to wake
     yield
     count_sleepers(1000)
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    gasla.set_num_threads(MOST)
 
 
 @pytest.mark.thorough
@@ -251,7 +251,7 @@ def bits_of_sums(program: Any, scheduled: bool, graph: Graph) -> Any:
 def test_sums_of_floats_are_the_same_every_time(program: Any, scheduled: bool) -> None:
     graph = Graph.from_edges(*np.random.default_rng(0).integers(0, 20_000, (2, 100_000)), n=20_000)
     found = {bits_of_sums(program, scheduled, graph) for _ in range(20)}
-    numba.set_num_threads(1)
+    gasla.set_num_threads(1)
     found.add(bits_of_sums(program, scheduled, graph))  # chunks of vertices, not threads, are what is summed
     assert len(found) == 1
 
@@ -828,10 +828,10 @@ def test_nothing_of_a_run_stays_with_the_graph_and_nothing_keeps_the_graph() -> 
 def test_thread_count_follows_numba() -> None:
     from gasla.cpu.runtime.threads import num_threads
 
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    before = gasla.get_num_threads()
+    gasla.set_num_threads(1)
     assert num_threads() == 1
-    numba.set_num_threads(before)
+    gasla.set_num_threads(before)
 
 
 @pytest.mark.thorough

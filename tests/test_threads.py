@@ -13,44 +13,39 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import programs
 import pytest
 import scipy.sparse as sp
 from in_turns import in_turns
-from numba import njit, types
 from waiting import wait_until
 
 import gasla
 import semirings
 from gasla import datasets, primitives, stages
 from gasla.algorithms.traversal.bfs import LEVELS
+from gasla.compiler.function import compiled
 from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
-from gasla.cpu.runtime.intrinsics import fetch_add, load, pause
-from gasla.cpu.runtime.threads import STOP, barrier, launched, new_control, run_parallel, time_kernels
+from gasla.cpu.runtime.intrinsics import fetch_add, load, pause, this_thread
+from gasla.cpu.runtime.threads import STOP, barrier, new_control, run_parallel, time_kernels
+from gasla.cpu.runtime.workers import MOST
 from gasla.program.binding import AUTO
 
-_this_thread = types.ExternalFunction("PyThread_get_thread_ident", types.uintp())
-_kernel = njit(nogil=True, error_model="numpy")
+_kernel = compiled
 
 
 @_kernel
 def _sign(thread, threads, control, found):  # type: ignore[no-untyped-def]
     """Each thread counts its calls, and says among how many it is, and who."""
-    if launched(thread, threads, control):
-        return
     fetch_add(found[thread], 0, 1)
     found[thread, 1] = threads
-    found[thread, 2] = _this_thread()
+    found[thread, 2] = this_thread()
 
 
 @_kernel
 def _meet(thread, threads, control, left):  # type: ignore[no-untyped-def]
     """All wait for each other."""
-    if launched(thread, threads, control):
-        return
     barrier(control, threads)
     barrier(control, threads)
     left[thread] = 1
@@ -59,8 +54,6 @@ def _meet(thread, threads, control, left):  # type: ignore[no-untyped-def]
 @_kernel
 def _wait_to_stop(thread, threads, control, left):  # type: ignore[no-untyped-def]
     """Nobody leaves before the stop flag is set."""
-    if launched(thread, threads, control):
-        return
     while load(control, STOP) == 0:
         pause()
     barrier(control, threads)
@@ -219,7 +212,7 @@ def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
 
 FIRST_RUN = """
 import sys, time
-import numba, numpy as np
+import numpy as np
 import gasla
 from gasla import datasets
 
@@ -233,7 +226,7 @@ ENDINGS = {
     "while others are awake": "check()",
     "while others sleep": "time.sleep(0.05)",
     "by an exit": "check(); sys.exit(0)",
-    "after more and fewer": "\n".join(f"numba.set_num_threads({k}); check()" for k in (1, 3, 2, 1, 3)),
+    "after more and fewer": "\n".join(f"gasla.set_num_threads({k}); check()" for k in (1, 3, 2, 1, 3)),
     "in a child": """
 import os
 for _ in range(3):
@@ -263,7 +256,7 @@ def test_a_process_ends(ending: str, mode: str) -> None:
     if "os.fork" in ENDINGS[ending] and not hasattr(os, "fork"):
         pytest.skip("no forks")
     command = [sys.executable, *(["-X", "dev"] if mode == "dev" else []), "-c", FIRST_RUN + ENDINGS[ending]]
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "3"}
+    environment = {**os.environ, "GASLA_NUM_THREADS": "3"}
     found = subprocess.run(command, env=environment, timeout=600, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
 
@@ -435,7 +428,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     right = gasla.bfs(graph, 1)
     for usable in (1, 2, 1):
         monkeypatch.setattr(cores, "usable", lambda n=usable: n)
-        assert threads.num_threads() == min(usable, numba.config.NUMBA_NUM_THREADS)
+        assert threads.num_threads() == min(usable, MOST)
         for _ in range(2):
             np.testing.assert_array_equal(gasla.bfs(graph, 1), right)
         assert graph.known((type(LEVELS), AUTO, False, False, True)).team == usable
@@ -445,7 +438,7 @@ def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cores_that_a_process_is_bound_to() -> None:
     code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
     code += "from gasla.cpu.runtime import threads; print(threads.num_threads())"
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "4"}
+    environment = {**os.environ, "GASLA_NUM_THREADS": "4"}
     assert subprocess.check_output([sys.executable, "-c", code], env=environment, timeout=600).split() == [b"1"]
 
 
@@ -473,7 +466,7 @@ print(time.perf_counter() - began)
 @pytest.mark.parametrize("used", ["as many as cores", "all"])
 def test_more_threads_than_cores(used: str) -> None:
     """Thin iterations are one thread's: a path takes a tenth of a second, and took 8 where eight met at barriers."""
-    environment = {**os.environ, "NUMBA_NUM_THREADS": "8"}
+    environment = {**os.environ, "GASLA_NUM_THREADS": "8"}
     took = subprocess.check_output([sys.executable, "-c", MANY, used], env=environment, timeout=600)
     assert float(took) < 5
 

@@ -104,7 +104,7 @@ def provenance() -> str:
     """Versions and device, without which no figure means anything."""
     import platform
 
-    import numba
+    import llvmlite
     import numpy as np
 
     import gasla
@@ -112,7 +112,7 @@ def provenance() -> str:
 
     return (
         f"gasla {gasla.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"Numba {numba.__version__}, {numba.get_num_threads()} threads, {processor()}"
+        f"llvmlite {llvmlite.__version__}, {gasla.get_num_threads()} threads, {processor()}"
     )
 
 
@@ -126,9 +126,10 @@ def check_device(device: Device) -> None:
 
 def set_threads(threads: int) -> None:
     """Let kernels run on so many threads."""
-    import numba
+    from gasla.cpu.runtime import cores
+    from gasla.cpu.runtime.threads import set_num_threads
 
-    most = numba.config.NUMBA_NUM_THREADS
+    most = cores.usable()
     if not 1 <= threads <= most:
         raise ValueError(f"--threads {threads}: expected a number from 1 to {most}, the processors there are")
-    numba.set_num_threads(threads)
+    set_num_threads(threads)

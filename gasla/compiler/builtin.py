@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gasla.compiler.emit import Builtin, Emitter, Extern, Known, Operand, Value
-from gasla.compiler.kernel_types import BOOL, F64, I8, I32, I64, NONE, U64, Type, address_of, array_of, vector_of
+from gasla.compiler.kernel_types import BOOL, F64, I32, I64, NONE, Type, address_of, array_of, vector_of
 
 BUILTINS: dict[str, Builtin] = {}
 
@@ -117,12 +117,6 @@ def pause(emit: Emitter, node: Any) -> Any:
     if emit.unit.machine.startswith(("aarch64", "arm64")):
         return emit.intrinsic(NONE, "llvm.aarch64.hint", Value(I32, "1"))
     return Known(None)
-
-
-@builtin
-def launched(emit: Emitter, node: Any, *_: Operand) -> Known:
-    """False: how a kernel is launched is not its own affair."""
-    return Known(False)
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -339,7 +333,7 @@ for _name in ("sqrt", "floor", "ceil", "trunc", "rint", "exp", "exp2", "log", "l
     _of_llvm(_name)
 for _name in ("copysign", "pow"):
     _of_llvm(_name, 2)
-for _name in "tan asin acos atan sinh cosh tanh expm1 log1p cbrt".split():
+for _name in ["tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "log1p", "cbrt"]:
     _of_c(_name)
 for _name in ("atan2", "hypot", "fmod", "nextafter"):
     _of_c(_name, 2)

@@ -629,6 +629,8 @@ class Emitter:
                 self.fail(node, f"{type(node.ops[k]).__name__} is not in the language; expected == != < <= > or >=")
             if isinstance(left, Known) and isinstance(right, Known):
                 found: Operand = Known(self._plainly(node, plain, left.value, right.value))
+            elif _are_of_two_signs(left, right):
+                found = self._compare_signs(what, left, right)  # type: ignore[arg-type]
             else:
                 a, b = self.same((sides[k], sides[k + 1]), left, right)
                 if a.type.kind not in "iufbv":
@@ -638,6 +640,14 @@ class Emitter:
             return found
 
         return self._until(False, [partial(compare, k) for k in range(len(node.ops))])
+
+    def _compare_signs(self, what: str, a: Value, b: Value) -> Value:
+        """Compare an int64 and a uint64: less than 0 is less than all."""
+        word, order = (a, "slt") if a.type.kind == "i" else (b, "slt")
+        is_less = self.make(BOOL, f"icmp {order} i64 {word.text}, 0")
+        plain = self.make(BOOL, f"icmp {what if what in ('eq', 'ne') else 'u' + what} i64 {a.text}, {b.text}")
+        holds = what == "ne" or ((what in ("lt", "le")) == (word is a) and what != "eq")
+        return self.make(BOOL, f"select i1 {is_less.text}, i1 {'true' if holds else 'false'}, i1 {plain.text}")
 
     def compare(self, what: str, a: Value, b: Value) -> Value:
         """Compare two values of one type; NaN is unequal to all."""
@@ -718,7 +728,11 @@ class Emitter:
         return found or self.fail(node, f"one side is {a.type} and the other {b.type}; convert one of them")
 
     def _e_Subscript(self, node: Any) -> Operand:
-        if isinstance(node.value, ast.Name) and node.value.id in ("array", "vec", "tuple") and not self._is_set(node.value):
+        if (
+            isinstance(node.value, ast.Name)
+            and node.value.id in ("array", "vec", "tuple")
+            and not self._is_set(node.value)
+        ):
             return Known(self._type_constructed(node))
         of = self.expr(node.value)
         if isinstance(of, Value) and of.type.kind == "a":
@@ -1223,6 +1237,10 @@ def _picked(target: Any, indices: list[Any]) -> Any:
     """A subscript of other indices, for messages at the same line."""
     index = indices[0] if len(indices) == 1 else ast.Tuple(indices, ast.Load())
     return ast.copy_location(ast.Subscript(target.value, index, ast.Load()), target)
+
+
+def _are_of_two_signs(a: Operand, b: Operand) -> bool:
+    return isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}
 
 
 def _beside(number: Any, kind: Type) -> Type:

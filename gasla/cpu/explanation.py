@@ -9,8 +9,6 @@ from gasla.cpu.program.pieces import FEW
 from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.program.signature import TABLES
 from gasla.cpu.program.workspace import least_shared
-from gasla.cpu.runtime import threads
-from gasla.cpu.runtime.modules import is_compiled
 from gasla.graph.graph import Graph
 from gasla.program import reasons
 from gasla.program.program import VertexProgram
@@ -57,7 +55,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
     """A sentence on whether the loop has to be compiled."""
-    if is_compiled(runs._loop, [threads.TOGETHER, runs.team, runs.control, *_arguments(runs, program, graph)]):
+    if runs._loop.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU, in code that Numba has compiled already."
     return "It runs on the CPU, in code that Numba compiles when it is first called, for some seconds; it is kept."
 

@@ -1,4 +1,4 @@
-"""The GPU engine: CUDA kernels made from programs, compiled by NVRTC, launched through CuPy. This is its face.
+"""The GPU engine: CUDA kernels made from programs, compiled by NVRTC through CuPy. This is its face.
 
 What it stands on, graphs use too: so all else of it is imported when first called for, as CuPy takes its time.
 """

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.runtime.blocks import entry_point, jit
-from gasla.cpu.runtime.threads import SHORT, launched, new_control, num_threads, run_parallel
+from gasla.cpu.runtime.threads import SHORT, new_control, num_threads, run_parallel
 
 Array = np.ndarray[Any, Any]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -62,8 +62,6 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
 @entry_point
 def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: ignore[no-untyped-def]
     """Sum over whole lists that hold an equal share of the edges."""
-    if launched(thread, threads, control):
-        return
     m = len(indices)
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)

@@ -5,7 +5,7 @@ import numpy as np
 
 from gasla.cpu.runtime.blocks import entry_point, inlined
 from gasla.cpu.runtime.intrinsics import fetch_add
-from gasla.cpu.runtime.threads import barrier, launched
+from gasla.cpu.runtime.threads import barrier
 
 _A, _B = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 _FIRST, _LAST = np.uint32(15), np.uint32(13)
@@ -22,8 +22,6 @@ def _scattered(x):
 @entry_point
 def copy(thread, threads, control, a, b, rounds):
     """A thread's part of one array to the other, and back."""
-    if launched(thread, threads, control):
-        return
     first, last = np.uint64(len(a) * thread // threads), np.uint64(len(a) * (thread + 1) // threads)
     for _ in range(rounds):
         for i in range(first, last):
@@ -34,8 +32,6 @@ def copy(thread, threads, control, a, b, rounds):
 @entry_point
 def gather(thread, threads, control, x, reads, sums):
     """Read words anywhere in an array of a power of two."""
-    if launched(thread, threads, control):
-        return
     k, mask = np.uint32(thread) * reads, np.uint32(len(x) - 1)
     a = b = c = d = np.uint32(0)
     for i in range(k, k + reads, np.uint32(4)):
@@ -49,8 +45,6 @@ def gather(thread, threads, control, x, reads, sums):
 @entry_point
 def add(thread, threads, control, x, adds):
     """Add to words anywhere."""
-    if launched(thread, threads, control):
-        return
     k, mask = np.uint32(thread) * adds, np.uint32(len(x) - 1)
     for i in range(adds):
         fetch_add(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
@@ -59,7 +53,5 @@ def add(thread, threads, control, x, adds):
 @entry_point
 def wait(thread, threads, control, rounds):
     """Wait for the other threads, again and again."""
-    if launched(thread, threads, control):
-        return
     for _ in range(rounds):
         barrier(control, threads)

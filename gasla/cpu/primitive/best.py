@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run
-from gasla.cpu.runtime.threads import launched
 
 Array = np.ndarray[Any, Any]
 
@@ -29,8 +28,6 @@ def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, 
 
 @entry_point
 def _select(thread, threads, control, indptr, indices, values, columns, best):
-    if launched(thread, threads, control):
-        return
     k = np.uint64(columns.shape[1])
     for start, end in blocks(control, np.uint64(len(indptr) - 1), _GRAIN):
         for row in range(start, end):

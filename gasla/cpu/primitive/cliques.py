@@ -21,7 +21,7 @@ import numpy as np
 from gasla.cpu.primitive.neighbours import ByDegree
 from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
-from gasla.cpu.runtime.threads import STOP, launched
+from gasla.cpu.runtime.threads import STOP
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -55,8 +55,6 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 
 @entry_point
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
-    if launched(thread, threads, control):
-        return
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
     for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest

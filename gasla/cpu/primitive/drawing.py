@@ -7,7 +7,6 @@ import numpy as np
 
 from gasla.cpu.program.walking.chances import ONE, mixed, share
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, jit, run, threads_for
-from gasla.cpu.runtime.threads import launched
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -42,8 +41,6 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
 
 @entry_point
 def _sum(thread, threads, control, indptr, weights, sums, grain):
-    if launched(thread, threads, control):
-        return
     n = np.uint64(len(indptr) - 1)
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -55,8 +52,6 @@ def _sum(thread, threads, control, indptr, weights, sums, grain):
 
 @entry_point
 def _guide(thread, threads, control, indptr, sums, guides, grain):
-    if launched(thread, threads, control):
-        return
     n = np.uint64(len(indptr) - 1)
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -71,8 +66,6 @@ def _guide(thread, threads, control, indptr, sums, guides, grain):
 
 @entry_point
 def _sample(thread, threads, control, indptr, indices, ids, key, replace, found):
-    if launched(thread, threads, control):
-        return
     n, k = np.uint64(len(ids)), np.uint64(found.shape[1])
     for start, end in blocks(control, n, _ROWS):
         for w in range(start, end):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, inlined, jit, run, threads_for
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, prefetch, store_unordered
-from gasla.cpu.runtime.threads import barrier, launched
+from gasla.cpu.runtime.threads import barrier
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -73,8 +73,6 @@ def _grain(n: int) -> np.uint64:
 
 @entry_point
 def _hook(thread, threads, control, indptr, indices, parents, grain):
-    if launched(thread, threads, control):
-        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         low = np.uint64(indptr[start])
@@ -121,8 +119,6 @@ def _link_list(parents, v, indices, low, high):
 
 @entry_point
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    if launched(thread, threads, control):
-        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -134,8 +130,6 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 @entry_point
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
     """Link the ends of edges outside the known tree, and of its own edges those that lead out of it."""
-    if launched(thread, threads, control):
-        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -164,8 +158,6 @@ def _flatten(parents, v):
 
 @entry_point
 def _compress(thread, threads, control, parents, grain):
-    if launched(thread, threads, control):
-        return
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -175,8 +167,6 @@ def _compress(thread, threads, control, parents, grain):
 @entry_point
 def _number(thread, threads, control, parents, counts):
     """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
-    if launched(thread, threads, control):
-        return
     n, team = np.uint64(len(parents)), np.uint64(threads)
     start, end = n * np.uint64(thread) // team, n * np.uint64(thread + 1) // team
     roots = np.uint64(0)
@@ -202,8 +192,6 @@ def _number(thread, threads, control, parents, counts):
 @entry_point
 def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, grain):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
-    if launched(thread, threads, control):
-        return
     _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return

@@ -14,7 +14,6 @@ import numpy as np
 
 from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run, threads_for
 from gasla.cpu.runtime.intrinsics import select
-from gasla.cpu.runtime.threads import launched
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -48,8 +47,6 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 
 @entry_point
 def _merge(thread, threads, control, indptr, indices, sources, targets, weights, found):
-    if launched(thread, threads, control):
-        return
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
@@ -67,8 +64,6 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
 @entry_point
 def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, found, marks):
     """What is in the longer list is marked by how often it is; all marks are 0 between two groups."""
-    if launched(thread, threads, control):
-        return
     mine = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:

@@ -11,7 +11,6 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run
-from gasla.cpu.runtime.threads import launched
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -47,8 +46,6 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 
 @entry_point
 def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, found, is_writing):
-    if launched(thread, threads, control):
-        return
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
@@ -96,8 +93,6 @@ def _first_not_less(indices, low, high, w):
 
 @entry_point
 def _look_up(thread, threads, control, indptr, indices, sources, targets, found):
-    if launched(thread, threads, control):
-        return
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
             u = np.uint64(sources[e])

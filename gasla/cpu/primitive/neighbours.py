@@ -16,7 +16,7 @@ import numpy as np
 
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
-from gasla.cpu.runtime.threads import STOP, barrier, launched
+from gasla.cpu.runtime.threads import STOP, barrier
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -138,8 +138,6 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, grain):
 
     v's list holds u, which is larger than any w, so no search in it runs over its end.
     """
-    if launched(thread, threads, control):
-        return
     n, total = np.uint64(len(indptr) - 1), 0
     for start, end in blocks(control, n, grain):
         low = np.uint64(indptr[start])
@@ -176,8 +174,6 @@ def _orient(
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
     """Fills a ByDegree, of which `starts` is indptr and `heads` indices."""
-    if launched(thread, threads, control):
-        return
     parts = places.shape[0]
     if thread == 0:
         _rank(indptr, by_degree, ranks, vertices)
@@ -285,8 +281,6 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
 
 @entry_point
 def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
-    if launched(thread, threads, control):
-        return
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
     for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
         for r in range(n - end, n - taken):

@@ -14,7 +14,7 @@ import numpy as np
 from gasla.cpu.primitive.neighbours import ByDegree
 from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
-from gasla.cpu.runtime.threads import barrier, launched
+from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -56,8 +56,6 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
 @entry_point
 def _merge(thread, threads, control, indptr, indices, counts, grain):
     """Lists ascend and are short: an edge is met at its larger end, and counts at both."""
-    if launched(thread, threads, control):
-        return
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
             low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
@@ -84,8 +82,6 @@ def _mark(
     starts, heads, rest_starts, rests, tallies, counters, counts,
 ):  # fmt: skip
     """Counts each set at three counters; sums these up; writes them where the edges lie in the graph's lists."""
-    if launched(thread, threads, control):
-        return
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
         for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest

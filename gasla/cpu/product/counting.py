@@ -10,7 +10,7 @@ import numpy as np
 from gasla.cpu.runtime import quads
 from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
-from gasla.cpu.runtime.threads import STOP, TICKET, launched
+from gasla.cpu.runtime.threads import STOP, TICKET
 
 FEW = 32  # columns up to which each finds its place by comparison with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
@@ -21,8 +21,6 @@ _PACKED = np.uint64(8)  # marks are read span by span where there is a column fo
 @entry_point
 def check(thread, threads, control, indptr, indices, width, grain):
     """Set the stop flag where rows or columns of a matrix are outside it."""
-    if launched(thread, threads, control):
-        return
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -45,8 +43,6 @@ def check(thread, threads, control, indptr, indices, width, grain):
 @entry_point
 def ascend(thread, threads, control, indptr, indices, grain):
     """Set the stop flag where the columns of a row don't ascend, each once."""
-    if launched(thread, threads, control):
-        return
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -76,8 +72,6 @@ def place_of(indices, low, high, column):
 @entry_point
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
     """How many products each row takes; none where a mask has no entry in it. `other` is indptr of B."""
-    if launched(thread, threads, control):
-        return
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -98,8 +92,6 @@ def count(
     mask_indptr, mask_indices, all_stamps, counts,
 ):  # fmt: skip
     """How many columns each row of a product has, without those of a mask, if there is one."""
-    if launched(thread, threads, control):
-        return
     parts, stamps = np.uint64(len(bounds) - 1), all_stamps[thread]
     while True:
         part = np.uint64(fetch_add(control, TICKET, 1))

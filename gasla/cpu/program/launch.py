@@ -1,8 +1,8 @@
-"""A program's loop, launched: the words of its control array, and how many threads it begins with."""
+"""A program's loop: the words of its control array, and how many threads it begins with."""
 
 import numpy as np
 
-from gasla.cpu.runtime.intrinsics import launching, words_at
+from gasla.cpu.runtime.intrinsics import words_at
 from gasla.cpu.runtime.threads import CONTROL_SIZE, NEXT_THREADS, POOL, are_awake, run, time_apart
 from gasla.cpu.runtime.workers import POOL_SIZE, helper
 
@@ -21,13 +21,12 @@ assert BEGAN < CONTROL_SIZE
 
 
 @helper
-def run_loop(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
+def run_loop(
+    part: int, arguments: int, way: int, threads: int, control: np.ndarray
+) -> None:  # pragma: no cover - compiled
     """Run a loop; where others sleep, one thread begins alone if it may."""
     pool = words_at(control[POOL], POOL_SIZE)
     if threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0:
         asleep = control[WAITS] == IF_OTHERS_SLEEP and not are_awake(pool, threads)
         control[NEXT_THREADS] = 1 if asleep or time_apart(control) > control[ENTRIES] else threads
     run(part, arguments, way, threads, control)
-
-
-launched = launching(run_loop)

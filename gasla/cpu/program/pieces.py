@@ -29,7 +29,6 @@ from semirings import TupleType, VectorType
 from semirings.printers import numba as printer
 from semirings.types import has_wide
 
-HEAD = ["if launched(thread, threads, control):", "    return"]  # of a function that is launched
 FEW = 4  # values of a list that are computed in any case
 LINES, DISTANCE, FURTHER = 8, 12, 32  # of a vector that are fetched ahead; so many edges; if it is short
 INDENT = "    "
@@ -236,7 +235,7 @@ class Pieces(Arguments):
             if names_in([line.partition(" = ")[0]]) & used:
                 lines.insert(0, line)
                 used |= names_in([line])
-        return self.function(name, doc, [*(HEAD if self.staged else []), *lines])
+        return self.function(name, doc, lines)
 
     def function(self, name: str, doc: str, lines: list[str]) -> Stage:
         """A function with those of the arguments that it uses; with all of them where Python calls it."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gasla.compiler.function import Call
 from gasla.cpu.program import generate, launch, queues
 from gasla.cpu.program.joining import Joining
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
-from gasla.compiler.function import Call
-from gasla.cpu.runtime import modules, threads
+from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
@@ -68,7 +68,7 @@ class Prepared(Joining):
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
         self._loop: Any = None if staged else self.plan.loaded.run_loop
-        self._call: Any = Call(self._loop) if modules.OWN and not staged else None
+        self._call: Any = None if staged else Call(self._loop)
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
         self._is_plain = not any(special)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
@@ -398,7 +398,7 @@ class Prepared(Joining):
         if progress is not None:
             watch, short = (lambda: progress(int(control[queues.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT
-        threads.launch(self._call or self._loop, control, self._arguments, self.threads, watch, short, by=launch.run_loop)
+        threads.launch(self._call, control, self._arguments, self.threads, watch, short, by=launch.run_loop)
         if self._schedule is not None:
             self._schedule.made[self._levels] = self._sorted
         self.iteration, self.edges = words[ITERATION], words[TOTAL]

@@ -1,8 +1,11 @@
 """What every generated kernel uses: counters, a queue per thread to take from and steal from, bitmaps."""
 
 # mypy: disable-error-code="no-untyped-def"
+import functools
+
 import numpy as np
 
+from gasla.compiler.function import Compiled
 from gasla.cpu.program.launch import (
     ACTIVE,
     BACKWARD,
@@ -26,7 +29,6 @@ from gasla.cpu.program.launch import (
     UNTIL,
     WAY,
     WORK,
-    launched,
 )
 from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import (
@@ -47,7 +49,6 @@ from gasla.cpu.runtime.intrinsics import (
     widened_half,
     words_at,
 )
-from gasla.cpu.runtime.modules import INNER, OPTIONS, compiled
 from gasla.cpu.runtime.threads import NEXT_THREADS, POOL, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
 from gasla.cpu.runtime.workers import POOL_SIZE
 
@@ -58,7 +59,7 @@ __all__ = [
     "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond",
     "choose_threads", "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap",
     "count_trailing_zeros", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or",
-    "fill_field", "fill_vectors", "float_of", "has", "higher", "jit", "launched", "least_of", "leave_off", "load",
+    "fill_field", "fill_vectors", "float_of", "has", "higher", "jit", "least_of", "leave_off", "load",
     "load_unordered", "nearer", "note", "np", "open_iteration", "own_at", "packing_entry_point", "packing_jit",
     "prefetch", "ranked", "reassociating", "renew", "results_of", "select", "share_of_range", "smallest",
     "sort_by_level", "store", "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits", "to_half",
@@ -66,9 +67,10 @@ __all__ = [
 ]  # fmt: skip
 
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
-reassociating = compiled(**INNER, fastmath={"reassoc", "nsz"})
-packing_entry_point = compiled(**OPTIONS, packs=True)  # for short vectors, whose text is that of so many numbers
-packing_jit = compiled(**INNER, packs=True)
+reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
+packing_entry_point = packing_jit = functools.partial(
+    Compiled, packs=True
+)  # for short vectors, whose text is that of so many numbers
 
 # The counters of one iteration: the ticket of full passes, then each thread's own, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an

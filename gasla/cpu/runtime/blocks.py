@@ -1,17 +1,17 @@
 """Shares a pass over all vertices among threads: a free one takes the next block."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from gasla.compiler.function import Compiled, compiled
 from gasla.cpu.runtime.intrinsics import fetch_add
-from gasla.cpu.runtime.modules import INNER, LEAN, OPTIONS, compiled
 from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
-entry_point = compiled(**OPTIONS)  # what Python calls
-jit = compiled(**INNER)  # what compiled code alone calls: Python would jump to nowhere
-inlined = compiled(**LEAN, inline="always")  # for helpers in hot loops
+entry_point = jit = compiled
+inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # for helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line
 SMALL = 1 << 18  # vertices and edges below which one thread does all: to wake another takes about as long
@@ -55,7 +55,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
     return control[LEAVE] == 0
 
 
-@compiled(**LEAN)  # Numba can't use a generator that it takes from its cache
+@jit
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
     while not control[STOP]:

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import Call
-from gasla.cpu.runtime import cores, modules, workers
+from gasla.cpu.runtime import cores, workers
 from gasla.cpu.runtime.intrinsics import (
     call,
     compare_and_swap,
     external,
     fetch_add,
-    launching,
     load,
     pause,
     store,
@@ -75,7 +74,7 @@ IS_ON, SPENT = 0, 1  # of the timer: whether to measure launches, and their nano
 
 TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
 
-PASSED = 0 if modules.OWN else 2  # where the number of threads is, among the words that a kernel was passed
+PASSED = 0  # where the number of threads is, among the words that a kernel was passed
 
 SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
 ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
@@ -105,7 +104,7 @@ def set_num_threads(count: int) -> None:
 
 def get_num_threads() -> int:
     """The most threads that kernels use: what was set, else `GASLA_NUM_THREADS`, else one for each core."""
-    return min(_limit[0], MOST)
+    return min(_limit[0], cores.usable())
 
 
 def _limit_at_start() -> int:
@@ -306,13 +305,6 @@ def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - c
             wake(words_at(mailboxes[i], MAILBOX_SIZE))
 
 
-launched = launching(run)
-"""The head of a kernel, which leaves if this is true: it was called to be launched, and all have done their parts.
-
-What the kernel was passed is put aside as it is; a function beside it calls it again with that, but for the thread.
-"""
-
-
 @contextmanager
 def time_kernels() -> Iterator[Callable[[], int]]:
     """Have launches add up the nanoseconds that their kernels take; gives the function that tells these."""
@@ -380,19 +372,14 @@ def launch(
     """
     if threads > 1 and pool.item(STARTED) < threads:
         start_workers(threads)
-    if modules.OWN:
-        call = kernel if isinstance(kernel, Call) else Call(kernel)
-        call.set([0, threads, control, *args])
-        way = LOOSELY if loose else TOGETHER
-        whole = call.launching(by).set([call.kernel.address, call.address, way, threads, control])
-        if short:
-            whole()
-        else:
-            _elsewhere(whole, control, watch)
-    elif short:
-        kernel(LOOSELY if loose else TOGETHER, threads, control, *args)
+    call = kernel if isinstance(kernel, Call) else Call(kernel)
+    call.set([0, threads, control, *args])
+    way = LOOSELY if loose else TOGETHER
+    whole = call.launching(by).set([call.kernel.address, call.address, way, threads, control])
+    if short:
+        whole()
     else:
-        _elsewhere(lambda: kernel(TOGETHER, threads, control, *args), control, watch)
+        _elsewhere(whole, control, watch)
 
 
 def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:

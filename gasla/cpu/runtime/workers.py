@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.runtime import cores
 from gasla.cpu.runtime.intrinsics import (
     acquire_lock,
@@ -23,7 +24,6 @@ from gasla.cpu.runtime.intrinsics import (
     take_lock,
     words_at,
 )
-from gasla.cpu.runtime.modules import INNER, OPTIONS, compiled
 
 # A worker's mailbox is of int64; what others write is a cache line (8 words) apart from what it waits for. It holds: a
 # job; whether the worker sleeps; on which lock and core, and how many cores there are; whether a thread serves it, and
@@ -44,7 +44,7 @@ mailboxes = np.zeros(MOST, np.int64)  # addresses of all workers' mailboxes
 pool = np.zeros(POOL_SIZE, np.int64)
 _workers: "list[Worker]" = []
 
-helper = compiled(**INNER)
+helper = compiled
 
 
 @helper
@@ -132,7 +132,7 @@ else:
         pass
 
 
-@compiled(**OPTIONS)
+@helper
 def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
     """Do jobs for ever. After a job it stays awake for a while, as one call often follows another.
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, entry_point, run, threads_for
-from gasla.cpu.runtime.threads import launched
 from gasla.graph.adjacency import Adjacency, Array
 from semirings import Monoid
 
@@ -50,8 +49,6 @@ def _sum(
     targets, totals, grain
 ):  # fmt: skip
     """Of each group, the other groups in the order in which they appear, and what edges between them weigh."""
-    if launched(thread, threads, control):
-        return
     seen_by, sum_of = seen[thread], sums[thread]
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):

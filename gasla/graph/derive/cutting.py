@@ -10,7 +10,6 @@ import numpy as np
 
 from gasla.arrays import running_sums
 from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, entry_point, run, threads_for
-from gasla.cpu.runtime.threads import launched
 from gasla.graph.adjacency import Adjacency, Array
 
 
@@ -39,8 +38,6 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
 @entry_point
 def _count(thread, threads, control, chosen, indptr, indices, number, lengths, grain):
     """Of each list, how many entries stay."""
-    if launched(thread, threads, control):
-        return
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, staying = np.uint64(chosen[i]), np.int64(0)
@@ -52,8 +49,6 @@ def _count(thread, threads, control, chosen, indptr, indices, number, lengths, g
 @entry_point
 def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, grain):
     """Of each list, the entries that stay, by their new numbers, and where they were."""
-    if launched(thread, threads, control):
-        return
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, place = np.uint64(chosen[i]), np.uint64(firsts[i])

@@ -5,7 +5,7 @@ All threads take the same decisions from the same counters: nothing is read that
 
 from typing import TYPE_CHECKING
 
-from gasla.cpu.program.pieces import HEAD, indented
+from gasla.cpu.program.pieces import indented
 
 if TYPE_CHECKING:
     from gasla.cpu.program.stage_functions import Stages
@@ -50,7 +50,6 @@ def _ahead(m: "Stages") -> list[str]:
 def start(m: "Stages") -> str:
     """The source of `start`, which comes before the loop where it needs aggregates of the initial state."""
     body = [
-        *HEAD,
         *_fill(m),
         "if thread == 0:",
         "    control[FILLED] = 1",
@@ -62,7 +61,6 @@ def start(m: "Stages") -> str:
 
 def _begin(m: "Stages") -> list[str]:
     return [
-        *HEAD,
         *([] if m.measures_first else _fill(m)),
         "team, thin, entries, limit = control[TEAM], 2 * control[THIN], control[ENTRIES], control[LAST]",
         "size, edges = control[ACTIVE], control[EDGE_SUM]",
@@ -259,7 +257,6 @@ def _scheduled(m: "Stages") -> str:
         *TEAM_SIZE,
     ]
     lines = [
-        *HEAD,
         *([] if m.traced.measures else _fill(m)),
         "if control[SORTED] == 0:",
         "    sort_by_level(thread, threads, control, levels, starts, receivers)",

@@ -19,7 +19,7 @@ from gasla.cpu.program.walking.chances import *
 from gasla.cpu.program.walking.together import *
 from gasla.cpu.runtime.blocks import blocks, entry_point, jit
 from gasla.cpu.runtime.intrinsics import prefetch, to_half, widened_half
-from gasla.cpu.runtime.threads import STOP, launched
+from gasla.cpu.runtime.threads import STOP
 '''
 
 AT = '''
@@ -163,8 +163,6 @@ def walk(
     scratch, marks, ids, complaints{arguments},
 ):
     """Take walkers from their starts, a group after the other."""
-    if launched(thread, threads, control):
-        return
     n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
     keys, places = scratch[thread, 0], scratch[thread, 1]
 {held}

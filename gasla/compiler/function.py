@@ -1,0 +1,270 @@
+"""Functions of Python modules that are compiled: for each combination of types, when they are first called.
+
+What a name means in such a function, it means in its module. Code is stored under a hash of all that it is made of:
+the text of the module and of those of gasla that it imports, the types, the processor, and the compiler.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import functools
+import hashlib
+import linecache
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numpy as np
+
+from gasla import cache
+from gasla.compiler.emit import NAMES, Function, Known
+from gasla.compiler.kernel_types import I64, NONE, Type, tuple_of, type_of
+from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
+from gasla.compiler.unit import Unit, words_of
+
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
+_compiling = threading.Lock()
+
+
+class Kernel:
+    """The code of a function for some types."""
+
+    def __init__(self, name: str, takes: tuple[Type | Known, ...], returns: Type, code: bytes) -> None:
+        self.name, self.takes, self.returns = name, takes, returns
+        self.address = Loaded(code).address("entry")
+        self.enter = ENTRY(self.address)
+
+
+class Compiled:
+    """A function that is compiled; called by others of its kind, or by Python with NumPy's arrays and numbers.
+
+    Parameters
+    ----------
+    function
+        The function; only its text and its module's names are used.
+    marks
+        "inline", "noinline", or "reassociating": sums of floats may be computed in any order.
+    packs
+        Whether LLVM looks for scalars side by side that make one vector.
+    """
+
+    def __init__(self, function: Callable[..., Any], marks: frozenset[str] = frozenset(), packs: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.plain, self.marks, self.packs = function, marks, packs
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+
+    @functools.cached_property
+    def kernel_function(self) -> Function:
+        """Its text, and what the names in it mean."""
+        code = self.plain.__code__
+        lines, nodes = _parsed(code.co_filename)
+        cells = zip(code.co_freevars, self.plain.__closure__ or (), strict=True)
+        names = {**self.plain.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+        if not cells:
+            names = self.plain.__globals__
+        return Function(nodes[code.co_name, code.co_firstlineno], code.co_filename, lines, self.marks, names)
+
+    def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
+        """The code for some types: here, stored, or new."""
+        found = self._kernels.get(takes)
+        if found is None:
+            with _compiling:
+                key = self._key(takes)
+                returns, code = _stored(key) or self._compile(takes, key)
+                found = self._kernels.setdefault(takes, Kernel(self.plain.__name__, takes, returns, code))
+        return found
+
+    def is_compiled(self, arguments: Sequence[Any]) -> bool:
+        """Whether there is code for such arguments: here, or stored."""
+        takes = tuple(map(kind_of, arguments))
+        return takes in self._kernels or _stored(self._key(takes)) is not None
+
+    def _key(self, takes: tuple[Type | Known, ...]) -> str:
+        function = self.plain
+        where = function.__qualname__, function.__code__.co_firstlineno, self.packs, sorted(self.marks)
+        cells = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
+        made = where, cells, [str(t) for t in takes], made_of(function.__module__), _platform()
+        return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+
+    def _compile(self, takes: tuple[Type | Known, ...], key: str) -> tuple[Type, bytes]:
+        unit = Unit(host()[0])
+        made = unit.export(self.kernel_function, takes)
+        code = compile_ir(unit.ir(), packs=self.packs)
+        cache.store(key, str(made.returns).encode() + b"\n" + code)
+        return made.returns, code
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the code for these arguments, which is compiled if there is none."""
+        return Call(self).set(arguments)()
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A decorator: the function is compiled when it is first called."""
+    return Compiled(function)
+
+
+class Call:
+    """A call, and the words of its arguments: of those of the last call, only what has changed is written anew."""
+
+    def __init__(self, function: Compiled) -> None:
+        self.function = function
+        self.given: list[Any] = []
+        self.kernel: Kernel
+        self._run: Call | None = None
+        self.address = 0  # of the words
+
+    def set(self, arguments: Sequence[Any]) -> Call:
+        """Take these arguments; arrays among them live as long as this holds them."""
+        given = self.given
+        if len(given) == len(arguments):
+            for k, value in enumerate(arguments):
+                if value is not given[k] and not self._write(k, value):
+                    break
+            else:
+                return self
+        self._begin(arguments)
+        return self
+
+    def launching(self, run: Compiled) -> Call:
+        """The call of what has threads make this one."""
+        if self._run is None:
+            self._run = Call(run)
+        return self._run
+
+    def _begin(self, arguments: Sequence[Any]) -> None:
+        self.given = []
+        kinds = tuple(map(kind_of, arguments))
+        self.kernel, self._kinds, self._places = self.function.kernel(kinds), kinds, []
+        size = 0
+        self._is_numbered = kinds[:1] == (I64,)
+        for k, kind in enumerate(kinds):
+            self._places.append(size)
+            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(words_of(kind))
+        self.words = np.zeros(size + 1, np.int64)
+        self.ints, self.floats = self.words.data, self.words.view(np.float64).data
+        self.address = self.words.ctypes.data
+        self.given = [None] * len(arguments)
+        self.number = 0
+        for k, value in enumerate(arguments):
+            if not self._write(k, value):
+                raise TypeError(f"{self.function.plain.__name__} is given {value!r} as its argument {k}")
+
+    def _write(self, k: int, value: Any) -> bool:
+        """Write the words of an argument; whether it is of the type that the code is for."""
+        kind, place = self._kinds[k], self._places[k]
+        if kind_of(value) != kind:
+            return False
+        self.given[k] = value
+        if k == 0 and self._is_numbered:
+            self.number = int(value)
+        elif not isinstance(kind, Known):
+            self._put(place, value, kind)
+        return True
+
+    def _put(self, place: int, value: Any, kind: Type) -> int:
+        if kind.kind == "a":
+            if not value.flags.c_contiguous:
+                raise ValueError(f"{self.function.plain.__name__} is given an array that is not C-contiguous; copy it")
+            self.ints[place] = value.__array_interface__["data"][0]
+            for length in value.shape:
+                place += 1
+                self.ints[place] = length
+        elif kind.kind == "t":
+            for item, of in zip(value, kind.of, strict=True):
+                place = self._put(place, item, of)
+            return place
+        elif kind.kind == "f" and kind.bits == 64:
+            self.floats[place] = float(value)
+        else:
+            self.words[place : place + 1].view(kind.dtype)[0] = value
+        return place + 1
+
+    def __call__(self) -> Any:
+        """Call, and return what the function does."""
+        self.kernel.enter(self.number, self.address)
+        returns = self.kernel.returns
+        return None if returns.kind == "n" else self.words[-1:].view(returns.dtype)[0].item()
+
+
+_kinds: dict[Any, Type] = {}  # of arrays, by their dtypes and dimensions
+
+
+def kind_of(value: Any) -> Type | Known:
+    """The type that a function takes an argument as."""
+    if isinstance(value, np.ndarray):
+        key = value.dtype, value.ndim
+        found = _kinds.get(key)
+        if found is None:
+            found = _kinds[key] = type_of(value)
+        return found
+    if value is None:
+        return Known(None)
+    if isinstance(value, tuple):
+        return tuple_of(*map(kind_of, value))
+    return type_of(value)
+
+
+@functools.cache
+def _parsed(file: str) -> tuple[tuple[str, ...], dict[tuple[str, int], ast.FunctionDef]]:
+    """The lines of a file, and the functions that begin in each."""
+    lines = linecache.getlines(file)
+    found = {}
+    for node in ast.walk(ast.parse("".join(lines), file)):
+        if isinstance(node, ast.FunctionDef):
+            found[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
+    return tuple(line.rstrip("\n") for line in lines), found
+
+
+def _stored(key: str) -> tuple[Type, bytes] | None:
+    data = cache.load(key)
+    if data is None:
+        return None
+    name, _, code = data.partition(b"\n")
+    return NONE if name == b"None" else NAMES[name.decode()], code
+
+
+@functools.cache
+def _platform() -> tuple[Any, ...]:
+    """The processor, and what compiles for it."""
+    texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
+    return host(), llvm_version(), llvmlite.__version__.split(".")[:2], hashlib.sha256(b"".join(texts)).hexdigest()
+
+
+@functools.cache
+def made_of(module: str) -> str:
+    """A hash of a module's text and of all of gasla that it imports: a function's code also holds what it calls."""
+    seen, waiting = {module: _text(module)}, [module]
+    while waiting:
+        for name in _imports(seen[waiting.pop()]):
+            if name not in seen:
+                seen[name] = _text(name)
+                waiting.append(name)
+    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
+
+
+@functools.cache
+def _text(module: str) -> str:
+    """A module's text; none of what is no module, or has no file."""
+    if lines := linecache.getlines(f"<{module}>"):
+        return "".join(lines)
+    spec = find_spec(module)
+    return "" if spec is None or spec.origin is None else Path(spec.origin).read_text("utf-8")
+
+
+_IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The modules of this package that a text names in its imports."""
+    for package, names in _IMPORT.findall(text):
+        yield package
+        yield from (m for name in re.findall(r"\w+", names) if (m := f"{package}.{name}") in sys.modules)
