@@ -1,15 +1,37 @@
 """Random functions of the kernel language, and Python's own run of the same text on NumPy's numbers."""
 
+import __future__
+
 import ast
+import linecache
 import random
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from gasla.compiler.builtin import BUILTINS
+from gasla.compiler.emit import NAMES
+from gasla.compiler.function import Compiled
+
+
+def scalar_name(kind: str) -> str:
+    """NumPy's name of a type."""
+    return "bool" if kind == "bool" else f"{kind[0]}{int(kind[1:]) // 8}"
+
+
 NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
 TYPES = (*NUMBERS, "bool")
 LENGTH = 8  # of all arrays
+MEETINGS = {  # of two types that are not both bool, as NumPy has them; int64 and uint64 have none
+    (a, b): str(np.result_type(scalar_name(a), scalar_name(b)))
+    .replace("uint", "u")
+    .replace("int", "i")
+    .replace("float", "f")
+    for a in TYPES
+    for b in TYPES
+    if (a, b) != ("bool", "bool") and not ({a[0], b[0]} == {"i", "u"} and "64" in a + b and "u64" in (a, b))
+}
 
 
 def bounds(kind: str) -> tuple[int, int]:
@@ -23,7 +45,7 @@ def bounds(kind: str) -> tuple[int, int]:
 
 def scalar(kind: str) -> type[Any]:
     """NumPy's type of numbers."""
-    return np.bool_ if kind == "bool" else np.dtype(f"{kind[0]}{int(kind[1:]) // 8}").type
+    return np.dtype(scalar_name(kind)).type
 
 
 def convert(kind: str, value: Any) -> Any:
@@ -154,6 +176,20 @@ def run_plainly(text: str, name: str, *arguments: Any) -> Any:
         return space[name](*arguments)
 
 
+def compiled(text: str, name: str = "f", **names: Any) -> Any:
+    """A function of a text, compiled for what it is called with; the others are known to it, and `names`."""
+    file = f"<test of {name}, {abs(hash(text))}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    marks = {mark: lambda f, mark=mark: Compiled(f, frozenset({mark})) for mark in ("inline", "noinline")}
+    space: dict[str, Any] = {**NAMES, **BUILTINS, **marks, "len": len, "range": range, **names}
+    before = {*space, "__builtins__"}
+    exec(compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True), space)
+    for key in space.keys() - before:
+        if not isinstance(space[key], Compiled):
+            space[key] = Compiled(space[key])
+    return space[name]
+
+
 # --- random functions -------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +308,8 @@ class Writer:
         return f"load({name}, {self._index(depth)})"
 
     def _computed(self, kind: str, depth: int) -> str:
+        if self.draw.random() < 0.25:
+            return self._met(kind, depth)
         a, b = self.expr(kind, depth), self.expr(kind, depth)
         if self.draw.random() < 0.3:
             b = self.literal(kind)
@@ -285,6 +323,12 @@ class Writer:
         two = [f"({a} {op} {b})" for op in ops]
         one = [f"(-{a})", f"(~{a})", f"abs({a})", f"count_bits({a})", f"count_trailing_zeros({a})"]
         return self.draw.choice([*two, *one, f"min({a}, {b})", f"max({a}, {b})"])
+
+    def _met(self, kind: str, depth: int) -> str:
+        """Two values of types that meet in this one."""
+        kinds = [pair for pair in MEETINGS if MEETINGS[pair] == kind]
+        a, b = (self.expr(k, depth) for k in self.draw.choice(kinds))
+        return f"({a} {self.draw.choice('+-*')} {b})"
 
     def _condition(self, _: str, depth: int) -> str:
         kind = self.draw.choice(TYPES)

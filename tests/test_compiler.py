@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_programs import Writer, run_plainly
+from kernel_programs import Writer, compiled, run_plainly
 
-from gasla.compiler import objects
-from gasla.compiler.emit import Emitter
-from gasla.compiler.kernel import compile_kernel, new_unit
-from gasla.compiler.kernel_types import CompileError
+from gasla.compiler import function as functions
+from gasla.compiler.emit import Emitter, Extern
+from gasla.compiler.function import Call
+from gasla.compiler.kernel_types import I64, CompileError
+from gasla.compiler.unit import Unit
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -24,16 +25,16 @@ def check_random(seed: int) -> None:
     """A random function gives the same compiled and plain: what it returns, and what it leaves in arrays."""
     writer = Writer(seed)
     text = writer.text()
-    kernel = compile_kernel(new_unit((text, f"random-{seed}")), "f")
+    kernel = compiled(text)
     for _ in range(3):
         given = writer.arguments()
         number = np.int64(writer.value("i64"))
-        plain, compiled = ([np.copy(x) if isinstance(x, np.ndarray) else x for x in given] for _ in range(2))
+        plain, own = ([np.copy(x) if isinstance(x, np.ndarray) else x for x in given] for _ in range(2))
         wanted = run_plainly(text, "f", number, *plain)
-        found = kernel(int(number), *compiled)
+        found = kernel(number, *own)
         message = f"seed {seed}, f({number}, {given}):\n{text}"
         assert equal(wanted, np.asarray(wanted).dtype.type(found)), f"returned {found}, expected {wanted}; {message}"
-        for a, b in zip(plain, compiled, strict=True):
+        for a, b in zip(plain, own, strict=True):
             assert equal(a, b), f"left {b}, expected {a}; {message}"
 
 
@@ -51,91 +52,121 @@ def test_thousands_of_random_functions_compiled_and_plain(block: int) -> None:
 
 
 REFUSED = {
-    "def f(number: i64):\n    return missing": "test:2: missing is not known here",
-    "def f(number: i64):\n    return [1]": "test:2: [1] (List) is not in the language",
-    "def f(number: i64):\n    import os": "test:2: Import is not in the language",
-    "def f(number: i64):\n    return number + u64(1)": "test:2: i64 meets u64",
-    "def f(number: i64):\n    return number / 2": "test:2: i64 has no operator div",
-    "def f(number: i64):\n    return u8(number) + 256": "test:2: 256 is not a value of u8",
-    "def f(number: i64, x: array[f64]):\n    x[0] = number": "test:2: this is i64, where f64 is expected",
-    "def f(number: i64, x: array[f64]):\n    return x[1.5]": "test:2: an index is f64",
-    "def f(number: i64, x: array[f64]):\n    return x[0, 1]": "test:2: array[f64] is given 2 indices",
-    "def f(number: i64, x: array[f64]):\n    return x[::2][0]": "test:2: a slice is read only",
-    "def f(number: i64, x: array[f64]):\n    return x[-1:][0]": "test:2: -1 bounds a slice",
-    "def f(number: i64):\n    if number:\n        k = 1\n    return k": "test:4: k may not be set here",
-    "def f(number: i64) -> i64:\n    if number:\n        return 1": "test:1: f may end without returning i64",
-    "def f(number: i64):\n    if number:\n        return 1\n    return 1.0": "test:4: 1.0 is not a value of i64",
-    "def f(number: i64):\n    return f(number)": "test:2: f calls itself",
-    "def f(number: i64):\n    for k in number:\n        pass": "test:2: a loop is over something else",
-    "def f(number: i64):\n    for k in range(0, 9, number):\n        pass": "test:2: the step of a range",
-    "def f(number: i64):\n    while number:\n        break\n    else:\n        pass": "test:2: a loop has an else",
-    "def f(number: i64):\n    x = 1\n    x = 1.5": "test:3: 1.5 is not a value of i64",
-    "def f(number: i64):\n    a, b = number": "test:2: i64 is set to 2 names",
-    "def f(number: i64):\n    return fetch_add(number, 0, 1)": "test:2: number is not an array of one dimension",
-    "def f(number: i64):\n    return sqrt(number)": "test:2: sqrt takes floats, and is given i64",
-    "def f(number: i64):\n    return g(number, 1)\ndef g(x): return x": "test:2: g is given 2 arguments; expected 1",
-    "def f(number: i64):\n    return g(number)\ndef g(k: const): return k": "test:2: k of g is a value",
-    "def f(number: i64, *more): pass": "test:1: f has special parameters",
-    "def f(number: i64):\n    return 1 in (1, 2)": "test:2: In is not in the language",
-    "def f(number: i64):\n    return 'text'": "test:2: 'text' is not in the language",
-    "def f(number: i64):\n    return abs(x=number)": "test:2: a call has keywords",
-    "def f(number: i64):\n    return 1 << 99999999999": "test:2: 1 << 99999999999 has no type",
-    "def f(number: i64)\n    return 1": "test:1: expected ':'",
-    "def f(number: f64): pass": "test:1: f is exported for ['f64']; expected i64 first",
-    "for k in range(3): pass": "test:1: For stands outside of functions",
-    "def g(): pass": "f is not a function of test",
-    "def f(number: i64):\n    return absent(number)\n@extern\ndef absent(x: i64) -> i64: ...": "the function absent",
+    "def f(x):\n    return missing": "2: missing is not known here",
+    "def f(x):\n    return [1]": "2: [1] (List) is not in the language",
+    "def f(x):\n    import os": "2: Import is not in the language",
+    "def f(x):\n    return x + u64(1)": "2: i64 meets u64",
+    "def f(x):\n    return (x > 1) / True": "2: bool has no operator div",
+    "def f(x):\n    return u8(x) + 256": "2: 256 is not a value of u8",
+    "def f(x, a):\n    a[0] = f64(x)": "2: f64 is stored in an array of i32",
+    "def f(x, a):\n    a[0] = 1.5": "2: 1.5 is not a value of i32",
+    "def f(x, a):\n    return a[1.5]": "2: an index is f64",
+    "def f(x, a):\n    return a[-1]": "2: -1 is no index",
+    "def f(x, a):\n    return a[0, 1]": "2: array[i32] is given 2 indices",
+    "def f(x, a):\n    return a[::2][0]": "2: a slice is read only",
+    "def f(x, a):\n    return a[-1:][0]": "2: -1 bounds a slice",
+    "def f(x):\n    if x:\n        k = 1\n    return k": "4: k may not be set here",
+    "def f(x) -> i64:\n    if x:\n        return 1": "1: f may end without returning i64",
+    "def f(x):\n    if x:\n        return 1\n    return 1.0": "4: 1.0 is not a value of i64",
+    "def f(x):\n    return f(x)": "2: f calls itself",
+    "def f(x):\n    for k in x:\n        pass": "2: a loop is over something else",
+    "def f(x):\n    for k in range(0, 9, 0):\n        pass": "2: the step of a range",
+    "def f(x):\n    for k in range(0, 9, 1.5):\n        pass": "2: the step of a range",
+    "def f(x):\n    while x:\n        break\n    else:\n        pass": "2: a loop has an else",
+    "def f(x):\n    y = 1\n    y = 1.5": "3: 1.5 is not a value of i64",
+    "def f(x):\n    a, b = x": "2: i64 is set to 2 names",
+    "def f(x):\n    return fetch_add(x, 0, 1)": "2: x is not an array of one dimension",
+    "def f(x):\n    return bits(x)": "2: bits are those of a float",
+    "def f(x):\n    return g(x, 1)\ndef g(x): return x": "2: g is given 2 arguments; expected 1",
+    "def f(x):\n    return g(x)\ndef g(k: const): return k": "2: k of g is a value",
+    "def f(x, *more): pass": "1: f has special parameters",
+    "def f(x):\n    return 1 in (1, 2)": "2: In is not in the language",
+    "def f(x):\n    return x is x": "2: `is` is for None alone",
+    "def f(x):\n    return 'text'": "2: 'text' is not in the language",
+    "def f(x):\n    return abs(x=x)": "2: a call has keywords",
+    "def f(x):\n    return 1 << 99999999999": "2: 1 << 99999999999 has no type",
+    "def f(x):\n    return absent(x)": "the function absent",
+    "def f(x):\n    return (x, x)": "f is called by Python, and returns tuple[i64, i64]",
+    "def f(x, a, b, c): pass": "1: f is given 3 arguments; expected 4",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_not_in_the_language_is_refused_by_its_line(text: str) -> None:
+    """A function is called with a number, and with an array of int32 where it takes two arguments."""
+    arguments = [1, np.zeros(3, np.int32), 1.5][: text.partition(")")[0].count(",") + 1]
     with pytest.raises(CompileError) as refusal:
-        compile_kernel(new_unit((text, "test")), "f")
+        compiled(text, absent=Extern("absent", I64, (I64,)))(*arguments)
     assert REFUSED[text] in str(refusal.value)
 
 
 def test_arguments_are_checked_before_the_call() -> None:
-    text = "def f(number: i64, x: array[f64], y: array[i32, 2], k: u8, flag: bool):\n"
-    text += "    x[0] = f64(k) + f64(y[0, 0])"
-    kernel = compile_kernel(new_unit((text, "test")), "f")
-    x, y = np.zeros(3), np.ones((2, 2), np.int32)
-    kernel(0, x, y, 7, True)
-    assert x.tolist() == [8, 0, 0]
+    kernel = compiled("def f(x: array[f64], k: u8):\n    x[0] = k")
+    x = np.zeros(3)
+    kernel(x, np.uint8(7))
+    assert x.tolist() == [7, 0, 0]
     for wrong, error, message in [
-        ((x, y, 7), TypeError, "given 3 arguments after its number; expected 4"),
-        ((x.astype(np.float32), y, 7, True), TypeError, "argument 1 of f is array[f32]; expected array[f64]"),
-        ((x, y[0], 7, True), TypeError, "argument 2 of f is array[i32]; expected array[i32, 2]"),
-        ((x[::2], y, 7, True), ValueError, "argument 1 of f is not C-contiguous"),
-        ((x.astype(">f8"), y, 7, True), TypeError, "native order"),
-        ((x, y, 256, True), OverflowError, "argument 3 of f is 256; expected a number that u8 holds"),
-        ((x, y, -1, True), OverflowError, "argument 3 of f is -1"),
-        ((x, y, 1.5, True), TypeError, "argument 3 of f is f64; expected u8"),
-        ((x, y, np.int64(7), True), TypeError, "argument 3 of f is i64; expected u8"),
-        ((x, y, 7, 1), TypeError, "argument 4 of f is i64; expected bool"),
-        ((None, y, 7, True), TypeError, "a kernel is given None"),
+        ((x,), CompileError, "f is given 1 arguments; expected 2"),
+        ((x.astype(np.float32), np.uint8(7)), CompileError, "x of f is array[f32]; expected array[f64]"),
+        ((x[::2], np.uint8(7)), ValueError, "not C-contiguous"),
+        ((x.astype(">f8"), np.uint8(7)), TypeError, "native order"),
+        ((x, 7), CompileError, "k of f is i64; expected u8"),
+        (("x", 7), TypeError, "a kernel is given 'x'"),
     ]:
         with pytest.raises(error, match=re.escape(message)):
-            kernel(0, *wrong)
+            kernel(*wrong)
+    with pytest.raises(OverflowError):
+        compiled("def f(x):\n    return x")(1 << 63)
+
+
+def test_a_call_takes_none_and_tuples_and_what_changed() -> None:
+    text = "def f(x, pair, maybe):\n    if maybe is None:\n        return x[0] + pair[0][1]\n    return maybe"
+    call = Call(compiled(text))
+    x, y = np.arange(3.0), np.arange(5.0, 8)
+    assert call.set([x, (y, 1), None])() == 6
+    x[0] = 1
+    assert call.set([x, (x, 1), None])() == 2
+    assert call.set([x, (x, 1), 2.5])() == 2.5
+    assert call.set([x.astype(np.float32), (x, 1), None])() == 2
+
+
+def test_loops_over_items_ranges_and_generators() -> None:
+    text = """
+def pairs(n, skip):
+    for a in range(n):
+        if a == skip:
+            continue
+        yield a, a + 1
+
+
+def f(x, n, step):
+    total = 0
+    for item in x:
+        total += item
+    for k in range(n, 0, step):
+        total += 100 * k
+    for a, b in pairs(n, 2):
+        if a == 1:
+            continue
+        if b == 5:
+            break
+        total += 10000 * b
+    return total
+"""
+    assert compiled(text)(np.arange(4), 6, -2) == 6 + 100 * (6 + 4 + 2) + 10000 * (1 + 4)
 
 
 def test_what_is_known_while_compiling_leaves_no_instruction() -> None:
     text = "def g(a, wide: const):\n    if wide:\n        return a + 1\n    return missing\n"
     text += "def f(number: i64):\n    return g(number, True)"
-    assert compile_kernel(new_unit((text, "test")), "f")(41) == 42
-
-
-def test_constants_given_take_the_place_of_those_in_the_text() -> None:
-    text = "LIMIT = 3\ndef f(number: i64):\n    return LIMIT * number"
-    assert compile_kernel(new_unit((text, "test")), "f")(2) == 6
-    assert compile_kernel(new_unit((text, "test"), LIMIT=5), "f")(2) == 10
+    assert compiled(text)(41) == 42
 
 
 def test_a_thread_may_change_what_others_read() -> None:
     """Calls let go of the interpreter's lock, and atomic additions of several threads all count."""
     text = "def f(number: i64, total: array[i64], gate: array[i64]):\n    fetch_add(gate, 0, 1)\n"
     text += "    while load(gate, 0) < 2:\n        pause()\n    for k in range(100000):\n        fetch_add(total, 0, 1)"
-    kernel = compile_kernel(new_unit((text, "test")), "f")
+    kernel = compiled(text)
     total, gate = np.zeros(1, np.int64), np.zeros(1, np.int64)
     threads = [threading.Thread(target=kernel, args=(k, total, gate)) for k in range(2)]
     for thread in threads:
@@ -148,29 +179,33 @@ def test_a_thread_may_change_what_others_read() -> None:
 def test_code_is_stored_and_a_damaged_file_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
     compilations = []
-    compiled = objects._compiled
-    monkeypatch.setattr(objects, "_compiled", lambda *given: compilations.append(1) or compiled(*given))
-    text = "def f(number: i64):\n    return number + 1"
+    plain = functions.compile_ir
+    monkeypatch.setattr(functions, "compile_ir", lambda *given, **more: compilations.append(1) or plain(*given, **more))
+    text = "def f(x):\n    return x + 1"
     for expected in (1, 1):
-        assert compile_kernel(new_unit((text, "test")), "f")(1) == 2
+        assert compiled(text)(1) == 2
         assert len(compilations) == expected
-    (stored,) = tmp_path.rglob("*.o")
+    (stored,) = (file for file in tmp_path.rglob("*") if file.is_file())
     whole = stored.read_bytes()
     for damage in (b"", b"nonsense", whole[:-7], bytes([whole[0] ^ 1]) + whole[1:]):
         stored.write_bytes(damage)
         before = len(compilations)
-        assert compile_kernel(new_unit((text, "test")), "f")(1) == 2
+        assert compiled(text)(1) == 2
         assert len(compilations) == before + 1
-    assert compile_kernel(new_unit((text.replace("1", "2"), "test")), "f")(1) == 3
+    assert compiled(text)(1.5) == 2.5
+    assert compiled(text.replace("1", "2"))(1) == 3
 
 
 def test_the_same_text_gives_the_same_object() -> None:
-    text = Writer(5).text()
-    first, second = (new_unit((text, "test")) for _ in range(2))
-    for unit in (first, second):
-        unit.export("f")
-    assert first.ir() == second.ir()
-    assert objects._compiled(first.ir(), 2, False) == objects._compiled(second.ir(), 2, False)
+    text, made = Writer(5).text(), []
+    for _ in range(2):
+        unit = Unit()
+        writer = Writer(5)
+        writer.text()
+        kinds = tuple(map(functions.kind_of, [np.int64(1), *writer.arguments()]))
+        unit.export(compiled(text).kernel_function, kinds)
+        made.append((unit.ir(), functions.compile_ir(unit.ir())))
+    assert made[0] == made[1]
 
 
 @pytest.mark.thorough

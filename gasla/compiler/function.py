@@ -24,7 +24,7 @@ import numpy as np
 
 from gasla import cache
 from gasla.compiler.emit import NAMES, Function, Known
-from gasla.compiler.kernel_types import I64, NONE, Type, tuple_of, type_of
+from gasla.compiler.kernel_types import I64, NONE, CompileError, Type, tuple_of, type_of
 from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit, words_of
 
@@ -63,12 +63,15 @@ class Compiled:
     def kernel_function(self) -> Function:
         """Its text, and what the names in it mean."""
         code = self.plain.__code__
-        lines, nodes = _parsed(code.co_filename)
-        cells = zip(code.co_freevars, self.plain.__closure__ or (), strict=True)
-        names = {**self.plain.__globals__, **{name: cell.cell_contents for name, cell in cells}}
-        if not cells:
-            names = self.plain.__globals__
-        return Function(nodes[code.co_name, code.co_firstlineno], code.co_filename, lines, self.marks, names)
+        lines = tuple(linecache.getlines(code.co_filename))
+        node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
+        if node is None:
+            raise CompileError(f"{code.co_filename}:{code.co_firstlineno}: there is no text of {code.co_name}")
+        names = self.plain.__globals__
+        if code.co_freevars:
+            cells = zip(code.co_freevars, self.plain.__closure__ or (), strict=True)
+            names = {**names, **{name: cell.cell_contents for name, cell in cells}}
+        return Function(node, code.co_filename, lines, self.marks, names)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
         """The code for some types: here, stored, or new."""
@@ -89,7 +92,8 @@ class Compiled:
         function = self.plain
         where = function.__qualname__, function.__code__.co_firstlineno, self.packs, sorted(self.marks)
         cells = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
-        made = where, cells, [str(t) for t in takes], made_of(function.__module__), _platform()
+        text = "".join(linecache.getlines(function.__code__.co_filename))
+        made = where, cells, [str(t) for t in takes], made_of(text), _platform()
         return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
 
     def _compile(self, takes: tuple[Type | Known, ...], key: str) -> tuple[Type, bytes]:
@@ -166,6 +170,8 @@ class Call:
         self.given[k] = value
         if k == 0 and self._is_numbered:
             self.number = int(value)
+            if not -(1 << 63) <= self.number < 1 << 63:
+                raise OverflowError(f"{self.function.plain.__name__} is given {value}; expected an int64")
         elif not isinstance(kind, Known):
             self._put(place, value, kind)
         return True
@@ -214,14 +220,13 @@ def kind_of(value: Any) -> Type | Known:
 
 
 @functools.cache
-def _parsed(file: str) -> tuple[tuple[str, ...], dict[tuple[str, int], ast.FunctionDef]]:
-    """The lines of a file, and the functions that begin in each."""
-    lines = linecache.getlines(file)
+def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """The functions in a file's lines, by name and the line that each begins in."""
     found = {}
     for node in ast.walk(ast.parse("".join(lines), file)):
         if isinstance(node, ast.FunctionDef):
             found[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
-    return tuple(line.rstrip("\n") for line in lines), found
+    return found
 
 
 def _stored(key: str) -> tuple[Type, bytes] | None:
@@ -240,9 +245,9 @@ def _platform() -> tuple[Any, ...]:
 
 
 @functools.cache
-def made_of(module: str) -> str:
+def made_of(text: str) -> str:
     """A hash of a module's text and of all of gasla that it imports: a function's code also holds what it calls."""
-    seen, waiting = {module: _text(module)}, [module]
+    seen, waiting = {"": text}, [""]
     while waiting:
         for name in _imports(seen[waiting.pop()]):
             if name not in seen:

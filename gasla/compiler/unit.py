@@ -70,8 +70,13 @@ class Unit:
         array's are its address and its lengths. What the function returns, a number, is the last word.
         """
         emitter = Emitter(self, function)
-        if len(takes) != len(emitter.parameters()):
-            emitter.fail(function.node, f"{function.name} is given {len(takes)} arguments")
+        parameters = emitter.parameters()
+        if len(takes) != len(parameters):
+            emitter.fail(function.node, f"{function.name} is given {len(takes)} arguments; expected {len(parameters)}")
+        for parameter, kind in zip(parameters, takes, strict=True):
+            wanted = emitter.annotated(parameter.annotation)
+            if wanted not in (None, kind):
+                emitter.fail(parameter, f"{parameter.arg} of {function.name} is {kind}; expected {wanted}")
         made = self.instance(function, list(takes), lambda message: emitter.fail(function.node, message))
         self.text.append(_entry(function.name, made))
         return made
