@@ -10,7 +10,7 @@ import ast
 import copy
 import operator
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -37,10 +37,14 @@ from gasla.compiler.kernel_types import (
 
 
 class Value(NamedTuple):
-    """A value of the running kernel: its type, and its name or constant in LLVM IR."""
+    """A value of the running kernel: its type, and its name or constant in LLVM IR.
+
+    An array may be in parts, its address and its lengths, instead: that leaves LLVM less to take apart.
+    """
 
     type: Type
     text: str
+    parts: tuple[Any, ...] = ()
 
 
 class Known(NamedTuple):
@@ -153,7 +157,7 @@ class Emitter:
         self.unit, self.at = unit, function
         self.lines: list[str] = []
         self.slots: list[str] = []
-        self.variables: dict[str, tuple[Type, str]] = {}
+        self.variables: dict[str, tuple[Type, list[str]]] = {}
         self.known: dict[str, Known] = {}
         self.loops: list[tuple[str, str]] = []
         self.returns: Type | None = None
@@ -175,8 +179,11 @@ class Emitter:
                 self.known[parameter.arg] = kind
                 continue
             takes.append(kind)
-            header.append(f"{kind.ir} %arg.{parameter.arg}")
-            self.set_variable(parameter, parameter.arg, Value(kind, f"%arg.{parameter.arg}"))
+            value = Value(kind, f"%arg.{parameter.arg}")
+            if kind.kind == "a":
+                value = Value(kind, "", tuple(Value(t, f"{value.text}.{k}") for k, t in enumerate(part_types(kind))))
+            header += [f"{part.type.ir} {part.text}" for part in value.parts or (value,)]
+            self.set_variable(parameter, parameter.arg, value)
         self.returns = self.annotated(node.returns)
         self.block(node.body)
         if not self.dead:
@@ -274,11 +281,13 @@ class Emitter:
         if name in self.known:
             self.fail(node, f"{name} is known while compiling; expected another name for what is set here")
         if name not in self.variables:
-            self.variables[name] = value.type, self.slot(f"var.{name}", value.type)
-        kind, slot = self.variables[name]
+            kinds = part_types(value.type) if value.type.kind == "a" else [value.type]
+            self.variables[name] = value.type, [self.slot(f"var.{name}", kind) for kind in kinds]
+        kind, slots = self.variables[name]
         if value.type != kind:
             value = self.to(node, value, kind)
-        self.emit(f"store {kind.ir} {value.text}, ptr {slot}")
+        for slot, part in zip(slots, self.parts(value) if kind.kind == "a" else [value], strict=True):
+            self.emit(f"store {part.type.ir} {part.text}, ptr {slot}")
         self.assigned |= {name}
 
     # --- types --------------------------------------------------------------------------------------------------------
@@ -419,8 +428,17 @@ class Emitter:
         return self._composed(tuple_of(*[item.type for item in items]), items)
 
     def _composed(self, kind: Type, parts: list[Value]) -> Value:
+        if kind.kind == "a":
+            return Value(kind, "", tuple(parts))
+        return self._whole(kind, parts)
+
+    def whole(self, value: Value) -> Value:
+        """A value that has one name in LLVM IR."""
+        return self._whole(value.type, value.parts) if value.parts else value
+
+    def _whole(self, kind: Type, parts: Sequence[Value]) -> Value:
         whole = Value(kind, "poison")
-        for k, part in enumerate(parts):
+        for k, part in enumerate(map(self.whole, parts)):
             whole = self.make(kind, f"insertvalue {kind.ir} {whole.text}, {part.type.ir} {part.text}, {k}")
         return whole
 
@@ -462,8 +480,11 @@ class Emitter:
         if node.id in self.variables:
             if node.id not in self.assigned and not self.dead:
                 self.fail(node, f"{node.id} may not be set here; expected it to be set on every path")
-            kind, slot = self.variables[node.id]
-            return self.make(kind, f"load {kind.ir}, ptr {slot}")
+            kind, slots = self.variables[node.id]
+            if kind.kind == "a":
+                loads = zip(part_types(kind), slots, strict=True)
+                return Value(kind, "", tuple(self.make(t, f"load {t.ir}, ptr {slot}") for t, slot in loads))
+            return self.make(kind, f"load {kind.ir}, ptr {slots[0]}")
         found = self.known.get(node.id)
         if found is None and node.id in self.at.names:
             found = self.meaning(node, self.at.names[node.id])
@@ -556,9 +577,9 @@ class Emitter:
 
     def _shifting(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Operand, Operand]:
         """What is shifted keeps its type where no other holds both; how far is an integer of any type."""
-        if isinstance(a, Value) and isinstance(b, Value) and a.type.kind in "iu" and b.type.kind in "iu":
-            if meeting(a.type, b.type) is None:
-                b = self.cast(nodes[1], b, a.type)
+        are_integers = isinstance(a, Value) and isinstance(b, Value) and a.type.kind in "iu" and b.type.kind in "iu"
+        if are_integers and meeting(a.type, b.type) is None:  # type: ignore[union-attr]
+            b = self.cast(nodes[1], b, a.type)  # type: ignore[union-attr]
         return a, b
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
@@ -701,11 +722,11 @@ class Emitter:
         b = self.expr(node.orelse)
         kind = self._joined(node, a, b)
         slot = self.slot("either", kind)
-        b = self.to(node.orelse, b, kind)
+        b = self.whole(self.to(node.orelse, b, kind))
         self.emit(f"store {kind.ir} {b.text}, ptr {slot}")
         second, self.lines = self.lines, first
         after, self.dead, self.assigned = (self.dead, self.assigned), dead, assigned
-        a = self.to(node.body, a, kind)
+        a = self.whole(self.to(node.body, a, kind))
         self.emit(f"store {kind.ir} {a.text}, ptr {slot}")
         self.jump(end)
         self.lines, (self.dead, self.assigned) = self.lines + second, after
@@ -776,7 +797,9 @@ class Emitter:
 
     def parts(self, array: Value) -> list[Value]:
         """The address of an array's first item, and its lengths."""
-        kinds = [address_of(array.type.of)] + [I64] * array.type.extent
+        if array.parts:
+            return list(array.parts)
+        kinds = part_types(array.type)
         return [self.make(t, f"extractvalue {array.type.ir} {array.text}, {k}") for k, t in enumerate(kinds)]
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
@@ -912,7 +935,7 @@ class Emitter:
                 kinds.append(value)
                 continue
             value = self.settled(at, value) if wanted is None else self.to(at, value, wanted)
-            values.append(value)
+            values.append(Value(value.type, "", tuple(self.parts(value))) if value.type.kind == "a" else value)
             kinds.append(value.type)
         made = self.unit.instance(of, kinds, lambda message: self.fail(node, message))
         return self._call(f"call {made.returns.ir} @{made.symbol}({_arguments(values)})", made.returns)
@@ -1207,6 +1230,7 @@ class Emitter:
             found = self.expr(node.value)
             is_first = self.returns is None
             value = self.settled(node.value, found) if is_first else self.to(node.value, found, self.returns)  # type: ignore[arg-type]
+            value = self.whole(value)
             kind, text = value.type, f"ret {value.type.ir} {value.text}"
         if self.returns not in (None, kind):
             self.fail(node, f"{self.at.name} returns {kind} here and {self.returns} before; expected one type")
@@ -1230,7 +1254,12 @@ def float_text(number: float, bits: int) -> str:
 
 
 def _arguments(values: Any) -> str:
-    return ", ".join(f"{value.type.ir} {value.text}" for value in values)
+    return ", ".join(f"{part.type.ir} {part.text}" for value in values for part in value.parts or (value,))
+
+
+def part_types(array: Type) -> list[Type]:
+    """The types of an array's address, and of its lengths."""
+    return [address_of(array.of)] + [I64] * array.extent
 
 
 def _picked(target: Any, indices: list[Any]) -> Any:

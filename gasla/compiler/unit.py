@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gasla.compiler.builtin import BUILTINS
-from gasla.compiler.emit import Builtin, Emitter, Extern, Function, Instance, Known, Value
+from gasla.compiler.emit import Builtin, Emitter, Extern, Function, Instance, Known, Value, part_types
 from gasla.compiler.kernel_types import BOOL, F64, I64, CompileError, Type, scalar_type
 
 
@@ -101,8 +101,7 @@ def _entry(name: str, made: Instance) -> str:
         nonlocal at
         if kind.kind in "at":
             value = "poison"
-            items = [Type("p"), *[I64] * kind.extent] if kind.kind == "a" else kind.of
-            for j, item in enumerate(items):
+            for j, item in enumerate(part_types(kind) if kind.kind == "a" else kind.of):
                 part = loaded(item)
                 lines.append(f"  %a{at}.{j}.{len(lines)} = insertvalue {kind.ir} {value}, {item.ir} {part}, {j}")
                 value = f"%a{at}.{j}.{len(lines) - 1}"
@@ -116,7 +115,8 @@ def _entry(name: str, made: Instance) -> str:
 
     is_numbered = made.takes[:1] == [I64]
     given = [f"{I64.ir} %number"] if is_numbered else []
-    given += [f"{kind.ir} {loaded(kind)}" for kind in made.takes[is_numbered:]]
+    for kind in made.takes[is_numbered:]:
+        given += [f"{part.ir} {loaded(part)}" for part in (part_types(kind) if kind.kind == "a" else [kind])]
     call = f"call {made.returns.ir} @{made.symbol}({', '.join(given)})"
     if made.returns.kind == "n":
         return "\n".join([*lines, f"  {call}", "  ret void", "}"])
