@@ -11,9 +11,12 @@ import ctypes
 import functools
 import hashlib
 import linecache
+import logging
+import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +33,7 @@ from gasla.compiler.unit import Unit, words_of
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
 _compiling = threading.Lock()
+SECONDS = 1.0  # of compiling, after which a person is told
 
 
 class Kernel:
@@ -97,10 +101,11 @@ class Compiled:
         return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
 
     def _compile(self, takes: tuple[Type | Known, ...], key: str) -> tuple[Type, bytes]:
-        unit = Unit(host()[0])
+        began, unit = time.perf_counter(), Unit(host()[0])
         made = unit.export(self.kernel_function, takes)
         code = compile_ir(unit.ir(), packs=self.packs)
         cache.store(key, str(made.returns).encode() + b"\n" + code)
+        _report(self.plain.__name__, time.perf_counter() - began)
         return made.returns, code
 
     def __call__(self, *arguments: Any) -> Any:
@@ -109,6 +114,25 @@ class Compiled:
 
     def __reduce__(self) -> str:
         return self.__qualname__
+
+
+_waits: list[tuple[str, float]] = []  # what was compiled since the last report, and for how long
+
+
+def _report(name: str, seconds: float) -> None:
+    """Say what somebody has waited for, once it comes to a second: a program that is silent seems to hang."""
+    _waits.append((name, seconds))
+    total = sum(seconds for _, seconds in _waits)
+    if total < SECONDS or os.environ.get("GASLA_QUIET"):
+        return
+    names = ", ".join(dict.fromkeys(name for name, _ in _waits))
+    message = f"gasla compiled {names} in {total:.1f} s; later calls and processes find it stored"
+    _waits.clear()
+    logger = logging.getLogger("gasla")
+    if logger.hasHandlers():
+        logger.info(message)
+    elif sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(message, file=sys.stderr)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
