@@ -271,7 +271,6 @@ def test_sums_are_near_scipys_and_the_same_every_time() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["plus_times", "min_plus", "max_second", "plus_pair"])
 def test_equals_the_cpu(name: str) -> None:
-    pytest.importorskip("numba")
     A, semiring = skewed(3_000, 500), getattr(semirings, name)
     x, y = (np.random.default_rng(7).random(size) for size in (500, 3_000))
     assert_allclose(gasla.mxv(matrix(A), cupy.asarray(x), semiring).get(), gasla.mxv(A, x, semiring))

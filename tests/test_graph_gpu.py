@@ -134,10 +134,10 @@ def test_importing_gasla_leaves_cupy_alone():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-def test_algorithms_do_not_wait_for_numba():
+def test_algorithms_do_not_wait_for_the_compiler():
     """Whoever computes on the GPU alone never imports what compiles for the CPU."""
     names = "bfs, gasla.sssp, gasla.pagerank, gasla.connected_components, gasla.triangle_count, gasla.mxv, gasla.run"
-    code = f"import sys, gasla; gasla.{names}, gasla.betweenness_centrality; assert 'numba' not in sys.modules"
+    code = f"import sys, gasla; gasla.{names}, gasla.betweenness_centrality; assert 'llvmlite' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 

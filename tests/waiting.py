@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable
 
-import numba
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.runtime import workers
 from gasla.cpu.runtime.intrinsics import fetch_add
 
@@ -23,6 +23,6 @@ def count_sleepers(more: int) -> None:
     _count(workers.pool, more)
 
 
-@numba.njit
+@compiled
 def _count(pool: np.ndarray, more: int) -> None:
     fetch_add(pool, workers.SLEEPING, more)

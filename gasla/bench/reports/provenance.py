@@ -17,7 +17,7 @@ from gasla.bench.peers import threads
 from gasla.graph import generators
 
 PACKAGES = (
-    "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",
+    "numpy", "scipy", "llvmlite", "python-graphblas", "suitesparse-graphblas", "igraph", "networkit",
     "cupy-cuda12x", "cupy-cuda13x", "cugraph-cu12", "cugraph-cu13", "cugraph",
 )  # fmt: skip
 HERE = Path(__file__).resolve()
