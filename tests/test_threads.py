@@ -25,6 +25,7 @@ import semirings
 from gasla import datasets, primitives, stages
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.compiler.function import compiled
+from gasla.compiler.kernel_types import CompileError
 from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause, this_thread
@@ -100,10 +101,11 @@ def test_nobody_waits_for_who_is_not_awake() -> None:
 def test_an_error_arrives(short: bool) -> None:
     """Of a kernel that cannot be launched: it does not compile, for one."""
 
-    def kernel(*_: Any) -> None:
+    @compiled
+    def kernel(thread: Any, threads: Any, control: Any) -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(CompileError, match="Raise is not in the language"):
         run_parallel(kernel, new_control(), (), 2, short=short)
 
 

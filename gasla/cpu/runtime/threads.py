@@ -2,10 +2,11 @@
 
 A program's whole loop is one kernel that every thread runs from start to finish: a barrier costs well under a
 microsecond, where starting a parallel region for each of thousands of thin levels would cost far more. That needs
-threads that truly run together, which `numba.prange` does not promise.
+threads that run at the same time.
 
-Python calls a kernel once. Its head, `launched`, shows the other threads where its arguments are, takes part as the
-first, and waits for all. The others wait for jobs in compiled code: they never come back to Python, nor need its lock.
+Python calls `run` once, with a kernel and the words of its arguments: it shows the other threads where these are, takes
+part as the first, and waits for all. The others wait for jobs in compiled code: they never come back to Python, nor
+need its lock.
 """
 
 import _thread
@@ -72,7 +73,7 @@ CONTROL_SIZE = 72
 
 IS_ON, SPENT = 0, 1  # of the timer: whether to measure launches, and their nanoseconds so far
 
-TOGETHER, LOOSELY = -1, -2  # called so, in place of a thread's number, a kernel is launched
+TOGETHER, LOOSELY = -1, -2  # ways of a launch: whether it waits for workers that have not begun
 
 PASSED = 0  # where the number of threads is, among the words that a kernel was passed
 
@@ -96,14 +97,47 @@ _changing = threading.Lock()
 
 
 def set_num_threads(count: int) -> None:
-    """Have kernels use at most so many threads, from the next run on."""
+    """
+    Have the CPU's kernels use at most so many threads, from the next run on.
+
+    Parameters
+    ----------
+    count : int
+        From 1 to 1024. No more are used than there are cores for this process.
+
+    Raises
+    ------
+    ValueError
+        If `count` is out of range.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> gasla.set_num_threads(1)
+    >>> gasla.get_num_threads()
+    1
+    >>> gasla.set_num_threads(1024)
+    """
     if not 1 <= count <= MOST:
         raise ValueError(f"{count} threads are asked for; expected 1 to {MOST}")
     _limit[0] = count
 
 
 def get_num_threads() -> int:
-    """The most threads that kernels use: what was set, else `GASLA_NUM_THREADS`, else one for each core."""
+    """
+    How many threads the CPU's kernels use: what was set, else `GASLA_NUM_THREADS`, else one for each core.
+
+    Returns
+    -------
+    int
+        At least 1, and at most the number of cores that this process may use.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> gasla.get_num_threads() >= 1
+    True
+    """
     return min(_limit[0], cores.usable())
 
 
@@ -362,8 +396,8 @@ def launch(
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
-    `kernel` is a Numba function compiled with `nogil=True` that begins with `launched`. If it is for several threads,
-    the caller has them (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for
+    `kernel` is a compiled function, or its `Call`; `by` is what runs it. If it is for several threads, the caller has
+    them (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for
     the kernel to leave, and is then raised.
 
     A `short` run has a bound of some tenths of a second: this thread is one of those, begins at once, and hears Ctrl-C
