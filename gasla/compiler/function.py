@@ -62,6 +62,7 @@ class Compiled:
         functools.update_wrapper(self, function)
         self.plain, self.marks, self.packs = function, marks, packs
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._calls: list[Call] = []
 
     @functools.cached_property
     def kernel_function(self) -> Function:
@@ -110,7 +111,22 @@ class Compiled:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code for these arguments, which is compiled if there is none."""
-        return Call(self).set(arguments)()
+        call = self.lend()
+        result = call.set(arguments)()
+        self.take_back(call)
+        return result
+
+    def lend(self) -> Call:
+        """A call that is not under way."""
+        try:
+            return self._calls.pop()
+        except IndexError:
+            return Call(self)
+
+    def take_back(self, call: Call) -> None:
+        """Keep a call that has ended for the next; not what it was given."""
+        call.given = [_NOTHING] * len(call.given)
+        self._calls.append(call)
 
     def __reduce__(self) -> str:
         return self.__qualname__
@@ -140,6 +156,9 @@ def compiled(function: Callable[..., Any]) -> Any:
     return Compiled(function)
 
 
+_NOTHING = object()
+
+
 class Call:
     """A call, and the words of its arguments: of those of the last call, only what has changed is written anew."""
 
@@ -147,7 +166,6 @@ class Call:
         self.function = function
         self.given: list[Any] = []
         self.kernel: Kernel
-        self._run: Call | None = None
         self.address = 0  # of the words
 
     def set(self, arguments: Sequence[Any]) -> Call:
@@ -162,12 +180,6 @@ class Call:
         self._begin(arguments)
         return self
 
-    def launching(self, run: Compiled) -> Call:
-        """The call of what has threads make this one."""
-        if self._run is None:
-            self._run = Call(run)
-        return self._run
-
     def _begin(self, arguments: Sequence[Any]) -> None:
         self.given = []
         kinds = tuple(map(kind_of, arguments))
@@ -180,7 +192,7 @@ class Call:
         self.words = np.zeros(size + 1, np.int64)
         self.ints, self.floats = self.words.data, self.words.view(np.float64).data
         self.address = self.words.ctypes.data
-        self.given = [None] * len(arguments)
+        self.given = [_NOTHING] * len(arguments)
         self.number = 0
         for k, value in enumerate(arguments):
             if not self._write(k, value):

@@ -406,14 +406,16 @@ def launch(
     """
     if threads > 1 and pool.item(STARTED) < threads:
         start_workers(threads)
-    call = kernel if isinstance(kernel, Call) else Call(kernel)
+    call, whole = kernel if isinstance(kernel, Call) else kernel.lend(), by.lend()
     call.set([0, threads, control, *args])
-    way = LOOSELY if loose else TOGETHER
-    whole = call.launching(by).set([call.kernel.address, call.address, way, threads, control])
+    whole.set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
     if short:
         whole()
     else:
         _elsewhere(whole, control, watch)
+    by.take_back(whole)
+    if call is not kernel:
+        kernel.take_back(call)
 
 
 def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
