@@ -27,7 +27,7 @@ import numpy as np
 
 from gasla import cache
 from gasla.compiler.emit import NAMES, Function, Known
-from gasla.compiler.kernel_types import I64, NONE, CompileError, Type, tuple_of, type_of
+from gasla.compiler.kernel_types import F64, I64, NONE, CompileError, Type, tuple_of, type_of
 from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit, words_of
 
@@ -167,6 +167,7 @@ class Call:
         self.given: list[Any] = []
         self.kernel: Kernel
         self.address = 0  # of the words
+        self._launcher: Call | None = None
 
     def set(self, arguments: Sequence[Any]) -> Call:
         """Take these arguments; arrays among them live as long as this holds them."""
@@ -180,52 +181,75 @@ class Call:
         self._begin(arguments)
         return self
 
+    def launcher(self, run: Compiled) -> Call:
+        """The call of what has threads make this one."""
+        if self._launcher is None or self._launcher.function is not run:
+            self._launcher = Call(run)
+        return self._launcher
+
     def _begin(self, arguments: Sequence[Any]) -> None:
+        """Find the code for arguments of these types, and places for their words."""
         self.given = []
-        kinds = tuple(map(kind_of, arguments))
-        self.kernel, self._kinds, self._places = self.function.kernel(kinds), kinds, []
-        size = 0
-        self._is_numbered = kinds[:1] == (I64,)
-        for k, kind in enumerate(kinds):
+        self._kinds = tuple(map(kind_of, arguments))
+        self.kernel, self._places, size = self.function.kernel(self._kinds), [], 0
+        self._arrays: list[tuple[Any, int] | None] = []
+        self._is_numbered = self._kinds[:1] == (I64,)
+        for k, kind in enumerate(self._kinds):
+            is_array = isinstance(kind, Type) and kind.kind == "a"
+            self._arrays.append((kind.of.dtype, kind.extent) if is_array else None)  # type: ignore[union-attr]
             self._places.append(size)
             size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(words_of(kind))
         self.words = np.zeros(size + 1, np.int64)
         self.ints, self.floats = self.words.data, self.words.view(np.float64).data
-        self.address = self.words.ctypes.data
+        self.address, self.number = self.words.ctypes.data, 0
         self.given = [_NOTHING] * len(arguments)
-        self.number = 0
         for k, value in enumerate(arguments):
-            if not self._write(k, value):
-                raise TypeError(f"{self.function.plain.__name__} is given {value!r} as its argument {k}")
+            self._write(k, value)
 
     def _write(self, k: int, value: Any) -> bool:
         """Write the words of an argument; whether it is of the type that the code is for."""
-        kind, place = self._kinds[k], self._places[k]
-        if kind_of(value) != kind:
-            return False
+        array = self._arrays[k]
+        if array is not None:
+            if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
+                return False
+            self._put_array(self._places[k], value)
+        else:
+            kind = self._kinds[k]
+            if kind_of(value) != kind:
+                return False
+            if k == 0 and self._is_numbered:
+                self.number = int(value)
+                if not -(1 << 63) <= self.number < 1 << 63:
+                    raise OverflowError(f"{self.function.plain.__name__} is given {value}; expected an int64")
+            elif not isinstance(kind, Known):
+                self._put(self._places[k], value, kind)
         self.given[k] = value
-        if k == 0 and self._is_numbered:
-            self.number = int(value)
-            if not -(1 << 63) <= self.number < 1 << 63:
-                raise OverflowError(f"{self.function.plain.__name__} is given {value}; expected an int64")
-        elif not isinstance(kind, Known):
-            self._put(place, value, kind)
         return True
 
+    def _put_array(self, place: int, value: np.ndarray) -> int:
+        flags = value.flags
+        if not (flags.c_contiguous and flags.aligned):
+            name = self.function.plain.__name__
+            raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
+        ints = self.ints
+        ints[place] = value.__array_interface__["data"][0]
+        for length in value.shape:
+            place += 1
+            ints[place] = length
+        return place + 1
+
     def _put(self, place: int, value: Any, kind: Type) -> int:
+        """Write the words of a value; the place after them."""
         if kind.kind == "a":
-            if not value.flags.c_contiguous:
-                raise ValueError(f"{self.function.plain.__name__} is given an array that is not C-contiguous; copy it")
-            self.ints[place] = value.__array_interface__["data"][0]
-            for length in value.shape:
-                place += 1
-                self.ints[place] = length
-        elif kind.kind == "t":
+            return self._put_array(place, value)
+        if kind.kind == "t":
             for item, of in zip(value, kind.of, strict=True):
                 place = self._put(place, item, of)
             return place
-        elif kind.kind == "f" and kind.bits == 64:
-            self.floats[place] = float(value)
+        if kind is I64:
+            self.ints[place] = value
+        elif kind == F64:
+            self.floats[place] = value
         else:
             self.words[place : place + 1].view(kind.dtype)[0] = value
         return place + 1

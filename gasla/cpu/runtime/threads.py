@@ -406,14 +406,13 @@ def launch(
     """
     if threads > 1 and pool.item(STARTED) < threads:
         start_workers(threads)
-    call, whole = kernel if isinstance(kernel, Call) else kernel.lend(), by.lend()
+    call = kernel if isinstance(kernel, Call) else kernel.lend()
     call.set([0, threads, control, *args])
-    whole.set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
+    whole = call.launcher(by).set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
     if short:
         whole()
     else:
         _elsewhere(whole, control, watch)
-    by.take_back(whole)
     if call is not kernel:
         kernel.take_back(call)
 
