@@ -27,12 +27,27 @@ import numpy as np
 
 from gasla import cache
 from gasla.compiler.emit import NAMES, Function, Known
-from gasla.compiler.kernel_types import F64, I64, NONE, CompileError, Type, tuple_of, type_of
+from gasla.compiler.kernel_types import BOOL, F64, I64, NONE, NUMBERS, CompileError, Type, tuple_of, type_of
 from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit, words_of
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
 _compiling = threading.Lock()
+
+
+class _ArrayInterface(ctypes.Structure):
+    """What NumPy's array interface says of an array, for C: by `array.ctypes` it would take five times as long."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("two", "nd", "kind", "itemsize", "flags")),
+        *((name, ctypes.c_void_p) for name in ("shape", "strides", "data", "descr")),
+    )
+
+
+_SOUND = 0x1 | 0x100  # C-contiguous, and aligned
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 SECONDS = 1.0  # of compiling, after which a person is told
 
 
@@ -200,7 +215,8 @@ class Call:
             self._places.append(size)
             size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(words_of(kind))
         self.words = np.zeros(size + 1, np.int64)
-        self.ints, self.floats = self.words.data, self.words.view(np.float64).data
+        self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
+        self.floats = self.words.view(np.float64).data
         self.address, self.number = self.words.ctypes.data, 0
         self.given = [_NOTHING] * len(arguments)
         for k, value in enumerate(arguments):
@@ -227,12 +243,13 @@ class Call:
         return True
 
     def _put_array(self, place: int, value: np.ndarray) -> int:
-        flags = value.flags
-        if not (flags.c_contiguous and flags.aligned):
+        capsule = value.__array_struct__
+        array = _ArrayInterface.from_address(_pointer(capsule, None))
+        if array.flags & _SOUND != _SOUND:
             name = self.function.plain.__name__
             raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
         ints = self.ints
-        ints[place] = value.__array_interface__["data"][0]
+        ints[place] = array.data or 0
         for length in value.shape:
             place += 1
             ints[place] = length
@@ -246,9 +263,9 @@ class Call:
             for item, of in zip(value, kind.of, strict=True):
                 place = self._put(place, item, of)
             return place
-        if kind is I64:
-            self.ints[place] = value
-        elif kind == F64:
+        if kind.kind in "iub":
+            (self.unsigned if kind.kind == "u" else self.ints)[place] = int(value)
+        elif kind.bits == 64:
             self.floats[place] = value
         else:
             self.words[place : place + 1].view(kind.dtype)[0] = value
@@ -262,6 +279,8 @@ class Call:
 
 
 _kinds: dict[Any, Type] = {}  # of arrays, by their dtypes and dimensions
+_numbers: dict[type, Type | Known] = {int: I64, float: F64, bool: BOOL, np.bool_: BOOL, type(None): Known(None)}
+_numbers |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
 def kind_of(value: Any) -> Type | Known:
@@ -272,8 +291,9 @@ def kind_of(value: Any) -> Type | Known:
         if found is None:
             found = _kinds[key] = type_of(value)
         return found
-    if value is None:
-        return Known(None)
+    found = _numbers.get(type(value))
+    if found is not None:
+        return found
     if isinstance(value, tuple):
         return tuple_of(*map(kind_of, value))
     return type_of(value)
