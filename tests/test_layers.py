@@ -159,7 +159,7 @@ def test_no_engine_file_is_named_after_an_algorithm() -> None:
 def test_llvm_and_pythons_own_functions_stand_in_one_file_each() -> None:
     """Llvmlite's documented functions, and those of CPython's stable ABI."""
     places = {
-        "llvmlite": ("gasla.compiler",),
+        "import llvmlite": ("gasla.compiler", "gasla.cli"),
         "ctypes.pythonapi": ("gasla.cpu.runtime.intrinsics", "gasla.compiler.function"),
         "__basicsize__": (),
     }

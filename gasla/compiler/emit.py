@@ -353,9 +353,8 @@ class Emitter:
             known, typed = (a, b) if isinstance(a, Known) else (b, a)
             kind = _beside(known.value, typed.type)  # type: ignore[union-attr]
         else:
-            kind = meeting(a.type, b.type)
-            if kind is None:
-                self.fail(right, f"{a.type} meets {b.type}, and no type holds both; convert one of them")
+            found = meeting(a.type, b.type)
+            kind = found or self.fail(right, f"{a.type} meets {b.type}, and no type holds both; convert one of them")
         return self.to(left, a, kind), self.to(right, b, kind)
 
     def cast(self, node: Any, value: Operand, kind: Type) -> Value:
@@ -485,7 +484,7 @@ class Emitter:
                 loads = zip(part_types(kind), slots, strict=True)
                 return Value(kind, "", tuple(self.make(t, f"load {t.ir}, ptr {slot}") for t, slot in loads))
             return self.make(kind, f"load {kind.ir}, ptr {slots[0]}")
-        found = self.known.get(node.id)
+        found: Operand | None = self.known.get(node.id)
         if found is None and node.id in self.at.names:
             found = self.meaning(node, self.at.names[node.id])
         if found is None and node.id in PYTHONS:

@@ -144,7 +144,7 @@ class Compiled:
         self._calls.append(call)
 
     def __reduce__(self) -> str:
-        return self.__qualname__
+        return str(self.plain.__qualname__)
 
 
 _waits: list[tuple[str, float]] = []  # what was compiled since the last report, and for how long
@@ -287,15 +287,14 @@ def kind_of(value: Any) -> Type | Known:
     """The type that a function takes an argument as."""
     if isinstance(value, np.ndarray):
         key = value.dtype, value.ndim
-        found = _kinds.get(key)
-        if found is None:
-            found = _kinds[key] = type_of(value)
-        return found
+        if key not in _kinds:
+            _kinds[key] = type_of(value)
+        return _kinds[key]
     found = _numbers.get(type(value))
     if found is not None:
         return found
     if isinstance(value, tuple):
-        return tuple_of(*map(kind_of, value))
+        return tuple_of(*map(kind_of, value))  # type: ignore[arg-type]
     return type_of(value)
 
 
