@@ -56,6 +56,7 @@ def compile_ir(text: str, level: int = LEVEL, packs: bool = False) -> bytes:
         raise CompileError(f"LLVM does not take what was made of a text: {error}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization, options.slp_vectorization = level > 1, packs
+    options.loop_unrolling = False  # a fifth of the time, and no gain on twenty algorithms: they wait for memory
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     code: bytes = machine.emit_object(module)
