@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from kernel_programs import Writer, compiled, run_plainly
@@ -206,6 +207,28 @@ def test_the_same_text_gives_the_same_object() -> None:
         unit.export(compiled(text).kernel_function, kinds)
         made.append((unit.ir(), functions.compile_ir(unit.ir())))
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("triple", "magic"),
+    [
+        ("x86_64-unknown-linux-gnu", b"\x7fELF"),
+        ("aarch64-unknown-linux-gnu", b"\x7fELF"),
+        ("arm64-apple-macosx11.0.0", b"\xcf\xfa\xed\xfe"),
+        ("x86_64-pc-windows-msvc", b"\x64\x86"),
+    ],
+)
+def test_objects_for_other_systems_are_emitted(triple: str, magic: bytes) -> None:
+    """None but those for this system are run."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    text = (
+        "def f(number, gate, x):\n    while load(gate, 0) < 2:\n        pause()\n    return sqrt(x[number]) + exp(x[0])"
+    )
+    unit = Unit(triple)
+    kinds = tuple(map(functions.kind_of, [1, np.zeros(1, np.int64), np.zeros(3)]))
+    unit.export(compiled(text).kernel_function, kinds)
+    assert functions.compile_ir(unit.ir(), target=(triple, "", "")).startswith(magic)
 
 
 @pytest.mark.thorough

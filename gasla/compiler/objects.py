@@ -35,27 +35,27 @@ def llvm_version() -> tuple[int, ...]:
     return found
 
 
-def _machine(level: int = LEVEL) -> Any:
+def _machine(target: tuple[str, str, str]) -> Any:
     """A new target machine; each engine frees the one that it is given."""
-    triple, processor, features = host()
-    target = llvm.Target.from_triple(triple)
-    return target.create_target_machine(cpu=processor, features=features, opt=level, reloc="pic", codemodel="small")
+    triple, processor, features = target
+    kind = llvm.Target.from_triple(triple)
+    return kind.create_target_machine(cpu=processor, features=features, opt=LEVEL, reloc="pic", codemodel="small")
 
 
-def compile_ir(text: str, level: int = LEVEL, packs: bool = False) -> bytes:
-    """The object code of LLVM IR for this machine.
+def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
+    """The object code of LLVM IR for this machine, or for another: its triple, processor and features.
 
     `packs` has LLVM look for scalars side by side that make one vector.
     """
-    machine = _machine(level)
+    machine = _machine(target or host())
     try:
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not take what was made of a text: {error}") from None
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization, options.slp_vectorization = level > 1, packs
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+    options.loop_vectorization, options.slp_vectorization = True, packs
     options.loop_unrolling = False  # a fifth of the time, and no gain on twenty algorithms: they wait for memory
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
@@ -69,7 +69,7 @@ class Loaded:
     def __init__(self, code: bytes) -> None:
         for name in undefined(code):
             _resolve(name)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host()))
         _forever.append(self._engine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
