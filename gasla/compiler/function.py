@@ -171,7 +171,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     return Compiled(function)
 
 
-_NOTHING = object()
+_NOTHING = object()  # stands for an argument whose words are not written
 
 
 class Call:
@@ -228,11 +228,13 @@ class Call:
         if array is not None:
             if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
                 return False
+            self.given[k] = _NOTHING  # until all is written: Ctrl-C may come, or the array be refused
             self._put_array(self._places[k], value)
         else:
             kind = self._kinds[k]
             if kind_of(value) != kind:
                 return False
+            self.given[k] = _NOTHING
             if k == 0 and self._is_numbered:
                 self.number = int(value)
                 if not -(1 << 63) <= self.number < 1 << 63:
@@ -241,6 +243,12 @@ class Call:
                 self._put(self._places[k], value, kind)
         self.given[k] = value
         return True
+
+    def keep(self, known: Sequence[Any]) -> None:
+        """Of the last call's arguments, the last of which stand in the places of these, hold only those that are."""
+        first = len(self.given) - len(known)
+        if first >= 0:
+            self.given[first:] = [x if x is y else _NOTHING for x, y in zip(self.given[first:], known, strict=True)]
 
     def _put_array(self, place: int, value: np.ndarray) -> int:
         capsule = value.__array_struct__

@@ -30,7 +30,7 @@ from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
 FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
-ZEROS = {  # Numba is quick to tell the type of Python's own numbers, slower with NumPy's and bool
+ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
     "self_bucket": -1,
@@ -174,6 +174,8 @@ class Prepared(Joining):
             self._pool.append(self._taken)
         self._taken = self._schedule = self._sorted = None
         self._arguments, self._fields = [], {}
+        if self._call is not None:
+            self._call.keep(self._common)
         self.program = self.graph = None  # type: ignore[assignment]
 
     # --- arrays ----------------------------------------------------------------------------------------------------
@@ -226,7 +228,7 @@ class Prepared(Joining):
         elif type(given) is dict and start.value is not None:
             filling = start.seed(given, self.graph.n, self._check_seed)
         elif type(given) is np.ndarray and start.wanted and self._is_ready(given, start.wanted):
-            filling = given, NOTHING  # of a subclass Numba might refuse
+            filling = given, NOTHING
         else:
             return self._make_otherwise(start, given)
         arguments, place, array = self._arguments, start.place, np.empty(start.shape, start.type)
@@ -242,7 +244,7 @@ class Prepared(Joining):
             self.check({start.name: given})
             array[...] = self._start_array(start.name, given)
         arguments, place = self._arguments, start.place
-        arguments[place] = array.view(np.ndarray)  # of a subclass Numba might refuse
+        arguments[place] = array.view(np.ndarray)
         if start.wanted:
             arguments[place + 1], arguments[place + 2] = filling
         return array
@@ -459,5 +461,5 @@ class Prepared(Joining):
 
 
 def _words(value: Any) -> Any:
-    """An argument; the bits of float16, which Numba doesn't take."""
+    """An argument; the bits of float16, as the text has them."""
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

@@ -269,7 +269,7 @@ def _scheduled(m: "Stages") -> str:
         "order = receivers",
         *_take_sums(m, "1 - (self_iteration & 1)"),
         "mean_degree = control[ENTRIES] // max(self_n, 1)",
-        "amount, next_threads, in_row = np.int64(0), threads, 0",
+        "level, amount, next_threads, in_row = np.int64(0), np.int64(0), threads, 0",
         *ahead,
         "while goes_on and next_threads == threads:",
         *("    " + line for line in body),
