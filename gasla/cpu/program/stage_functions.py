@@ -111,7 +111,8 @@ class Stages(Choices):
         if not self.gathers and (of_receivers or self.everyone):
             return ["found = True"]
         lines = self.loads("dst", "v", "gather", "key", "edge_mask")
-        lines += [f"gathered = {self.identity}"] if self.keyed is None else self.begin_table()
+        if self.gathers:
+            lines += [f"gathered = {self.identity}"] if self.keyed is None else self.begin_table()
         test_active = self.active_only
         asks_active = not self.everyone and not of_receivers and not test_active
         body: list[str] = []
