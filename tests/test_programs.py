@@ -825,7 +825,7 @@ def test_nothing_of_a_run_stays_with_the_graph_and_nothing_keeps_the_graph() -> 
     assert freed() is None
 
 
-def test_thread_count_follows_numba() -> None:
+def test_thread_count_follows_what_was_set() -> None:
     from gasla.cpu.runtime.threads import num_threads
 
     before = gasla.get_num_threads()

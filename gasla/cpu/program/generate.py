@@ -1,4 +1,4 @@
-"""From a traced program to the source of a Numba module: its functions, the stages around them, and the whole loop.
+"""From a traced program to the source of a module: its functions, the stages around them, and the whole loop.
 
 What a stage loads and stores is printed from what the program's functions read and return (`pieces`), so that nothing
 is moved that is not used; a stage alone serves hand-written loops, and `run_loop` (`loop`) strings them together until

@@ -85,7 +85,7 @@ class Pieces(Arguments):
         return f"{when}_{name}" if name in self.doubled else f"v_{name}"
 
     def rendered(self, statements: Iterable[Statement], at: str = "v", side: str = "s") -> list[str]:
-        """Statements in Numba's language, for the vertex in variable `at` and the edge at position `e` of a side."""
+        """Statements of the kernel language, for the vertex in variable `at` and the edge at position `e` of a side."""
         return [line for statement in statements for line in self._render(statement, at, side)]
 
     def _render(self, statement: Statement, at: str, side: str) -> list[str]:
