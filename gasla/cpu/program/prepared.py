@@ -67,8 +67,7 @@ class Prepared(Joining):
         super().__init__(program, graph)
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
-        self._loop: Any = None if staged else self.plan.loaded.run_loop
-        self._call: Any = None if staged else Call(self._loop)
+        self._call: Any = None if staged else Call(self.plan.loaded.run_loop)
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
         self._is_plain = not any(special)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
