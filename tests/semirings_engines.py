@@ -1,4 +1,4 @@
-"""Evaluate printed expressions over arrays, many at a time: with Numba, and as CUDA (compiled anywhere)."""
+"""Evaluate printed expressions over arrays, many at a time: as compiled Python, and as CUDA (compiled anywhere)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gasla.cpu.runtime import modules
 from semirings import Expr, Symbol, TupleType, VectorType
-from semirings.printers import cuda, numba
+from semirings.printers import cuda, python
 from semirings.types import has_wide, parts_of
 
 Columns = list[np.ndarray]
@@ -34,22 +35,26 @@ def leaves(kind: Any) -> list[np.dtype]:
 
 
 def _load(kind: Any, names: list[str], style: Any) -> str:
-    """A value of this type put together from its leaves, taken off `names`."""
+    """A value of this type put together from its leaves, taken off `names`; a row of an array if it is wide."""
+    if isinstance(kind, VectorType) and kind.is_wide and style is python:
+        of_first = names[0]
+        del names[: kind.length]
+        return of_first
     if isinstance(kind, VectorType):
         parts = [names.pop(0) for _ in range(kind.length)]
-        return f"({', '.join(parts)},)" if style is numba else f"{style.ctype(kind)}{{{{{', '.join(parts)}}}}}"
+        return f"({', '.join(parts)},)" if style is python else f"{style.ctype(kind)}{{{{{', '.join(parts)}}}}}"
     if isinstance(kind, TupleType):
         parts = [_load(item, names, style) for item in kind.items]
-        return f"({', '.join(parts)},)" if style is numba else f"{style.ctype(kind)}{{{', '.join(parts)}}}"
+        return f"({', '.join(parts)},)" if style is python else f"{style.ctype(kind)}{{{', '.join(parts)}}}"
     return names.pop(0)
 
 
 def _stores(kind: Any, value: str, style: Any) -> list[str]:
     """Each leaf of a value, as text."""
     if isinstance(kind, VectorType):
-        return [f"{value}[{i}]" if style is numba else f"{value}.item[{i}]" for i in range(kind.length)]
+        return [f"{value}[{i}]" if style is python else f"{value}.item[{i}]" for i in range(kind.length)]
     if isinstance(kind, TupleType):
-        parts = [f"{value}[{i}]" if style is numba else f"{value}.item{i}" for i in range(len(kind.items))]
+        parts = [f"{value}[{i}]" if style is python else f"{value}.item{i}" for i in range(len(kind.items))]
         return [leaf for item, part in zip(kind.items, parts, strict=True) for leaf in _stores(item, part, style)]
     return [value]
 
@@ -60,27 +65,38 @@ def _shape(program: Program) -> tuple[list[np.dtype], list[np.dtype]]:
     return inputs, [leaf for result in program.results for leaf in leaves(result.type)]
 
 
+def _given(program: Program, columns: Columns) -> Columns:
+    """The columns, but for a wide vector that of its first leaf has them all side by side."""
+    given, at = [np.ascontiguousarray(column) for column in columns], 0
+    for part in (part for parameter in program.parameters for part in parts_of(parameter.type)):
+        count = len(leaves(part))
+        if has_wide(part):
+            given[at] = np.stack(columns[at : at + count], axis=1)
+        at += count
+    return given
+
+
 def _outputs(program: Program, inputs: Columns) -> Columns:
     return [np.empty(len(inputs[0]), leaf) for leaf in _shape(program)[1]]
 
 
-def numba_source(programs: Sequence[Program]) -> str:
+def python_source(programs: Sequence[Program]) -> str:
     """A module with a loop over arrays for each program: ``kernel0``, ``kernel1`` …."""
-    parts = [numba.PRELUDE]
+    parts = ["from gasla.cpu.runtime.blocks import jit\n", python.PRELUDE]
     for number, program in enumerate(programs):
         inputs, outputs = _shape(program)
         names = [f"x{i}[n]" for i in range(len(inputs))]
-        arguments = ", ".join(_load(parameter.type, names, numba) for parameter in program.parameters)
+        arguments = ", ".join(_load(parameter.type, names, python) for parameter in program.parameters)
         values = [
-            store for i, result in enumerate(program.results) for store in _stores(result.type, f"result[{i}]", numba)
+            store for i, result in enumerate(program.results) for store in _stores(result.type, f"result[{i}]", python)
         ]
         arrays = [f"x{i}" for i in range(len(inputs))] + [f"y{i}" for i in range(len(outputs))]
-        wide = [part for result in program.results for part in parts_of(result.type) if has_wide(part)]
-        room = [f"np.empty({kind.length}, np.{kind.scalar})" for kind in wide]
+        room = [f"room{i}" for i in range(len(_room(program)))]
+        arrays += room
         arguments = ", ".join([*filter(None, [arguments]), *room])
         parts += [
-            '\n@njit(error_model="numpy")\n' + numba.function(f"f{number}", program.parameters, program.results),
-            f'\n@njit(error_model="numpy")\ndef kernel{number}({", ".join(arrays)}):',
+            "\n@jit\n" + python.function(f"f{number}", program.parameters, program.results),
+            f"\n@jit\ndef kernel{number}({', '.join(arrays)}):",
             "    for n in range(len(y0)):",
             f"        result = f{number}({arguments})",
             *(f"        y{i}[n] = {value}" for i, value in enumerate(values)),
@@ -88,14 +104,20 @@ def numba_source(programs: Sequence[Program]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def run_numba(programs: Sequence[Program], inputs: Sequence[Columns]) -> list[Columns]:
+def _room(program: Program) -> Columns:
+    """Where the function puts the wide vectors of its results."""
+    parts = [part for result in program.results for part in parts_of(result.type)]
+    return [np.empty(part.length, part.scalar) for part in parts if has_wide(part)]
+
+
+def run_cpu(programs: Sequence[Program], inputs: Sequence[Columns]) -> list[Columns]:
     """The results of each program on its inputs."""
-    module: dict[str, Any] = {}
-    exec(compile(numba_source(programs), "printed", "exec"), module)
+    module = modules.load(python_source(programs), "printed")
     answers = []
     for number, (program, columns) in enumerate(zip(programs, inputs, strict=True)):
         outputs = _outputs(program, columns)
-        module[f"kernel{number}"](*columns, *outputs)
+        given = _given(program, columns)
+        getattr(module, f"kernel{number}")(*given, *outputs, *_room(program))
         answers.append(outputs)
     return answers
 

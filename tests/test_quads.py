@@ -16,7 +16,7 @@ from gasla.cpu.product import quad_printer, rows
 from gasla.cpu.runtime import modules
 from semirings import Monoid, Semiring, Symbol, cast, maximum, minimum, where
 from semirings.describe import describe
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 from semirings.types import SCALAR_NAMES
 
 pytestmark = pytest.mark.thorough
@@ -68,8 +68,8 @@ from gasla.cpu.runtime.blocks import entry_point, jit
 
 @entry_point
 def run(a, b, {outs}):
-    for e in range(0, len(a), 4):
-        e = np.uint64(e)
+    for k in range(0, len(a), 4):
+        e = np.uint64(k)
         found = operations(quads.load(a, e), quads.load(b, e))
 {store}
 """

@@ -1,4 +1,4 @@
-"""A monoid of one vector reduces its items: by NumPy, as printed Numba and as printed CUDA; and what `hash` is."""
+"""A monoid of one vector reduces its items: by NumPy, as printed Python and as printed CUDA; and what `hash` is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cuda, run_numba
+from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cuda, run_cpu
 
 import semirings
 from semirings import Monoid, Symbol, trace
@@ -51,9 +51,9 @@ def check(answers: list[np.ndarray], expected: tuple[np.ndarray, ...], dtype: np
 @pytest.mark.parametrize(
     "dtype", [pytest.param(t, id=str(t), marks=[] if t in SOON else pytest.mark.slow) for t in TYPES]
 )
-def test_printed_numba_equals_numpy(dtype: np.dtype) -> None:
+def test_printed_python_equals_numpy(dtype: np.dtype) -> None:
     program, columns, expected = prepare(dtype)
-    (answers,) = run_numba([program], [columns])
+    (answers,) = run_cpu([program], [columns])
     check(answers, expected, dtype)
 
 

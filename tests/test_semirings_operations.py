@@ -1,4 +1,4 @@
-"""Every operation on every type: NumPy on the user's function, the printed Numba and the printed CUDA agree."""
+"""Every operation on every type: NumPy on the user's function, the printed Python and the printed CUDA agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cuda, run_numba
+from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cuda, run_cpu
 
 import semirings
 from semirings import Symbol, trace
@@ -120,9 +120,9 @@ SOON = [np.dtype(name) for name in ("bool", "int8", "float32")]
 @pytest.mark.parametrize(
     "dtype", [pytest.param(t, id=str(t), marks=[] if t in SOON else pytest.mark.slow) for t in TYPES]
 )
-def test_printed_numba_equals_numpy(dtype: np.dtype) -> None:
+def test_printed_python_equals_numpy(dtype: np.dtype) -> None:
     program, columns, expected = prepare(dtype)
-    (answers,) = run_numba([program], [columns])
+    (answers,) = run_cpu([program], [columns])
     check(answers, expected, dtype)
 
 

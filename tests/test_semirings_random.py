@@ -1,4 +1,4 @@
-"""Random functions over random types, evaluated three ways: by NumPy, as printed Numba and as printed CUDA.
+"""Random functions over random types, evaluated three ways: by NumPy, as printed Python and as printed CUDA.
 
 Only operations that IEEE arithmetic defines to the last bit take part, so the answers must be equal. NumPy leaves open
 which of two zeros minimum and maximum return; adding 0 afterwards makes them one.
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, leaves, run_cuda, run_numba
+from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, leaves, run_cuda, run_cpu
 
 import semirings
 from semirings import Symbol, TupleType, VectorType, as_type, trace
@@ -191,15 +191,15 @@ def check(batch: list[Any], seed: int, run: Callable[..., Any]) -> None:
 
 @settings(max_examples=2, phases=NO_SHRINKING)
 @given(BATCHES, SEEDS)
-def test_numba_equals_numpy(batch: list[Any], seed: int) -> None:
-    check(batch, seed, run_numba)
+def test_compiled_python_equals_numpy(batch: list[Any], seed: int) -> None:
+    check(batch, seed, run_cpu)
 
 
 @pytest.mark.slow
 @settings(max_examples=100, phases=NO_SHRINKING)
 @given(BATCHES, SEEDS)
-def test_numba_equals_numpy_at_length(batch: list[Any], seed: int) -> None:
-    check(batch, seed, run_numba)
+def test_compiled_python_equals_numpy_at_length(batch: list[Any], seed: int) -> None:
+    check(batch, seed, run_cpu)
 
 
 @settings(max_examples=2, phases=NO_SHRINKING)

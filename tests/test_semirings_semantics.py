@@ -1,4 +1,4 @@
-"""Every row of docs/semantics.md, evaluated by NumPy, as printed Numba and as printed CUDA."""
+"""Every row of docs/semantics.md, evaluated by NumPy, as printed Python and as printed CUDA."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_numba
+from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_cpu
 
 import semirings
 from semirings import Expr, Symbol
@@ -100,8 +100,8 @@ def test_numpy(row: Row) -> None:
     assert_same(np.broadcast_to(actual, (1,)), expected(row), row.example)
 
 
-def test_numba() -> None:
-    check(run_numba)
+def test_compiled_python() -> None:
+    check(run_cpu)
 
 
 @pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
@@ -123,7 +123,7 @@ def zero_over_zero() -> tuple[Program, list[np.ndarray]]:
     return Program([x], tuple(np.maximum(q, 0) for q in quotients)), [np.arange(3, dtype=np.uint32)]
 
 
-@pytest.mark.parametrize("run", [run_numba, pytest.param(run_cuda, marks=[pytest.mark.gpu, pytest.mark.sanitize])])
+@pytest.mark.parametrize("run", [run_cpu, pytest.param(run_cuda, marks=[pytest.mark.gpu, pytest.mark.sanitize])])
 def test_zero_over_zero(run: Callable[..., Any]) -> None:
     printed, values = zero_over_zero()
     (answers,) = run([printed], [values])
@@ -133,8 +133,8 @@ def test_zero_over_zero(run: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("run", "kind"),
     [
-        (run_numba, "float32"),
-        pytest.param(run_numba, "float64", marks=pytest.mark.slow),
+        (run_cpu, "float32"),
+        pytest.param(run_cpu, "float64", marks=pytest.mark.slow),
         *(pytest.param(run_cuda, k, marks=[pytest.mark.gpu, pytest.mark.sanitize]) for k in ("float32", "float64")),
     ],
 )

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_numba
+from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_cpu
 
 import semirings
 from semirings import Expr, Symbol, free_symbols, trace
 from semirings.expr import in_order
-from semirings.printers import cuda, numba
+from semirings.printers import cuda, python
 from semirings.types import SHORT
 
 pytestmark = pytest.mark.thorough
@@ -85,9 +85,9 @@ def check(answers: list[np.ndarray], given: list[np.ndarray]) -> None:
         assert_same(answer, expected, f"number {place}", rounding=2)
 
 
-def test_printed_numba_equals_numpy() -> None:
+def test_printed_python_equals_numpy() -> None:
     given = columns(1)
-    (answers,) = run_numba([program()], [given])
+    (answers,) = run_cpu([program()], [given])
     check(answers, given)
 
 
@@ -130,12 +130,12 @@ def test_a_long_expression_is_one_loop_however_many_lanes() -> None:
         x, y = Symbol("x", (np.float32, (length,))), Symbol("y", (np.float32, (length,)))
         result = semirings.where(x > 0, x * 2 + y, 0) / (1 + semirings.sqrt(y))
         assert result.op == "each" and len(in_order(result)) < 20
-        for printer in (numba, cuda):
+        for printer in (python, cuda):
             assert printer.function("f", [x, y], result).count("for ") == 1
 
 
 def test_what_is_alike_for_all_lanes_is_computed_once_before() -> None:
-    text = numba.function("f", [X, S], X * (S + 1) / semirings.plus(X))
+    text = python.function("f", [X, S], X * (S + 1) / semirings.plus(X))
     before, loop = text[: text.rindex("for lane")], text[text.rindex("for lane") :]
     assert "s + " in before and "s + " not in loop
 
@@ -156,7 +156,7 @@ def test_constants_are_a_number_for_all_the_lanes_own_number_or_a_table() -> Non
         assert [item.payload for item in vector if item.op == "constant"] == [
             v for v in values if item_is_plain(vector)
         ]
-    assert numba.function("f", [X], X + STEPS).count("table_") == 2
+    assert python.function("f", [X], X + STEPS).count("table_") == 2
 
 
 def item_is_plain(vector: Expr) -> bool:
@@ -164,12 +164,12 @@ def item_is_plain(vector: Expr) -> bool:
 
 
 def test_a_result_may_go_where_an_argument_is() -> None:
-    text = numba.function("f", [X, S], X + S, into=["x"])
+    text = python.function("f", [X, S], X + S, into=["x"])
     assert "def f(x, s):" in text and "x[lane] = " in text
 
 
 def test_the_same_loop_twice_is_one() -> None:
-    text = numba.function("f", [X], (X * 2, X * 2))
+    text = python.function("f", [X], (X * 2, X * 2))
     assert text.count("for lane") == 1 and "return (into0, into0)" in text
 
 

@@ -226,6 +226,8 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
     condition = emit.settled(node.args[0], condition)
     if condition.type.scalar != BOOL:
         emit.fail(node, f"a condition is {condition.type}; expected a bool")
+    if condition.type.kind == "v" != a.type.kind:
+        a, b = (emit.spread(x, condition.type.extent) for x in (a, b))
     return emit.make(a.type, f"select {condition.type.ir} {condition.text}, {a.type.ir} {a.text}, {a.type.ir} {b.text}")
 
 
@@ -369,10 +371,11 @@ def isfinite(emit: Emitter, node: Any, x: Operand) -> Value:
 def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes: Operand) -> Value:
     """So many items from an index on."""
     place = _item(emit, node, array, index)
-    if not isinstance(lanes, Known) or place.type.of == BOOL:
-        emit.fail(node, "a vector has a number of lanes known while compiling, and is of numbers")
-    kind = vector_of(place.type.of, lanes.value)
-    return emit.make(kind, f"load {kind.ir}, ptr {place.text}, align {place.type.of.size}")
+    if not isinstance(lanes, Known):
+        emit.fail(node, "a vector has a number of lanes known while compiling")
+    kind, stored = vector_of(place.type.of, lanes.value), f"<{lanes.value} x {place.type.of.stored}>"
+    found = emit.make(kind, f"load {stored}, ptr {place.text}, align {place.type.of.size}")
+    return emit.make(kind, f"trunc {stored} {found.text} to {kind.ir}") if kind.of == BOOL else found
 
 
 @builtin

@@ -371,6 +371,8 @@ class Emitter:
             if kind.kind not in "iu" or not isinstance(number, float):
                 return self.constant(node, number, kind)
             value = self.settled(node, value)
+        if value.type.kind == "v" and kind.kind != "v":
+            kind = vector_of(kind, value.type.extent)
         have, a, b = value.type, value.type.scalar, kind.scalar
         if have == kind:
             return value
@@ -568,7 +570,7 @@ class Emitter:
             return self.make(a.type, f"f{what} {self.flags}{a.type.ir} {a.text}, {b.text}")
         if (kind in "iu" and what in ("add", "sub", "mul")) or (kind in "iub" and what in ("and", "or", "xor")):
             return self.make(a.type, f"{what} {a.type.ir} {a.text}, {b.text}")
-        if a.type.kind in "iu" and what in ("shl", "shr"):
+        if kind in "iu" and what in ("shl", "shr"):
             return self._shift(a, b, what)
         if a.type.kind in "iu" and what in ("quotient", "remainder"):
             return self._divide(a, b, what)
@@ -583,17 +585,16 @@ class Emitter:
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
         """Shift by `b` bits; as NumPy, by the width or more gives 0, or the sign."""
-        kind, bits = a.type, a.type.bits
-        name = "shl" if what == "shl" else "ashr" if kind.kind == "i" else "lshr"
+        kind, bits = a.type, a.type.scalar.bits
+        name = "shl" if what == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
         if b.text.isdigit() and int(b.text) < bits:
             return self.make(kind, f"{name} {kind.ir} {a.text}, {b.text}")
-        is_less = self.make(BOOL, f"icmp ult {kind.ir} {b.text}, {bits}")
-        if name == "ashr":
-            by = self.make(kind, f"select i1 {is_less.text}, {kind.ir} {b.text}, {kind.ir} {bits - 1}")
-            return self.make(kind, f"ashr {kind.ir} {a.text}, {by.text}")
-        by = self.make(kind, f"select i1 {is_less.text}, {kind.ir} {b.text}, {kind.ir} 0")
+        last = self.constant(None, bits - 1, kind)
+        is_less = self.make(self._truths(kind), f"icmp ule {kind.ir} {b.text}, {last.text}")
+        choice = f"select {is_less.type.ir} {is_less.text}, {kind.ir}"
+        by = self.make(kind, f"{choice} {b.text}, {kind.ir} {last.text}")
         shifted = self.make(kind, f"{name} {kind.ir} {a.text}, {by.text}")
-        return self.make(kind, f"select i1 {is_less.text}, {kind.ir} {shifted.text}, {kind.ir} 0")
+        return shifted if name == "ashr" else self.make(kind, f"{choice} {shifted.text}, {kind.ir} zeroinitializer")
 
     def _divide(self, a: Value, b: Value, what: str) -> Value:
         """Divide rounding down, as Python does; 0 where b is 0, and the one quotient that overflows wraps."""
@@ -671,11 +672,15 @@ class Emitter:
 
     def compare(self, what: str, a: Value, b: Value) -> Value:
         """Compare two values of one type; NaN is unequal to all."""
-        kind = vector_of(BOOL, a.type.extent) if a.type.kind == "v" else BOOL
+        kind = self._truths(a.type)
         if a.type.scalar.kind == "f":
             return self.make(kind, f"fcmp {'une' if what == 'ne' else 'o' + what} {a.type.ir} {a.text}, {b.text}")
         sign = "" if what in ("eq", "ne") else "s" if a.type.scalar.kind == "i" else "u"
         return self.make(kind, f"icmp {sign}{what} {a.type.ir} {a.text}, {b.text}")
+
+    def _truths(self, kind: Type) -> Type:
+        """The type of a comparison's answer."""
+        return vector_of(BOOL, kind.extent) if kind.kind == "v" else BOOL
 
     def _e_BoolOp(self, node: Any) -> Operand:
         return self._until(isinstance(node.op, ast.Or), [partial(self.truth, part) for part in node.values])
@@ -788,6 +793,10 @@ class Emitter:
         of = self.expr(node.value)
         if node.attr == "shape" and isinstance(of, Value) and of.type.kind == "a":
             return self.make_tuple(self.parts(of)[1:])
+        if node.attr == "dtype" and isinstance(of, Value) and of.type.kind == "a":
+            return Known(of.type.of)
+        if node.attr == "type" and isinstance(of, Known) and isinstance(of.value, Type):
+            return of
         if isinstance(of, Known) and isinstance(of.value, ModuleType) and hasattr(of.value, node.attr):
             return self.meaning(node, getattr(of.value, node.attr))
         self.fail(node, f"{ast.unparse(node)} is not in the language")

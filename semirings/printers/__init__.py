@@ -1,5 +1,5 @@
-"""Printers: a typed expression graph as source text, for Numba and for threads or warps of CUDA C++."""
+"""Printers: a typed expression graph as source text, as Python, and for threads or warps of CUDA C++."""
 
-from semirings.printers import cuda, numba, warp
+from semirings.printers import cuda, python, warp
 
-__all__ = ["cuda", "numba", "warp"]
+__all__ = ["cuda", "python", "warp"]

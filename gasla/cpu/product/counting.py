@@ -153,7 +153,7 @@ def in_order(columns, found, indices, start, marks, spans):
             mine = quads.load(columns, a)
             places = quads.spread(columns.dtype.type(0))
             for b in range(found):
-                places = quads.add(places, quads.where(quads.less(quads.spread(columns[b]), mine), one, zero))
+                places += quads.where(columns[b] < mine, one, zero)
             for _ in range(min(_FOUR, found - a)):
                 indices[start + np.uint64(quads.first(places))] = quads.first(mine)
                 places, mine = quads.turned(places), quads.turned(mine)

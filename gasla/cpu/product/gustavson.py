@@ -25,7 +25,7 @@ from gasla.names import title
 from gasla.program.terms import Array, Lists, Terms, parts
 from gasla.progress import follow
 from semirings import Symbol, TupleType
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 GRAIN = 1 << 14  # products that a thread takes at once
 DENSE = 8  # products a row for so many columns of B, from which it is gone through by columns

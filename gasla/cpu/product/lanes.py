@@ -22,7 +22,7 @@ from gasla.cpu.runtime import vector_math
 from gasla.program.terms import Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import constant, in_order, make_tuple, node, rebuilt
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 BLOCK = 2048  # entries that are laid out at once, in the nearest cache
 LOW, HIGH = 4, 16  # the height of slots where rows are short, as in a mesh, and where they are long

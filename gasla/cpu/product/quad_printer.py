@@ -9,11 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 import semirings
-from gasla.cpu.runtime.quads import OF_ONE, OF_TWO
 from semirings import Expr
 from semirings.expr import in_order, rebuilt
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
+COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
+OPERATIONS = COMPARISONS | {
+    "add", "subtract", "multiply", "divide", "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute",
+    "invert", "isnan", "sqrt", "floor", "ceil", "trunc", "rint",
+}  # fmt: skip
 EXTREMA = {"minimum": np.less, "maximum": np.greater}
 STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
@@ -28,21 +32,16 @@ def _is_there(expr: Expr) -> bool:
         return expr.args[0].dtype.kind != "f" or expr.dtype.kind in "fb"
     if expr.op in ("left_shift", "right_shift"):
         return expr.args[1].op == "constant"
-    return expr.op in OF_ONE or expr.op in OF_TWO or expr.op in STRUCTURE
+    return expr.op in OPERATIONS or expr.op in STRUCTURE
 
 
 def write(expr: Expr, args: list[str]) -> str:
     """One node as text."""
-    if expr.op in ("item", "tuple"):
-        return printer.expression(expr, args)
     if expr.op == "constant":
         return f"quads.spread({printer.literal(expr.payload, expr.type)})"
-    if expr.op != "cast":
-        return f"quads.{expr.op}({', '.join(args)})"
-    if expr.dtype.kind == "b":
-        kind = expr.args[0].dtype
-        return f"quads.not_equal({args[0]}, quads.spread({printer.literal(kind.type(0), kind)}))"
-    return f"quads.to_{expr.type}({args[0]})"
+    if expr.op == "where":
+        return f"quads.where({', '.join(args)})"
+    return f"~{args[0]}" if expr.op == "invert" else printer.expression(expr, args)
 
 
 def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:

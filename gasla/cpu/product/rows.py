@@ -21,7 +21,7 @@ from gasla.names import title
 from gasla.program.terms import Terms, parts
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import as_expr, in_order
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 HEAVY = 8  # operations for an entry from which the processor by itself doesn't look far enough ahead
 LONG = 8  # entries from which a row is reduced as two halves, where it is not four by four
@@ -47,7 +47,7 @@ def multiply({arguments}):
     bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
     stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
     load_until = stored - min(np.uint64({size} - 1), stored)
-    ask_until = stored - min(np.uint64({ahead}), stored)
+    ask_until = stored - min(np.uint64({ahead}), stored){before}
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
@@ -105,7 +105,7 @@ def _reduction(terms: Terms, masked: bool, arrays: list[str], quick: Four | None
     before, result = [], "False"
     if quick and quick.alarm is not None:
         before = [f"alarm = quads.spread({printer.literal(0, quick.alarm.type)})"]
-        result = "quads.any_of(quads.isnan(alarm))"
+        result = "quads.any_of(alarm != alarm)"
     lines = [*before, "i, first = start, np.uint64(indptr[start])", *lines, f"return {result}"]
     return REDUCTION.format(call=_call(arrays, quick), lines=indent("\n".join(lines), INDENT))
 
@@ -204,7 +204,7 @@ def write(expr: Expr, args: list[str]) -> str:
     if expr.op != "where":
         return printer.expression(expr, args)
     condition = expr.args[0]
-    alike = condition.op in quads.SIGNS and condition.args[0].type == expr.type
+    alike = condition.op in quad_printer.COMPARISONS and condition.args[0].type == expr.type
     return f"{'select' if alike else 'select_bits'}({', '.join(args)})"
 
 
@@ -228,7 +228,7 @@ def _compute(terms: Terms, four: Four) -> list[str]:
     given = ", ".join(_quads(terms))
     if four.alarm is None:
         return [*_gather(terms), f"found = {four.prefix}products({given})"]
-    return [*_gather(terms), f"found, here = {four.prefix}products({given})", "alarm = quads.add(alarm, here)"]
+    return [*_gather(terms), f"found, here = {four.prefix}products({given})", "alarm = alarm + here"]
 
 
 def _ends(terms: Terms, four: Four) -> list[str]:
@@ -248,7 +248,7 @@ def _long_row(terms: Terms, four: Four) -> list[str]:
         return [f"total = {_identity(terms)}"]
     nothing = f"totals = {_each(terms, 'quads.spread({identity})')}"
     add = f"totals = {four.prefix}combine_all(totals, found)"
-    ahead, is_final = _ahead(terms), "quads.any_of(quads.equal(totals, quads.spread({0})))"
+    ahead, is_final = _ahead(terms), "quads.any_of(totals == {0})"
     ask = [f"prefetch(x, indices[e + np.uint64({ahead + k})])" for k in PLACES] if ahead else []
     step = _leave_early(terms, is_final, [*ask, *_compute(terms, four), add, "e += four"])
     many = [f"stop = {'min(last - four, ask_until)' if ahead else 'last - four'}", *_nest("while e < stop:", step)]
@@ -334,8 +334,7 @@ def _gather(terms: Terms) -> list[str]:
         return ["around, are_inside = quads.gather(x, indices, e, bound)", *_nest("if not are_inside:", OUTSIDE)]
     if not terms.reads("other"):
         return []
-    places = "quads.to_uint64(quads.load(indices, e))"
-    return _nest(f"if quads.any_of(quads.greater_equal({places}, quads.spread(bound))):", OUTSIDE)
+    return _nest("if quads.any_of(np.uint64(quads.load(indices, e)) >= bound):", OUTSIDE)
 
 
 def _quads(terms: Terms) -> list[str]:
@@ -344,7 +343,7 @@ def _quads(terms: Terms) -> list[str]:
         "value": "quads.load(values, e)",
         "x": "around",
         "row": "quads.spread(np.int64(i))",
-        "other": "quads.to_int64(quads.load(indices, e))",
+        "other": "np.int64(quads.load(indices, e))",
     }
     return [found[s.name] for s in terms.symbols]
 

@@ -20,7 +20,7 @@ from gasla.cpu.runtime.blocks import threads_for
 from gasla.names import title
 from gasla.program.terms import Lists, Multiply, Terms, parts
 from semirings import Symbol, TupleType
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 GRAIN = 1 << 15  # products that a thread takes at once
 INDENT = "    "

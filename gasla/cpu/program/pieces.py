@@ -26,7 +26,7 @@ from gasla.program.statements import (
 )
 from gasla.program.tracing import AFTERWARDS
 from semirings import TupleType, VectorType
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 from semirings.types import has_wide
 
 FEW = 4  # values of a list that are computed in any case

@@ -26,7 +26,7 @@ from gasla.program.statements import (
     scattered,
 )
 from semirings import TupleType, VectorType
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 

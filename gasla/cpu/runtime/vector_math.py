@@ -10,16 +10,15 @@ depend on their place goes through a multiple of LANES of them.
 
 # mypy: disable-error-code="no-untyped-def"
 import ctypes
-import platform
 from functools import cache
 from typing import Any
 
-import llvmlite.binding
 import numpy as np
-from llvmlite import ir
-from numba import config, njit, types
-from numba.extending import intrinsic
 
+from gasla.compiler.emit import Builtin, Emitter, Operand, Value
+from gasla.compiler.kernel_types import scalar_type, vector_of
+from gasla.compiler.objects import host
+from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.intrinsics import select
 
 LANES = 64  # at most four vectors of 16 values are computed side by side
@@ -31,33 +30,29 @@ NAMES = {
     "cosh": "cosh", "tanh": "tanh", "cbrt": "cbrt", "arctan2": "atan2", "hypot": "hypot", "power": "pow",
 }  # fmt: skip
 OF_TWO = ("arctan2", "hypot", "power")
-FORMS = (("e", "avx512f", 64), ("d", "avx2", 32), ("b", "sse4.1", 16))  # letter, what it needs, bytes of a vector
+FORMS = (("e", "+avx512f", 64), ("d", "+avx2", 32), ("b", "+sse4.1", 16))  # letter, what it needs, bytes of a vector
 INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")  # take one, or few
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @cache
 def _library() -> Any:
-    """The vector functions, for LLVM too; None where there are none, or code is made for another processor."""
-    if platform.machine().lower() not in ("x86_64", "amd64") or config.CPU_NAME or config.CPU_FEATURES is not None:
-        return None
+    """The vector functions, for LLVM too; None where there are none."""
     try:
-        library = ctypes.CDLL("libmvec.so.1")
-        llvmlite.binding.load_library_permanently("libmvec.so.1")
-    except (OSError, RuntimeError):
+        return ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
+    except OSError:
         return None
-    return library
 
 
 @cache
 def _symbols(name: str, dtype: Any) -> dict[str, int]:
     """The vector functions that this processor can use, and of how many values each."""
-    features, library = llvmlite.binding.get_host_cpu_features(), _library()
+    features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
     found = {
         f"_ZGV{letter}N{size // dtype.itemsize}{values}_{NAMES[name]}{suffix}": size // dtype.itemsize
         for letter, feature, size in FORMS
-        if library is not None and features.get(feature)
+        if library is not None and feature in features
     }
     return {symbol: lanes for symbol, lanes in found.items() if hasattr(library, symbol)}
 
@@ -67,66 +62,34 @@ def is_vectorised(name: str, dtype: Any) -> bool:
     return name in NAMES and dtype in FLOATS and bool(_symbols(name, dtype))
 
 
-def _function(name: str, dtype: Any) -> Any:
-    """The intrinsic that calls the C library's function, and tells LLVM of the others."""
-    kind = types.float32 if dtype.itemsize == 4 else types.float64
-    suffix = "f" if dtype.itemsize == 4 else ""
+def _function(name: str, dtype: Any) -> Builtin:
+    """Calls the C library's function, and tells LLVM of the others."""
+    kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
 
-    def generate(context, builder, signature, arguments):
-        plain, symbols = context.get_value_type(kind), _symbols(name, dtype)
-        one = ir.FunctionType(plain, [plain] * len(arguments))
-        function = _declare(builder.module, one, NAMES[name] + suffix)
-        function.attributes.add("nounwind")
-        function.attributes.add("readnone")
-        for symbol, lanes in symbols.items():
-            vector = ir.VectorType(plain, lanes)
-            many = ir.FunctionType(vector, [vector] * len(arguments))
-            _keep(builder.module, _declare(builder.module, many, symbol))
-        call = builder.call(function, arguments)
-        variants = ",".join(f"_ZGV_LLVM_{symbol[5:]}({symbol})" for symbol in symbols)
-        # Private: llvmlite's attributes are a set that refuses what it doesn't know, as this one. Tried with llvmlite
-        # 0.48 and 0.50, of Numba 0.66 and 0.68.
-        set.add(call.attributes, f'"vector-function-abi-variant"="{variants}"')
-        return call
+    def call(emit: Emitter, node: Any, *given: Operand) -> Value:
+        values, heads = [emit.to(node, x, kind) for x in given], emit.unit.heads
+        emit.unit.declare(plain, kind, [kind] * len(values))
+        for symbol, lanes in _symbols(name, dtype).items():
+            emit.unit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
+        # LLVM forgets what is not called yet, unless it is used.
+        used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
+        text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
+        heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
+        variants = ",".join(f"_ZGV_LLVM_{symbol[5:]}({symbol})" for symbol in _symbols(name, dtype))
+        arguments = ", ".join(f"{kind.ir} {value.text}" for value in values)
+        marks = f'nounwind willreturn memory(none) "vector-function-abi-variant"="{variants}"'
+        return emit.make(kind, f"call {kind.ir} @{plain}({arguments}) {marks}")
 
-    @intrinsic
-    def of_one(typing_context, x):
-        return (kind(kind), generate) if x == kind else None
-
-    @intrinsic
-    def of_two(typing_context, x, y):
-        return (kind(kind, kind), generate) if x == y == kind else None
-
-    return of_two if name in OF_TWO else of_one
-
-
-def _declare(module, kind, name):
-    """A function that is defined elsewhere."""
-    found = module.globals.get(name)
-    return ir.Function(module, kind, name) if found is None else found
-
-
-def _keep(module, function):
-    """Keep the declaration of a function that nothing calls yet."""
-    entry = function.bitcast(ir.IntType(8).as_pointer())
-    used = module.globals.get("llvm.compiler.used")
-    if used is None:
-        used = ir.GlobalVariable(module, ir.ArrayType(entry.type, 0), "llvm.compiler.used")
-        used.linkage, used.section, used.initializer = "appending", "llvm.metadata", ir.Constant(used.value_type, [])
-    entries = used.initializer.constant
-    if entry not in entries:
-        used.value_type = ir.ArrayType(entry.type, len(entries) + 1)
-        used.type = used.value_type.as_pointer()
-        used.initializer = ir.Constant(used.value_type, [*entries, entry])
+    return Builtin(name, call)
 
 
 def _even(plain: Any, kind: Any, limit: float) -> Any:
     """The exponential in the same time for all values: the library computes one by one what is no normal number."""
-    near, one = kind(limit), kind(1)
+    near, one, middle = kind(limit), kind(1), kind(0.5)
 
-    @njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    @jit
     def exp(x):
-        is_near, half = abs(x) <= near, x * kind(0.5)
+        is_near, half = abs(x) <= near, x * middle
         half = select(half < near, select(half > -near, half, -near), near)
         y = plain(select(is_near, x, half))
         return select(x == x, y * select(is_near, one, y), x)

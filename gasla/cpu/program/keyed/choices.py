@@ -9,7 +9,7 @@ from gasla.cpu.program.pieces import FEW, INDENT, literal_text
 from gasla.cpu.program.push.atomics import combination
 from gasla.cpu.program.signature import TABLES
 from semirings import Expr, Symbol, VectorType
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 AHEAD = 16  # edges
 

@@ -2,7 +2,7 @@
 
 from gasla.program.plan import Plan
 from semirings import Expr, Symbol
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 ATOMIC = '''
 @jit

@@ -10,7 +10,7 @@ from gasla.cpu.program.pieces import INDENT, load_text
 from gasla.names import title
 from gasla.program.tracing import Function
 from gasla.program.walking.walk_plan import WalkPlan
-from semirings.printers import numba as printer
+from semirings.printers import python as printer
 
 ROWS = 11  # that a thread has for each walker of its group, and two for each edge that accept asks for
 
