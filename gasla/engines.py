@@ -294,8 +294,8 @@ def _face(package: str) -> object:
 
 
 def engine_of_language(target: str) -> Engine:
-    """The engine whose generated code is in a language: "numba" or "cuda"."""
-    devices: dict[str, Device] = {"numba": "cpu", "cuda": "gpu"}
+    """The engine that generates code for a target: "cpu" or "cuda"."""
+    devices: dict[str, Device] = {"cpu": "cpu", "cuda": "gpu"}
     if target not in devices:
-        raise ValueError(f"target is {target!r}; expected 'numba' or 'cuda'")
+        raise ValueError(f"target is {target!r}; expected 'cpu' or 'cuda'")
     return engine(devices[target])

@@ -1,7 +1,7 @@
 """
 semirings: typed symbolic expressions, operators, monoids and semirings. Needs NumPy alone.
 
-A user's function is called once with symbols (`trace`) and printed as Numba Python or CUDA C++ (`printers`); the same
+A user's function is called once with symbols (`trace`) and printed as Python or CUDA C++ (`printers`); the same
 function works on NumPy arrays. What each operation means is decided in one place and is the same in all three.
 """
 

@@ -145,12 +145,12 @@ def test_no_name_of_a_person_meets_one_of_the_engines() -> None:
         *({"row_lanes": 1}, {"row_lanes": 8, "relabelled": True}),
     ]
     texts = {
-        "numba": [p.source() for p in programs] + [generate.plan(p, i4, staged=True).source_text for p in programs],
+        "cpu": [p.source() for p in programs] + [generate.plan(p, i4, staged=True).source_text for p in programs],
         "cuda": [Module(p.traced(), Variant(i4, **shape)).source for p in programs for shape in shapes],
     }
     for language, sources in texts.items():
         found = {name for text in sources for name in re.findall(r"(?<!gasla::)\b[A-Za-z_]\w*", text)}
-        found |= {*vars(queues)} if language == "numba" else set()
+        found |= {*vars(queues)} if language == "cpu" else set()
         prefixes = {name.partition("_MARK")[0] for name in found if "MARK" in name}
         assert {name for name in found if "MARK" in name} <= {f"{p}_{m}" for p in prefixes for m in marked}
         others = {name for name in found if "MARK" not in name} | prefixes

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from scipy.sparse import coo_array, csr_array
 
 import gasla
 import semirings
+from gasla.compiler.function import compiled
 from gasla.cpu.product import lanes
 from gasla.cpu.runtime import vector_math
 from gasla.cpu.runtime.workers import MOST
@@ -279,12 +279,6 @@ def test_which_products_it_is_for() -> None:
     assert height(Semiring(semirings.plus, lambda a, x: np.exp(a) % x)) == 0
 
 
-def test_code_for_another_processor_calls_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose vectors may be passed in another way."""
-    monkeypatch.setattr("numba.core.config.CPU_NAME", "haswell")
-    assert vector_math._library.__wrapped__() is None
-
-
 @pytest.mark.parametrize(("semiring", "dtype"), [(semirings.logaddexp_plus, np.float32), (softplus, np.float64)])
 @pytest.mark.slow
 def test_where_there_are_no_functions_for_vectors(
@@ -329,13 +323,13 @@ def many_of(function: Any, count: int) -> Any:
     """A loop over values, as LLVM vectorises it."""
     if count == 1:
 
-        @numba.njit(error_model="numpy")
+        @compiled
         def loop(a, found):  # type: ignore[no-untyped-def]
             for i in range(len(a)):
                 found[i] = function(a[i])
     else:
 
-        @numba.njit(error_model="numpy")
+        @compiled
         def loop(a, b, found):  # type: ignore[no-untyped-def]
             for i in range(len(a)):
                 found[i] = function(a[i], b[i])

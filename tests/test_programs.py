@@ -744,7 +744,7 @@ def test_source_can_be_read() -> None:
     assert "def push(" in source
     assert "def gather_(" in source
     assert "__device__" in programs.Hops.source("cuda")
-    with pytest.raises(ValueError, match="expected 'numba' or 'cuda'"):
+    with pytest.raises(ValueError, match="expected 'cpu' or 'cuda'"):
         programs.Hops.source("fortran")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cuda, run_cpu
+from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cpu, run_cuda
 
 from semirings import Symbol, argmin, as_type, constant, minimum, vector, where
 from semirings.printers import cuda, python

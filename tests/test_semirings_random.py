@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, leaves, run_cuda, run_cpu
+from semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, leaves, run_cpu, run_cuda
 
 import semirings
 from semirings import Symbol, TupleType, VectorType, as_type, trace

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_cpu
+from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cpu, run_cuda
 
 import semirings
 from semirings import Expr, Symbol

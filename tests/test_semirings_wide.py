@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cuda, run_cpu
+from semirings_engines import Program, assert_same, compile_cuda, cuda_source, run_cpu, run_cuda
 
 import semirings
 from semirings import Expr, Symbol, free_symbols, trace

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from numba import njit
 
 import gasla
 import semirings
+from gasla.compiler.function import Compiled
+from gasla.compiler.kernel_types import type_of
+from gasla.compiler.objects import compile_ir, host
+from gasla.compiler.unit import Unit
 from gasla.cpu.program.generate import module_source
-from gasla.cpu.runtime.modules import INNER, Packing, Plain
 
 pytestmark = pytest.mark.thorough
 
@@ -44,14 +45,18 @@ def four(x: Any, y: Any) -> None:
     x[0], x[1], x[2], x[3] = a, b, c, d
 
 
-@pytest.mark.parametrize(("way", "packs"), [(Plain, False), (Packing, True)])
-def test_packs_numbers_side_by_side(way: Any, packs: bool) -> None:
-    before = numba.config.SLP_VECTORIZE
-    function = njit(**INNER, pipeline_class=way)(four)
-    function.compile((numba.float32[::1], numba.float32[::1]))
-    text = function.inspect_llvm(function.signatures[0])
-    assert ("fadd <4 x float>" in text) == packs
-    assert before == numba.config.SLP_VECTORIZE
+@pytest.mark.parametrize("packs", [False, True])
+def test_packs_numbers_side_by_side(packs: bool) -> None:
+    """What is packed is one instruction, and the object so much shorter."""
+    numbers = type_of(np.zeros(8, np.float32))
+    unit = Unit(host()[0])
+    unit.export(Compiled(four).kernel_function, (numbers, numbers))
+    text = unit.ir()
+    short, long = (len(compile_ir(text, packs=how)) for how in (True, False))
+    assert short < long
+    x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+    Compiled(four, packs=packs)(x, y)
+    assert np.array_equal(x, [1, 2, 3, 4])
 
 
 def test_numbers_alone_are_compiled_as_they_were() -> None:

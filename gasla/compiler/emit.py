@@ -89,6 +89,9 @@ class Builtin:
         """Refuse: compiled code alone can do this."""
         raise TypeError(f"{self.name} is called in kernels alone")
 
+    def __repr__(self) -> str:
+        return f"<{self.name} of the kernel language>"
+
 
 class Extern(NamedTuple):
     """A function of C."""
@@ -371,8 +374,7 @@ class Emitter:
             if kind.kind not in "iu" or not isinstance(number, float):
                 return self.constant(node, number, kind)
             value = self.settled(node, value)
-        if value.type.kind == "v" and kind.kind != "v":
-            kind = vector_of(kind, value.type.extent)
+        kind = _as_wide(kind, value)
         have, a, b = value.type, value.type.scalar, kind.scalar
         if have == kind:
             return value
@@ -1285,6 +1287,11 @@ def _beside(number: Any, kind: Type) -> Type:
     if isinstance(number, float) and kind.kind in "iub":
         return F64
     return I64 if kind == BOOL and not isinstance(number, bool) else kind
+
+
+def _as_wide(kind: Type, value: Value) -> Type:
+    """A type of numbers; of as many lanes as a value has, if that is a vector."""
+    return vector_of(kind, value.type.extent) if value.type.kind == "v" and kind.kind in "biuf" else kind
 
 
 class _Renamed(ast.NodeTransformer):

@@ -89,8 +89,7 @@ class Compiled:
             raise CompileError(f"{code.co_filename}:{code.co_firstlineno}: there is no text of {code.co_name}")
         names = self.plain.__globals__
         if code.co_freevars:
-            cells = zip(code.co_freevars, self.plain.__closure__ or (), strict=True)
-            names = {**names, **{name: cell.cell_contents for name, cell in cells}}
+            names = {**names, **dict(zip(code.co_freevars, self._cells(), strict=True))}
         return Function(node, code.co_filename, lines, self.marks, names)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
@@ -109,12 +108,17 @@ class Compiled:
         return takes in self._kernels or _stored(self._key(takes)) is not None
 
     def _key(self, takes: tuple[Type | Known, ...]) -> str:
-        function = self.plain
-        where = function.__qualname__, function.__code__.co_firstlineno, self.packs, sorted(self.marks)
-        cells = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
-        text = "".join(linecache.getlines(function.__code__.co_filename))
-        made = where, cells, [str(t) for t in takes], made_of(text), _platform()
+        text = "".join(linecache.getlines(self.plain.__code__.co_filename))
+        made = repr(self), [str(t) for t in takes], made_of(text), _platform()
         return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+
+    def __repr__(self) -> str:
+        where = self.plain.__qualname__, self.plain.__code__.co_firstlineno, self.packs, sorted(self.marks)
+        return repr((*where, self._cells()))
+
+    def _cells(self) -> list[Any]:
+        """What the function takes from the one around it."""
+        return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
     def _compile(self, takes: tuple[Type | Known, ...], key: str) -> tuple[Type, bytes]:
         began, unit = time.perf_counter(), Unit(host()[0])

@@ -219,8 +219,8 @@ class VertexProgram(Declared):
         return Tracer(cls, np.dtype(id_type)).trace()
 
     @classmethod
-    def source(cls, target: str = "numba", id_type: Any = np.int32) -> str:
-        """The code that gasla generates: for `"numba"` the module that the CPU runs, for `"cuda"` the functions."""
+    def source(cls, target: str = "cpu", id_type: Any = np.int32) -> str:
+        """The code that gasla generates: for `"cpu"` the module that the CPU runs, for `"cuda"` the functions."""
         found: str = _engines().engine_of_language(target).source(cls, np.dtype(id_type))
         return found
 

@@ -79,6 +79,10 @@ _INFIX = {
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
 }  # fmt: skip
+_FORMS = {
+    "where": "{1} if {0} else {2}", "lane": "{0}[lane]", "lane_number": "np.int64(lane)", "negative": "-{0}",
+    "absolute": "abs({0})", "invert": "~{0}", "bitwise_count": "np.uint8(np.bitwise_count({0}))",
+}  # fmt: skip
 _MATH = {
     "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
     "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
@@ -183,35 +187,20 @@ def expression(expr: Expr, args: list[str]) -> str:
         return f"{args[0]}[{expr.payload}]"
     if expr.op in ("vector", "tuple"):
         return _tuple(args)
-    if expr.op == "lane":
-        return f"{args[0]}[lane]"
-    if expr.op == "lane_number":
-        return "np.int64(lane)"
     if expr.op == "load":
         return _load(expr.type, *args)
-    if expr.op == "where":
-        return f"{args[1]} if {args[0]} else {args[2]}"
+    if expr.op in _FORMS:
+        form = "not {0}" if expr.op == "invert" and expr.dtype.kind == "b" else _FORMS[expr.op]
+        return form.format(*args)
     assert isinstance(expr.type, np.dtype)
     if expr.op == "cast":
         return _cast(args[0], expr.args[0].type, expr.type)
-    if expr.op in ("floor_divide", "remainder") and expr.type.kind == "f":
-        return f"{expr.op}({', '.join(args)})"
-    if expr.op in _INFIX:
-        return f"{args[0]} {_INFIX[expr.op]} {args[1]}"
     if expr.op in ("minimum", "maximum"):
         return _extremum(expr, *args)
-    if expr.op in _MATH:
-        return f"math.{_MATH[expr.op]}({', '.join(args)})"
-    if expr.op in _NUMPY:
-        return f"np.{expr.op}({', '.join(args)})"
-    if expr.op == "bitwise_count":
-        return f"np.uint8(np.bitwise_count({args[0]}))"
-    if expr.op == "absolute":
-        return f"abs({args[0]})"
-    if expr.op == "negative":
-        return f"-{args[0]}"
-    assert expr.op == "invert", expr.op
-    return f"not {args[0]}" if expr.type.kind == "b" else f"~{args[0]}"
+    if expr.op in _INFIX and not (expr.op in ("floor_divide", "remainder") and expr.type.kind == "f"):
+        return f"{args[0]} {_INFIX[expr.op]} {args[1]}"
+    name = f"math.{_MATH[expr.op]}" if expr.op in _MATH else f"np.{expr.op}" if expr.op in _NUMPY else expr.op
+    return f"{name}({', '.join(args)})"
 
 
 def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:

@@ -1,6 +1,6 @@
 """What the machine can do at most: it copies, reads at random places, adds there by atomics, waits at a barrier.
 
-Each is measured with a kernel that does nothing else: on the CPU by Numba on gasla's own threads, on the GPU through
+Each is measured with a kernel that does nothing else: on the CPU on gasla's own threads, on the GPU through
 `gasla.gpu.runtime.compile`. Caches serve small arrays faster than memory serves large ones, so rates are taken at
 some sizes.
 """

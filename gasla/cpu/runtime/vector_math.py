@@ -80,7 +80,7 @@ def _function(name: str, dtype: Any) -> Builtin:
         marks = f'nounwind willreturn memory(none) "vector-function-abi-variant"="{variants}"'
         return emit.make(kind, f"call {kind.ir} @{plain}({arguments}) {marks}")
 
-    return Builtin(name, call)
+    return Builtin(plain, call)
 
 
 def _even(plain: Any, kind: Any, limit: float) -> Any:

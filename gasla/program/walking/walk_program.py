@@ -122,8 +122,8 @@ class WalkProgram(Declared):
         raise TypeError("self.at(index) is for accept, stop and restart; elsewhere read the array of the field")
 
     @classmethod
-    def source(cls, target: str = "numba", id_type: Any = np.int32) -> str:
-        """The code that gasla generates for graphs of such ids, and plain weights: for `"numba"` or for `"cuda"`.
+    def source(cls, target: str = "cpu", id_type: Any = np.int32) -> str:
+        """The code that gasla generates for graphs of such ids, and plain weights: for `"cpu"` or for `"cuda"`.
 
         Examples
         --------
