@@ -157,6 +157,32 @@ def f(x, n, step):
     assert compiled(text)(np.arange(4), 6, -2) == 6 + 100 * (6 + 4 + 2) + 10000 * (1 + 4)
 
 
+def test_vectors_take_numbers_as_lanes_and_shift_and_convert_each() -> None:
+    text = """
+def f(x, out):
+    v = load_vector(x, 0, 4)
+    w = select(v < 0, 1, v << x.dtype.type(9)) + (v >> splat(x[0], 4))
+    store_vector(out, 0, out.dtype.type(w))
+"""
+    x, out = np.array([1, -1, 127, 9], np.int8), np.zeros(4, np.float32)
+    compiled(text)(x, out)
+    assert out.tolist() == [0, 1 - 1, 63, 4]
+
+
+def _adding(number: Any) -> Any:
+    def add(x: Any) -> Any:
+        return x + number
+
+    return functions.Compiled(add)
+
+
+def test_what_a_function_takes_from_around_it_is_part_of_it() -> None:
+    again, other = _adding(np.int64(1)), _adding(_adding(np.int64(2)))
+    assert [_adding(np.int64(k))(5) for k in (1, 2)] == [6, 7]
+    assert repr(again) == repr(_adding(np.int64(1))) != repr(_adding(np.int64(2)))
+    assert repr(other) == repr(_adding(_adding(np.int64(2)))) != repr(_adding(again))
+
+
 def test_what_is_known_while_compiling_leaves_no_instruction() -> None:
     text = "def g(a, wide: const):\n    if wide:\n        return a + 1\n    return missing\n"
     text += "def f(number: i64):\n    return g(number, True)"

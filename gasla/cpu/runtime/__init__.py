@@ -1,1 +1,1 @@
-"""What the CPU engine stands on: threads, atomics, compiled modules. All that is private to Numba is used here."""
+"""What the CPU engine stands on: threads, atomics, vectors, modules. All that is private to CPython is used here."""
