@@ -341,7 +341,7 @@ class Emitter:
             return value
         number = value.value
         if isinstance(number, tuple):
-            return self.make_tuple([self.settled(node, Known(x)) for x in number])
+            return self.make_tuple([self._tuple_item(node, Known(x)) for x in number])
         kinds: dict[type, Type] = {bool: BOOL, int: I64, float: F64}
         if type(number) not in kinds:
             self.fail(node, f"{ast.unparse(node)} is not a value; expected a number")
@@ -422,8 +422,10 @@ class Emitter:
 
     # --- tuples and vectors -------------------------------------------------------------------------------------------
 
-    def item(self, value: Value, k: int) -> Value:
+    def item(self, value: Value, k: int) -> Any:
         """An item of a tuple."""
+        if value.type.of[k] == NONE:
+            return Known(None)
         return self.make(value.type.of[k], f"extractvalue {value.type.ir} {value.text}, {k}")
 
     def make_tuple(self, items: list[Value]) -> Value:
@@ -442,8 +444,13 @@ class Emitter:
     def _whole(self, kind: Type, parts: Sequence[Value]) -> Value:
         whole = Value(kind, "poison")
         for k, part in enumerate(map(self.whole, parts)):
-            whole = self.make(kind, f"insertvalue {kind.ir} {whole.text}, {part.type.ir} {part.text}, {k}")
+            if part.type != NONE:
+                whole = self.make(kind, f"insertvalue {kind.ir} {whole.text}, {part.type.ir} {part.text}, {k}")
         return whole
+
+    def _tuple_item(self, node: Any, value: Operand) -> Value:
+        """A value that a tuple holds; None takes no room there, and is known as such where it is taken out."""
+        return Value(NONE, "poison") if value == Known(None) else self.settled(node, value)
 
     def spread(self, value: Value, lanes: int) -> Value:
         """A vector of one value in all lanes."""
@@ -517,7 +524,7 @@ class Emitter:
         items = [self.expr(x) for x in node.elts]
         if all(isinstance(x, Known) for x in items):
             return Known(tuple(x.value for x in items))  # type: ignore[union-attr]
-        return self.make_tuple([self.settled(n, x) for n, x in zip(node.elts, items, strict=True)])
+        return self.make_tuple([self._tuple_item(n, x) for n, x in zip(node.elts, items, strict=True)])
 
     def _e_UnaryOp(self, node: Any) -> Operand:
         is_not = isinstance(node.op, ast.Not)

@@ -28,7 +28,7 @@ class Type(NamedTuple):
     def ir(self) -> str:
         """The type in LLVM's language. An array is an address and its lengths."""
         if self.kind == "t":
-            return "{ " + ", ".join(item.ir for item in self.of) + " }"
+            return "{ " + ", ".join("{}" if item.kind == "n" else item.ir for item in self.of) + " }"
         if self.kind == "a":
             return "{ ptr" + ", i64" * self.extent + " }"
         if self.kind == "v":

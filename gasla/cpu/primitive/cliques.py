@@ -108,8 +108,8 @@ def _mirror(rows, count, words):
 
 @jit
 def _search(control, rows, words, lack, sets, states, leaves):
-    """All cliques of so many more vertices, of those in sets[0, 0]; without recursion, which Numba compiles badly."""
-    members, untried = sets
+    """All cliques of so many more vertices, of those in sets[0, 0]; without recursion."""
+    members, untried = sets[0], sets[1]
     states[0, 0], states[0, 1] = lack, 0
     states[0, 2] = _choose(rows, words, members[0], untried[0])
     depth = 0

@@ -6,6 +6,8 @@ paths are shortened by plain writes, which may be late but never wrong, since wh
 """
 
 # mypy: disable-error-code="no-untyped-def"
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,24 +37,27 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
     kernel = _link if known is None or graph.is_symmetric else _link_outward
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
-    run(kernel, graph.n + graph.m, lists.indptr, lists.indices, parents, *positions, root, _grain(graph.n), loose=True)
+    with _packed(parents) as flat:
+        run(kernel, graph.n + graph.m, lists.indptr, lists.indices, flat, *positions, root, _grain(graph.n), loose=True)
 
 
 def compress(parents: Array) -> None:
     """Point every vertex at the root of its tree, in place."""
-    run(_compress, len(parents), parents, _grain(len(parents)), loose=True)
+    with _packed(parents) as flat:
+        run(_compress, len(flat), flat, _grain(len(flat)), loose=True)
 
 
 def number(parents: Array) -> int:
     """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are."""
     counts = np.zeros(threads_for(len(parents)), np.int64)
-    run(_number, len(parents), parents, counts)
+    with _packed(parents) as flat:
+        run(_number, len(flat), flat, counts)
     return sum(counts.tolist())
 
 
 def likely_largest(parents: Array) -> int:
     """The root that most of a sample of vertices point at: the largest tree's, if one holds most vertices."""
-    return int(_majority(parents))
+    return int(_majority(np.ascontiguousarray(parents)))
 
 
 def label_components(graph: Graph) -> tuple[int, Array]:
@@ -62,6 +67,15 @@ def label_components(graph: Graph) -> tuple[int, Array]:
     grain, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
     run(_label, work, lists.indptr, lists.indices, parents, graph.is_symmetric, largest, counts, grain)
     return sum(counts.tolist()), parents
+
+
+@contextmanager
+def _packed(parents: Array) -> Iterator[Array]:
+    """The array itself, or where it is strided a copy without gaps, whose items then go back to it."""
+    flat = np.ascontiguousarray(parents)
+    yield flat
+    if flat is not parents:
+        parents[...] = flat
 
 
 def _grain(n: int) -> np.uint64:

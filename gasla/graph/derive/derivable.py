@@ -119,7 +119,7 @@ class Derivable(Structure):
         origin = Numbers(self.device, self.n, count, chosen)
         lists = self._rows or self._columns
         if lists is not None and in_order and self.device == "cpu":
-            from gasla.graph.derive import cutting  # which Numba compiles
+            from gasla.graph.derive import cutting  # which has kernels
 
             if cutting.is_for(lists):
                 found, selected = cutting.cut(lists, chosen, number)
@@ -216,7 +216,7 @@ class Derivable(Structure):
         self._require_here("labels", given)
         became, count = self._groups(given)
         if combine is not None and self.device == "cpu":
-            from gasla.graph.derive import contracting  # which Numba compiles
+            from gasla.graph.derive import contracting  # which has kernels
 
             if contracting.is_for(self._rows, weights, combine, count):
                 return self._summed(weights, became, count, loops)

@@ -27,7 +27,7 @@ def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tup
     work, group = walks.size, _BIASED_GROUP if plan.accepts else _GROUP
     team = threads_for(work)
     scratch, marks = np.empty((team, ROWS + 2 * plan.pair_count, group), np.uint64), np.empty((team, group))
-    complaints, ids = np.full((team, 4), -1.0), np.empty((team, 2, group), walks.dtype)
+    complaints, ids = np.full((team, 4), -1.0), np.empty((team, 3, group), walks.dtype)
     bound = walking.bound() if plan.accepts else 1.0
     args = lists.indptr, lists.indices, weights, *near, starts, np.uint64(key), bound, walks, scratch, marks, ids
     most = work * (1 + int(TRIES) * plan.accepts)

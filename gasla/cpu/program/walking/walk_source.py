@@ -58,7 +58,8 @@ def accept_together(lists, near, inputs, bound, t, first, before, here, starts, 
 
     Places begin as drawn by draw 0. After many draws all edges are weighed, so that there is an end.
     """
-    keys, places, highs, states, draws, lows, opened, doubtful, searching, found = scratch[:10]
+    keys, places, highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    lows, opened, doubtful, searching, found = scratch[5], scratch[6], scratch[7], scratch[8], scratch[9]
 {pairs}
     count = ZERO
     for i in range(np.uint64(len(here))):
@@ -80,7 +81,7 @@ def accept_together(lists, near, inputs, bound, t, first, before, here, starts, 
 @jit
 def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint):
     """Draw anew for refused walkers; returns how many of these have to be looked at once more, the first opened."""
-    indptr, indices, _ = lists
+    indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     count = ZERO
     for j in range(refused):
@@ -105,16 +106,16 @@ def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scrat
 def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
     """A position by the weights of all that accept lets pass; nowhere if there is none."""
     before, v, start, t, walker = at
-    weights, total, place = lists[2], 0.0, NOWHERE
+    total, place = 0.0, NOWHERE
     for k in range(low, high):
         accepted = accept_exactly(lists, near, inputs, before, v, k, start, t)
         if not 0.0 <= accepted <= bound:
             complain(complaint, walker, t, 2, accepted)
             return NOWHERE
-        total += weight(weights, low, k) * (accepted / bound)
+        total += weight(lists[2], low, k) * (accepted / bound)
     mark, total = part * total, 0.0
     for k in range(low, high):
-        more = weight(weights, low, k) * (accept_exactly(lists, near, inputs, before, v, k, start, t) / bound)
+        more = weight(lists[2], low, k) * (accept_exactly(lists, near, inputs, before, v, k, start, t) / bound)
         if more > 0:
             place = k
             total += more
@@ -164,18 +165,19 @@ def walk(
 ):
     """Take walkers from their starts, a group after the other."""
     n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
-    keys, places = scratch[thread, 0], scratch[thread, 1]
+    keys, places, at = scratch[thread, 0], scratch[thread, 1], ids[thread, 2]  # `at`: a group's column of walks
 {held}
     for start, end in blocks(control, n, np.uint64(marks.shape[1])):
         for w in range(start, end):
             keys[w - start] = mixed(key, w)
-            walks[w, ZERO] = starts[w]
+            walks[w, ZERO] = at[w - start] = starts[w]
             prefetch(indptr, np.uint64(starts[w]))
 {begun}
+        now = at[: end - start]
         for t in range(steps):
             if control[STOP]:
                 break
-            here = now = walks[start:end, t]
+            here = now
 {steps}
 '''
 HELD = """\
@@ -197,15 +199,15 @@ ARRIVES = """\
             for w in range(start, end):
                 place = places[w - start]
                 if place == NOWHERE:
-                    walks[w, t + ONE] = -1
+                    walks[w, t + ONE] = at[w - start] = -1
                     continue
                 to = indices[place]
-                walks[w, t + ONE] = to
+                walks[w, t + ONE] = at[w - start] = to
                 prefetch(indptr, np.uint64(to))"""
 RESTARTED = """\
             for i in range(end - start):
                 if fates[i] == RESTARTS:
-                    walks[start + i, t + ONE] = begun[i]
+                    walks[start + i, t + ONE] = at[i] = begun[i]
                     prefetch(indptr, np.uint64(begun[i]))"""
 REMEMBERS = """\
             for i in range(end - start):
@@ -308,12 +310,12 @@ def _accept(plan: WalkPlan) -> str:
 def _walk(plan: WalkPlan) -> str:
     """The steps of a group."""
     fates = _fates(plan)
-    goes = [*([DECIDES] if fates else []), DRAWS, *([ACCEPTS] if plan.accepts else []), ARRIVES]
-    goes += [RESTARTED] if "restart" in fates else []
+    goes = [*([DECIDES] if fates else []), DRAWS, *([ACCEPTS] if plan.accepts else [])]
     if plan.accepts:
         goes.append(
             REMEMBERS.format(before="-1 if fates[i] == RESTARTS else now[i]" if "restart" in fates else "now[i]")
         )
+    goes += [ARRIVES, *([RESTARTED] if "restart" in fates else [])]
     arguments = "".join(f", {one.name}" for one in plan.inputs)
     inputs = "".join(f"{one.name}, " for one in plan.inputs)
     held, begun = (HELD.format(inputs=inputs), BEGUN) if plan.functions else ("", "")
