@@ -201,7 +201,7 @@ def measure(ranks: list[int], scale: int) -> str:
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
     if mpiexec is None:
         raise SystemExit("there is no mpiexec: pip install 'gasla[mpi]'")
-    quiet = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NUMBA_NUM_THREADS": "1"}
+    quiet = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "GASLA_NUM_THREADS": "1"}
     lines = ["| | graph | call | ranks | CPU s, the most | of one rank's | rounds | bytes a rank |", "|---" * 8 + "|"]
     for weak in (False, True):
         alone: dict[str, float] = {}

@@ -20,7 +20,7 @@ ON_GPU = """
 import cupy
 cupy.ones(8).sum().item()  # the driver has started
 """
-CACHES = ("GASLA_CACHE_DIR", "NUMBA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
+CACHES = ("GASLA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
 NEW_TO_NVRTC = """
 import time, gasla.gpu.runtime.compile
 gasla.gpu.runtime.compile.OPTIONS += (f"-DMEASURED_BY={time.time_ns()}",)  # it has a cache of its own
