@@ -33,6 +33,7 @@ WITHOUT = {
     "explain": "a text",
     "reduce_by_key": "takes keys, no graph",
     "vertex edge parameter aggregate": "declare fields",
+    "set_num_threads get_num_threads": "of no graph",
 }
 NOT_MADE = {
     "kept",

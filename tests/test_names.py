@@ -194,8 +194,8 @@ def test_messages_say_the_name_that_was_given() -> None:
 
 def test_titles_make_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
-    for title in ("a/b", "../x", "y" * 500, 'P"""\nraise SystemExit\n"""'):
-        assert generate.plan(nearest(["a", "b", "c", "d"], title), np.dtype(np.int32)).loaded
+    for k, title in enumerate(("a/b", "../x", "y" * 500, 'P"""\nraise SystemExit\n"""')):
+        assert generate.plan(nearest([f"a{k}", "b", "c", "d"], title), np.dtype(np.int32)).loaded
     kept = [*tmp_path.rglob("*.code")]
     assert all(re.fullmatch(r"gasla_\w+-\w+\.code", file.name) for file in kept)
     assert len(kept) == 4

@@ -77,6 +77,7 @@ class Compiled:
         functools.update_wrapper(self, function)
         self.plain, self.marks, self.packs = function, marks, packs
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self.made = 0  # how many of them were found nowhere
         self._calls: list[Call] = []
 
     @functools.cached_property
@@ -98,14 +99,15 @@ class Compiled:
         if found is None:
             with _compiling:
                 key = self._key(takes)
-                returns, code = _stored(key) or self._compile(takes, key)
-                found = self._kernels.setdefault(takes, Kernel(self.plain.__name__, takes, returns, code))
+                found = self._loaded(takes, cache.load(key)) or self._loaded(takes, self._compile(takes, key))
+                assert found is not None
+                found = self._kernels.setdefault(takes, found)
         return found
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
         """Whether there is code for such arguments: here, or stored."""
         takes = tuple(map(kind_of, arguments))
-        return takes in self._kernels or _stored(self._key(takes)) is not None
+        return takes in self._kernels or cache.load(self._key(takes)) is not None
 
     def _key(self, takes: tuple[Type | Known, ...]) -> str:
         text = "".join(linecache.getlines(self.plain.__code__.co_filename))
@@ -120,13 +122,26 @@ class Compiled:
         """What the function takes from the one around it."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
-    def _compile(self, takes: tuple[Type | Known, ...], key: str) -> tuple[Type, bytes]:
+    def _loaded(self, takes: tuple[Type | Known, ...], data: bytes | None) -> Kernel | None:
+        """The kernel that was stored; None if it is of no use: what is whole may yet be another library's."""
+        name, _, code = (data or b"").partition(b"\n")
+        returns = NONE if name == b"None" else NAMES.get(name.decode("latin1"))
+        if not isinstance(returns, Type) or not code:
+            return None
+        try:
+            return Kernel(self.plain.__name__, takes, returns, code)
+        except RuntimeError:
+            return None
+
+    def _compile(self, takes: tuple[Type | Known, ...], key: str) -> bytes:
         began, unit = time.perf_counter(), Unit(host()[0])
         made = unit.export(self.kernel_function, takes)
+        self.made += 1
         code = compile_ir(unit.ir(), packs=self.packs)
-        cache.store(key, str(made.returns).encode() + b"\n" + code)
+        data = str(made.returns).encode() + b"\n" + code
+        cache.store(key, data)
         _report(self.plain.__name__, time.perf_counter() - began)
-        return made.returns, code
+        return data
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code for these arguments, which is compiled if there is none."""
@@ -318,14 +333,6 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
         if isinstance(node, ast.FunctionDef):
             found[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
     return found
-
-
-def _stored(key: str) -> tuple[Type, bytes] | None:
-    data = cache.load(key)
-    if data is None:
-        return None
-    name, _, code = data.partition(b"\n")
-    return NONE if name == b"None" else NAMES[name.decode()], code
 
 
 @functools.cache

@@ -55,7 +55,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
     """A sentence on whether the loop has to be compiled."""
-    if runs._loop.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
+    if runs._call.function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU, in code that Numba has compiled already."
     return "It runs on the CPU, in code that Numba compiles when it is first called, for some seconds; it is kept."
 
