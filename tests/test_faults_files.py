@@ -131,7 +131,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_next_process_finds_all_compiled(folder: Path) -> None:
     assert call(1) == (0, 2)
     found = {path: path.read_bytes() for path in entries(folder)}
-    assert len(found) == 1 + 2 * 2 and all_are_whole(folder)  # the module's code; two functions for two types each
+    assert len(found) == 1 + 2 and all_are_whole(folder)  # the module's code; two functions for two types each
     assert call(1) == (2, 0)
     assert process("print_calls", folder.parent, 1) == (0, "2 0\n", "")
     assert {path: path.read_bytes() for path in entries(folder)} == found

@@ -100,6 +100,10 @@ class Extern(NamedTuple):
     returns: Type
     takes: tuple[Type, ...] = ()
 
+    def __call__(self, *_: Any) -> Any:
+        """Refuse: compiled code alone calls it."""
+        raise TypeError(f"{self.name} is called in kernels alone")
+
 
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add),

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.compiler.function import Call
+from gasla.compiler.function import Call, Compiled
 from gasla.cpu.runtime import cores, workers
 from gasla.cpu.runtime.intrinsics import (
     call,
@@ -370,7 +370,7 @@ def are_ready(wanted: int) -> bool:
 
 
 def run_parallel(
-    kernel: Callable[..., Any],
+    kernel: Compiled,
     control: np.ndarray,
     args: Sequence[Any],
     threads: int,
@@ -385,7 +385,7 @@ def run_parallel(
 
 
 def launch(
-    kernel: Callable[..., Any],
+    kernel: Compiled | Call,
     control: np.ndarray,
     args: Sequence[Any],
     threads: int,
@@ -413,7 +413,7 @@ def launch(
         whole()
     else:
         _elsewhere(whole, control, watch)
-    if call is not kernel:
+    if not isinstance(kernel, Call):
         kernel.take_back(call)
 
 
