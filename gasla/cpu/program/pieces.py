@@ -241,7 +241,7 @@ class Pieces(Arguments):
         """A function with those of the arguments that it uses; with all of them where Python calls it."""
         used = names_in(lines)
         takes = [x for x in self.arguments.split(", ") if self.staged or x in used]
-        head = f'@{"entry_point" if self.staged else "jit"}\ndef {name}({", ".join(takes)}):\n{INDENT}"""{doc}"""\n'
+        head = f'@{"entry_point" if self.staged else "stage"}\ndef {name}({", ".join(takes)}):\n{INDENT}"""{doc}"""\n'
         return Stage(name, takes, head + indented(lines, 1) + "\n")
 
     def over_queue(

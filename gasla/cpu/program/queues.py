@@ -32,7 +32,6 @@ from gasla.cpu.program.launch import (
 )
 from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import (
-    apart,
     compare_and_swap,
     count_trailing_zeros,
     fetch_add,
@@ -62,10 +61,13 @@ __all__ = [
     "fill_field", "fill_vectors", "float_of", "has", "higher", "jit", "least_of", "leave_off", "load",
     "load_unordered", "nearer", "note", "np", "open_iteration", "own_at", "packing_entry_point", "packing_jit",
     "prefetch", "ranked", "reassociating", "renew", "results_of", "select", "share_of_range", "smallest",
-    "sort_by_level", "store", "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits", "to_half",
-    "to_list", "total", "widened_half",
+    "sort_by_level", "stage", "store", "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits",
+    "to_half", "to_list", "total", "widened_half",
 ]  # fmt: skip
 
+# Called a few times an iteration at most, and kept apart from those that call it: LLVM takes longer over one large
+# function than over its parts, and there would be too few registers for all.
+stage = functools.partial(Compiled, marks=frozenset({"noinline"}))
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
 reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
 packing_entry_point = packing_jit = functools.partial(
@@ -169,7 +171,7 @@ def renew(thread, threads, counters):
     counters[own_at(thread) : own_at(thread) + STRIDE] = 0
 
 
-@jit
+@stage
 def begin(control, counts):
     """Zero what an earlier run left, and note how many vertices are listed for each thread, as if an iteration had."""
     for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK, MISSED):
@@ -182,13 +184,12 @@ def begin(control, counts):
         counts[2, own_at(t) + NEXT] = last - first
 
 
-@jit
+@stage
 def fill_field(low, high, field, values, places):
     """A thread's part of a field: values of all; or one, and others for some places; or as it is, where there are none.
 
     Here, and not in the text of each program, it is compiled once for each type.
     """
-    apart()
     if len(values) > len(places) + 1:
         for v in range(low, high):
             field[np.uint64(v)] = values[np.uint64(v)]
@@ -200,10 +201,9 @@ def fill_field(low, high, field, values, places):
                 field[np.uint64(places[i])] = values[i + 1]
 
 
-@jit
+@stage
 def fill_vectors(low, high, field, values, places):
     """Fill a field of vectors, as `fill_field` does one of numbers."""
-    apart()
     if len(values) > len(places) + 1:
         for v in range(low, high):
             for lane in range(field.shape[1]):
@@ -217,7 +217,7 @@ def fill_vectors(low, high, field, values, places):
                 field[np.uint64(places[i]), lane] = values[i + 1, lane]
 
 
-@jit
+@stage
 def choose_threads(amount, in_row, counters, control, threads):
     """How many threads are to do the next iteration, which looks at so many vertices and edges.
 
@@ -226,7 +226,6 @@ def choose_threads(amount, in_row, counters, control, threads):
     sleep, and it is not worth waking them. Once it is, they are called; but the lone thread goes on until they come,
     unless the iteration takes longer than that.
     """
-    apart()
     team = control[TEAM]
     if threads == team:
         return 1 if in_row >= control[LASTING] or amount < counters[APART] else team
@@ -244,10 +243,9 @@ def choose_threads(amount, in_row, counters, control, threads):
     return 1
 
 
-@jit
+@stage
 def collect(counts, iteration, form, lists):
     """Have what is listed in one list, for one thread alone."""
-    apart()
     team, last = lists.shape[0], counts[(iteration + 2) % 3]
     size = last[own_at(0) + NEXT]
     for t in range(1, team if form == LIST else 1):
@@ -257,10 +255,9 @@ def collect(counts, iteration, form, lists):
     last[own_at(0) + NEXT] = size
 
 
-@jit
+@stage
 def collect_far(counts, iteration, lows, far):
     """Have what was put off in one pile, for one thread alone."""
-    apart()
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
     size = last[own_at(0) + LEFT]
     for t in range(1, far.shape[0]):
@@ -272,7 +269,7 @@ def collect_far(counts, iteration, lows, far):
     lows[:, 8:] = np.inf
 
 
-@jit
+@stage
 def edges_from(queue, counters, threads, indptr):
     """How many edges lead on from the vertices in all threads' queues."""
     edges = np.int64(0)
@@ -361,7 +358,7 @@ def dense_is_cheaper(size, edges, remaining, n, ratio):
     return edges * ratio > remaining + (n * ratio >> 4)
 
 
-@jit
+@stage
 def to_bits(thread, threads, control, queue, size, bits):
     """Set exactly the bits of the vertices in all threads' queues. Ends with a barrier."""
     clear(thread, threads, bits)
@@ -372,7 +369,7 @@ def to_bits(thread, threads, control, queue, size, bits):
     barrier(control, threads)
 
 
-@jit
+@stage
 def to_list(thread, threads, control, bits, queue):
     """List the vertices whose bits are set, each thread those of its part; how many. The caller's barrier follows."""
     words, listed = len(bits), np.uint64(0)
@@ -393,14 +390,14 @@ def clear(thread, threads, bits):
         bits[w] = np.uint64(0)
 
 
-@jit
+@stage
 def clear_both(thread, threads, pair):
     """Zero both rows of a pair of bitmaps. The caller's next barrier makes it seen."""
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
 
 
-@jit
+@stage
 def sort_by_level(thread, threads, control, levels, starts, order):
     """A counting sort of the vertices from the level `starts[0, 0]` on; ids stay in order.
 
@@ -430,14 +427,14 @@ def sort_by_level(thread, threads, control, levels, starts, order):
             places[level] += 1
 
 
-@jit
+@stage
 def note(log, line, active, edges, way):
     """Record one iteration, if a trace is wanted."""
     if line < len(log):
         log[line, 0], log[line, 1], log[line, 2] = active, edges, way
 
 
-@jit
+@stage
 def open_iteration(thread, threads, control, counts, iteration):
     """Tell how far the loop is, and read once whether to stop: all threads leave at the same barrier."""
     renew(thread, threads, counts[(iteration + 1) % 3])
@@ -462,7 +459,7 @@ def results_of(counters, threads):
     return touched, listed, edges, left
 
 
-@jit
+@stage
 def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, next_threads):
     """Note where a loop ends, for the call that goes on from there."""
     control[ITERATION], control[ACTIVE], control[EDGE_SUM] = iteration, size, edges
