@@ -1,6 +1,9 @@
 """The kernel language: random functions run compiled and as plain Python, what is refused, what Python may pass."""
 
+import platform
 import re
+import struct
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -264,6 +267,23 @@ def test_objects_for_other_systems_are_emitted(triple: str, magic: bytes) -> Non
     kinds = tuple(map(functions.kind_of, [1, np.zeros(1, np.int64), np.zeros(3)]))
     unit.export(compiled(text).kernel_function, kinds)
     assert functions.compile_ir(unit.ir(), target=(triple, "", "")).startswith(magic)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform != "linux", reason="reads ELF for x86-64")
+def test_parts_of_an_object_may_lie_anywhere() -> None:
+    """What code refers to, constants and functions of C, it reaches by addresses of 64 bits."""
+    text = "def f(number, x):\n    for k in range(number):\n        x[k] = exp(x[k]) + 0.1 + table[k & 1]"
+    unit = Unit()
+    function = compiled(text, table=np.array([1.5, 2.5])).kernel_function
+    unit.export(function, tuple(map(functions.kind_of, [1, np.zeros(3)])))
+    sections = llvm.ObjectFileRef.from_data(functions.compile_ir(unit.ir())).sections()
+    kinds = set()
+    for section in sections:
+        if (section.name() or b"").startswith(b".rela"):
+            kinds |= {info & 0xFFFFFFFF for _, info, _ in struct.iter_unpack("<QQq", section.data())}
+    r_x86_64_64, r_x86_64_pc64 = 1, 24
+    assert r_x86_64_64 in kinds
+    assert kinds <= {r_x86_64_64, r_x86_64_pc64}
 
 
 @pytest.mark.thorough

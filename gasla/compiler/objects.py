@@ -36,10 +36,14 @@ def llvm_version() -> tuple[int, ...]:
 
 
 def _machine(target: tuple[str, str, str]) -> Any:
-    """A new target machine; each engine frees the one that it is given."""
+    """A new target machine; each engine frees the one that it is given.
+
+    Its code reaches its constants and what it calls at any distance: where much of the address space is taken, as by a
+    GPU's driver, parts of an object may lie more than 2 GiB apart, and LLVM would end the process.
+    """
     triple, processor, features = target
     kind = llvm.Target.from_triple(triple)
-    return kind.create_target_machine(cpu=processor, features=features, opt=LEVEL, reloc="pic", codemodel="small")
+    return kind.create_target_machine(cpu=processor, features=features, opt=LEVEL, reloc="static", codemodel="large")
 
 
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
