@@ -1,5 +1,8 @@
 """The kernel language: random functions run compiled and as plain Python, what is refused, what Python may pass."""
 
+import contextlib
+import io
+import logging
 import platform
 import re
 import struct
@@ -233,6 +236,38 @@ def test_code_is_stored_and_a_damaged_file_is_compiled_anew(tmp_path: Path, monk
         assert len(compilations) == before + 1
     assert compiled(text)(1.5) == 2.5
     assert compiled(text.replace("1", "2"))(1) == 3
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_whoever_waits_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On a terminal, unless GASLA_QUIET is set; where logging has been set up, there; never in a pipe."""
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(functions, "SECONDS", 0.0)
+    monkeypatch.setattr(logging.getLogger("gasla"), "propagate", False)  # pytest has set up the root
+
+    def told(stream: io.StringIO, number: int) -> str:
+        with contextlib.redirect_stderr(stream):
+            assert compiled(f"def waited_for(x):\n    return x + {number}", "waited_for")(1) == number + 1
+            assert compiled(f"def waited_for(x):\n    return x + {number}", "waited_for")(1) == number + 1
+        return stream.getvalue()
+
+    message = r"gasla compiled waited_for in \d+\.\d s; later calls and processes find it stored\n"
+    assert re.fullmatch(message, told(Terminal(), 1))
+    assert told(io.StringIO(), 2) == ""
+    with monkeypatch.context() as patch:
+        patch.setenv("GASLA_QUIET", "1")
+        assert told(Terminal(), 3) == ""
+    functions._waits.clear()
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    monkeypatch.setattr(logging.getLogger("gasla"), "handlers", [handler])
+    monkeypatch.setattr(logging.getLogger("gasla"), "level", logging.INFO)
+    assert told(Terminal(), 4) == ""
+    assert re.fullmatch(message, stream.getvalue())
 
 
 def test_the_same_text_gives_the_same_object() -> None:

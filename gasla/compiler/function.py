@@ -166,6 +166,15 @@ class Compiled:
         return str(self.plain.__qualname__)
 
 
+def _after_fork() -> None:
+    global _compiling
+    _compiling = threading.Lock()  # which a thread of the parent's may have had
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 _waits: list[tuple[str, float]] = []  # what was compiled since the last report, and for how long
 
 
@@ -173,12 +182,14 @@ def _report(name: str, seconds: float) -> None:
     """Say what somebody has waited for, once it comes to a second: a program that is silent seems to hang."""
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
-    if total < SECONDS or os.environ.get("GASLA_QUIET"):
+    if total < SECONDS:
         return
     names = ", ".join(dict.fromkeys(name for name, _ in _waits))
     message = f"gasla compiled {names} in {total:.1f} s; later calls and processes find it stored"
     _waits.clear()
     logger = logging.getLogger("gasla")
+    if os.environ.get("GASLA_QUIET"):
+        return
     if logger.hasHandlers():
         logger.info(message)
     elif sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
