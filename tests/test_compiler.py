@@ -247,6 +247,7 @@ def test_whoever_waits_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     """On a terminal, unless GASLA_QUIET is set; where logging has been set up, there; never in a pipe."""
     monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(functions, "SECONDS", 0.0)
+    monkeypatch.setattr(functions, "_waits", [])
     monkeypatch.setattr(logging.getLogger("gasla"), "propagate", False)  # pytest has set up the root
 
     def told(stream: io.StringIO, number: int) -> str:
