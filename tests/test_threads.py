@@ -140,6 +140,18 @@ def test_ctrl_c_while_a_long_run_begins(began: bool, monkeypatch: pytest.MonkeyP
     assert left.tolist() == [1, 1]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no clock")
+@pytest.mark.parametrize("short", [True, False])
+def test_kernels_are_timed_where_wanted(short: bool) -> None:
+    with threads.time_kernels() as spent:
+        before = spent()
+        run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=short)
+        after = spent()
+        assert after > before
+    run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=short)
+    assert spent() == after
+
+
 def test_who_has_no_work_sleeps() -> None:
     """After a moment in which the next run would have come cheaper; and wakes again."""
     for _ in range(3):
