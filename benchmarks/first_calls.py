@@ -1,0 +1,88 @@
+"""How long the first call of each function takes where nothing is compiled: in one fresh process, or in one each.
+
+python -m benchmarks.first_calls [--alone] [--output FILE]
+
+On the graph of 3,214 airports that comes with gasla. Seconds of processor time (`cpu`) and of the clock (`wall`); then
+the same calls by another process, which finds all code stored. The import and the graph count for the first call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CALLS = {
+    "bfs": "gasla.bfs(directed, 0)",
+    "sssp": "gasla.sssp(directed, 0)",
+    "pagerank": "gasla.pagerank(directed)",
+    "connected_components": "gasla.connected_components(undirected)",
+    "louvain_communities": "gasla.louvain_communities(undirected)",
+    "maximum_flow": "gasla.maximum_flow(directed, 0, 5)",
+    "minimum_spanning_forest": "gasla.minimum_spanning_forest(undirected)",
+    "greedy_color": "gasla.greedy_color(undirected)",
+    "strongly_connected_components": "gasla.strongly_connected_components(directed)",
+    "core_number": "gasla.core_number(undirected)",
+    "triangle_count": "gasla.triangle_count(undirected)",
+    "betweenness_centrality": "gasla.betweenness_centrality(undirected, k=4)",
+    "closeness_centrality": "gasla.closeness_centrality(undirected)",
+    "label_propagation": "gasla.label_propagation(undirected)",
+    "hits": "gasla.hits(directed)",
+    "katz_centrality": "gasla.katz_centrality(directed, alpha=0.001)",
+    "k_truss": "gasla.k_truss(undirected, 4)",
+    "bridges": "gasla.bridges(undirected)",
+    "maximal_independent_set": "gasla.maximal_independent_set(undirected)",
+}
+PROGRAM = """
+import sys, time
+began = time.perf_counter(), time.process_time()
+import gasla
+from gasla import datasets
+matrix = datasets.openflights().matrix
+directed, undirected = gasla.Graph(matrix), gasla.Graph(((matrix + matrix.T) != 0).astype(float).tocsr())
+for call in sys.argv[1:]:
+    eval(call)
+    print(call.partition("(")[0], time.perf_counter() - began[0], time.process_time() - began[1], flush=True)
+    began = time.perf_counter(), time.process_time()
+"""
+
+
+def measured(calls: list[str], cache: str) -> list[tuple[str, float, float]]:
+    """What each call is called, its seconds by the clock, and of processor time, in one fresh process."""
+    environment = {**os.environ, "GASLA_CACHE_DIR": cache}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PROGRAM, *calls],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [(name, float(wall), float(cpu)) for name, wall, cpu in rows]
+
+
+def main() -> None:
+    """Measure, print a table, and write it to a file if one is named."""
+    from gasla.cli.compute import provenance
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--alone", action="store_true", help="each call in a process of its own, with an empty cache")
+    parser.add_argument("--output", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    lines = [provenance(), f"{'first call':38s}{'wall':>8s}{'cpu':>8s}{'stored':>8s}"]
+    groups = [[call] for call in CALLS.values()] if options.alone else [[*CALLS.values()]]
+    total = [0.0, 0.0, 0.0]
+    for calls in groups:
+        with tempfile.TemporaryDirectory() as cache:
+            first, again = measured(calls, cache), measured(calls, cache)
+        for (name, wall, cpu), (_, stored, _) in zip(first, again, strict=True):
+            lines.append(f"{name:38s}{wall:8.2f}{cpu:8.2f}{stored:8.2f}")
+            total = [a + b for a, b in zip(total, (wall, cpu, stored), strict=True)]
+    lines.append(f"{'all':38s}{total[0]:8.2f}{total[1]:8.2f}{total[2]:8.2f}")
+    print(*lines, sep="\n")
+    if options.output:
+        options.output.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
