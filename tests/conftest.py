@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestItem
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from gasla.bench.reports import machine
 from gasla.cpu.runtime import cores
 
-# Before Numba is imported: what two threads do is tested on one core, too.
+# Before gasla counts threads: what two threads do is tested on one core, too.
 os.environ.setdefault("GASLA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
 cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
 
@@ -35,13 +36,21 @@ def gpu_missing() -> str | None:
 
 
 class Thorough:
-    """Marks the examples in gasla's docstrings, which compile nearly every algorithm, before marks choose what runs."""
+    """Marks the examples in gasla's docstrings, of which tests stand for most, before marks choose what runs."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
             if isinstance(item, DoctestItem) and item.path.is_relative_to(ROOT / "gasla"):
                 item.add_marker("thorough")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """One process takes all tests of a file: what these compile is then compiled once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

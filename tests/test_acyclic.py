@@ -16,8 +16,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 Edges = list[tuple[int, int, int]]
 
@@ -76,6 +74,7 @@ def test_orders(shape: str, device: Any) -> None:
     np.testing.assert_array_equal(on_host(gasla.topological_order(gasla.Graph(matrix).to(device))), order)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -108,6 +107,7 @@ def test_of_several_parents_the_smallest_is_given(shape: str) -> None:
     np.testing.assert_array_equal(found.parents, smallest_parents(matrix, found.lengths))
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3, 3)), max_size=20))
 def test_any_small_graph(edges: Edges) -> None:
     """In order if it is acyclic, and else refused by a cycle that is there."""

@@ -57,7 +57,6 @@ def test_bfs(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(gasla.bfs(A, source, depth_limit=depth), np.where(levels > depth, -1, levels))
 
 
-@pytest.mark.thorough
 @settings(max_examples=60)
 @given(A=matrices(), data=st.data())
 def test_sssp(A: csr_array, data: st.DataObject) -> None:
@@ -70,7 +69,6 @@ def test_sssp(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_array_equal(gasla.sssp(A, source, delta=delta), distances)
 
 
-@pytest.mark.thorough
 @settings(max_examples=60)
 @given(A=matrices(least=-2), data=st.data())
 def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
@@ -92,7 +90,6 @@ def test_sssp_with_negative_weights(A: csr_array, data: st.DataObject) -> None:
     assert ((parents >= 0) == np.isfinite(distances)).all()
 
 
-@pytest.mark.thorough
 def test_a_negative_cycle_is_named_in_time_that_grows_with_it() -> None:
     took = {}
     for n in (10, 20_000):
@@ -123,10 +120,13 @@ def test_without_weights_every_edge_has_length_one() -> None:
     assert gasla.sssp(Graph.from_edges([0, 1], [1, 2]), 0).tolist() == [0, 1, 2]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("weighted", "personal"),
-    [(True, True), (False, False), *(pytest.param(w, not w, marks=pytest.mark.slow) for w in (True, False))],
+    [
+        (True, True),
+        pytest.param(False, False, marks=pytest.mark.thorough),
+        *(pytest.param(w, not w, marks=pytest.mark.slow) for w in (True, False)),
+    ],
 )
 @settings(max_examples=40)
 @given(A=matrices(least=1), data=st.data())
@@ -225,7 +225,6 @@ def test_edge_betweenness(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_allclose(scores, [expected[e] for e in edges], rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.thorough
 def test_edge_betweenness_from_some_sources() -> None:
     A = datasets.grid(4)
     total = sum(gasla.edge_betweenness_centrality(A, sources=[s], normalized=False) for s in range(5))
@@ -238,7 +237,6 @@ def test_edge_betweenness_from_some_sources() -> None:
     assert gasla.edge_betweenness_centrality(doubled, normalized=False).tolist() == [1, 1, 1, 2]
 
 
-@pytest.mark.thorough
 def test_betweenness_against_igraph_on_a_real_graph() -> None:
     igraph = pytest.importorskip("igraph")
     A = datasets.openflights().matrix
@@ -364,7 +362,6 @@ def test_real_roads_against_scipy() -> None:
     assert bellman_ford(csr_array(np.array([[0.0, 1], [0, 0]])), indices=0)[1] == 1
 
 
-@pytest.mark.thorough
 def test_empty_and_single() -> None:
     single = Graph.from_edges([], [], n=1)
     assert gasla.bfs(single, 0).tolist() == [0]

@@ -9,8 +9,6 @@ from scipy.sparse import csr_array
 import gasla
 import semirings
 
-pytestmark = pytest.mark.thorough
-
 
 def graph_of(made: nx.Graph) -> csr_array:
     if not len(made):
@@ -36,6 +34,7 @@ def compiled(request):
     return request.param
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])
 def test_cores_by_buckets(name, direction, compiled):
@@ -59,6 +58,7 @@ def test_searches_one_after_another(name, compiled):
     np.testing.assert_array_equal(result.count, reach.sum(axis=0))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["karate", "random", "apart", "large"])
 @pytest.mark.parametrize("options", [{}, {"callback": lambda result: False}, {"deterministic": True}])
 def test_buckets_and_waking_are_as_by_numpy(name, options):
@@ -82,6 +82,7 @@ def test_who_wakes_is_asked_of_what_the_iteration_left():
         assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("program", [Cores, Reaches, Thawing])
 @pytest.mark.parametrize("direction", ["auto", "pull"])

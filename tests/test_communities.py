@@ -16,8 +16,6 @@ from gasla import Graph, datasets
 from gasla.graph.derive.combining import nothing, reduce_picked, reduce_runs
 from tests.test_graph_gpu import sent
 
-pytestmark = pytest.mark.thorough
-
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
 COMPOSE = semirings.Monoid(lambda f, g: (f[0] * g[0] % 97, (f[0] * g[1] + f[1]) % 97), (1, 0), commutative=False)
 MONOIDS = [getattr(semirings, name) for name in ("plus", "min", "max", "times", "bor", "any", "first", "second")]
@@ -31,6 +29,7 @@ def host(x: Any) -> Any:
     return x.get() if hasattr(x, "get") else x
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @settings(max_examples=20)
 @given(keys=st.lists(st.integers(0, 9), max_size=60), seed=st.integers(0, 99))
@@ -53,6 +52,7 @@ def test_each_key_is_reduced_in_order(device: str, keys: list[int], seed: int) -
         assert all(part.dtype == np.int32 and len(part) == 11 for part in (found if pair else (found,)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [np.bool_, np.int8, np.int64, np.uint32, np.float32, np.float64])
 def test_a_product_reduces_what_is_picked_as_whole_arrays_do(kind: Any) -> None:
     rng = np.random.default_rng(5)

@@ -19,6 +19,7 @@ from kernel_programs import Writer, compiled, run_plainly
 from gasla.compiler import function as functions
 from gasla.compiler.emit import Emitter, Extern
 from gasla.compiler.function import Call
+from gasla.compiler.function import compiled as compiled_function
 from gasla.compiler.kernel_types import I64, CompileError
 from gasla.compiler.unit import Unit
 
@@ -45,10 +46,27 @@ def check_random(seed: int) -> None:
             assert equal(a, b), f"left {b}, expected {a}; {message}"
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", [0, 1, *(pytest.param(k, marks=pytest.mark.thorough) for k in (2, 3, 4))])
 def test_random_functions_compiled_and_plain(block: int) -> None:
     for seed in range(20 * block, 20 * block + 20):
         check_random(seed)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, np.float32])
+def test_numbers_compare_as_numpys(kind: Any) -> None:
+    """The ends of a type with each other: what is above the middle of an unsigned one is not below 0."""
+
+    @compiled_function
+    def compare(a, b, found):  # type: ignore[no-untyped-def]
+        for i in range(len(a)):
+            found[0, i], found[1, i], found[2, i] = a[i] < b[i], a[i] <= b[i], a[i] == b[i]
+            found[3, i], found[4, i], found[5, i] = a[i] > b[i], a[i] >= b[i], a[i] != b[i]
+
+    ends = [np.iinfo(kind).min, np.iinfo(kind).max] if np.dtype(kind).kind in "iu" else [np.nan, np.inf]
+    a, b = (x.ravel() for x in np.meshgrid(np.array([0, 1, *ends], kind), np.array([0, 1, *ends], kind)))
+    found = np.zeros((6, len(a)), bool)
+    compare(a, b, found)
+    np.testing.assert_array_equal(found, [a < b, a <= b, a == b, a > b, a >= b, a != b])
 
 
 @pytest.mark.slow

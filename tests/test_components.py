@@ -15,8 +15,6 @@ from gasla.algorithms.components.connected_components import ComponentsResult
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import compress, hook, label_components, likely_largest, link, number
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -99,6 +97,7 @@ def test_an_edge_out_of_the_giant_that_only_its_source_stores(threads: int) -> N
     assert check(Graph.from_edges(src, dst, n=1003)).count == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("towards", ["centre", "leaves", "both"])
 def test_star_of_a_million_leaves(towards: str, threads: int) -> None:
     leaves = np.arange(1, 1_000_001, dtype=np.int32)
@@ -123,6 +122,7 @@ def test_path_of_a_hundred_thousand(order: str, threads: int) -> None:
     assert result.labels[n] == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [pytest.param("offsets", marks=pytest.mark.slow), "offsets and ids"])
 def test_int64(kind: str) -> None:
     indptr = np.array([0, 1, 1, 2, 2], np.int64)
@@ -147,6 +147,7 @@ def test_input_is_left_alone() -> None:
 # --- stages ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @given(edge_lists())
 def test_link_makes_a_forest_of_the_components(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
@@ -169,6 +170,7 @@ def test_hook_only_joins_neighbours(edges: tuple[int, np.ndarray, np.ndarray]) -
     assert set(zip(joined.tolist(), parents[joined].tolist())) <= set(zip(src.tolist(), dst.tolist()))
 
 
+@pytest.mark.thorough
 @given(edge_lists(), st.booleans())
 def test_every_known_tree_gives_the_same_components(edges: tuple[int, np.ndarray, np.ndarray], both: bool) -> None:
     n, src, dst = edges
@@ -207,6 +209,7 @@ def test_likely_largest_finds_a_tree_of_most_vertices() -> None:
     assert likely_largest(parents) == 7
 
 
+@pytest.mark.thorough
 @given(edge_lists(), st.booleans())
 def test_the_stages_one_by_one_label_as_in_one_launch(edges: tuple[int, np.ndarray, np.ndarray], both: bool) -> None:
     n, src, dst = edges

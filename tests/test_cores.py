@@ -15,8 +15,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 Edges = list[tuple[int, int]]
 
@@ -72,6 +70,7 @@ def by_vertex(numbers: dict[int, int]) -> np.ndarray:
     return np.array([number for _, number in sorted(numbers.items())], int)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_core_numbers(shape: str, device: Any) -> None:
@@ -86,7 +85,7 @@ def test_core_numbers(shape: str, device: Any) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("nothing", "airports")])
-@pytest.mark.parametrize("k", [None, 0, 2, 5])
+@pytest.mark.parametrize("k", [None, 2, *(pytest.param(k, marks=pytest.mark.thorough) for k in (0, 5))])
 def test_cores(shape: str, k: int | None, device: Any) -> None:
     matrix = SHAPES[shape]()
     graph = gasla.Graph(matrix).to(device)
@@ -101,6 +100,7 @@ def test_without_vertices_no_core_has_any() -> None:
     assert gasla.k_core(SHAPES["nothing"]()).shape == gasla.k_core(SHAPES["nothing"](), 3).shape == (0,)
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=60))
 def test_any_small_graph(n: int, edges: Edges) -> None:
     src, dst = np.array([e for e in edges if max(e) < n] or np.empty((0, 2)), int).reshape(-1, 2).T
@@ -113,6 +113,7 @@ def test_any_small_graph(n: int, edges: Edges) -> None:
     np.testing.assert_array_equal(gasla.core_number(gasla.Graph.from_edges(dst, src, n=n)), numbers)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["rmat", "airports", "roads"])
 def test_beside_igraph(name: str) -> None:
     igraph = pytest.importorskip("igraph")

@@ -29,7 +29,9 @@ def same(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", [np.int32, np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize(
+    "kind", [np.int32, *(pytest.param(k, marks=pytest.mark.thorough) for k in (np.float32, np.float64, np.complex64))]
+)
 def test_laplacians_are_scipys(kind: Any) -> None:
     for n, m in ((0, 0), (1, 0), (1, 3), (6, 0), (12, 50)):
         A = matrix(n, m, 5, kind)

@@ -16,8 +16,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -88,6 +86,7 @@ def check(given: gasla.Graph, graph: gasla.Graph) -> None:
     verify.articulation_points(given, points)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str, device: Any) -> None:
@@ -96,12 +95,13 @@ def test_shapes(shape: str, device: Any) -> None:
 
 
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=18))
-@settings(deadline=None)
+@settings(max_examples=30)
 def test_any_small_graph(both: bool, edges: list[tuple[int, int]]) -> None:
     graph = both_ways(9, *edges) if both else of(9, *edges)
     check(graph, graph)
 
 
+@pytest.mark.thorough
 def test_beside_igraph_on_real_graphs() -> None:
     igraph = pytest.importorskip("igraph")
     for name in ("openflights", "rmat"):

@@ -40,6 +40,7 @@ def test_findings_are_right(found: demo.Findings) -> None:
     verify.bfs(matrix, found.origin, found.level)
 
 
+@pytest.mark.thorough
 def test_the_network_leaves_out_airports_without_a_route(found: demo.Findings) -> None:
     whole = openflights()
     assert found.network.matrix.nnz == whole.matrix.nnz
@@ -48,6 +49,7 @@ def test_the_network_leaves_out_airports_without_a_route(found: demo.Findings) -
     assert degree.min() > 0
 
 
+@pytest.mark.thorough
 def test_the_default_journey_leads_from_the_north_to_the_south(found: demo.Findings) -> None:
     latitude = found.network.airports.latitude
     connected = found.component == np.bincount(found.component).argmax()
@@ -90,6 +92,7 @@ def test_airports_are_found_by_code_city_and_name() -> None:
             demo.find_airport(airports, nowhere)
 
 
+@pytest.mark.thorough
 def test_the_report_has_all_parts(found: demo.Findings) -> None:
     text = "\n".join(demo.report(found, top=5))
     assert "3,214 airports and 36,907 routes" in text
@@ -103,6 +106,7 @@ def test_the_report_has_all_parts(found: demo.Findings) -> None:
     assert "  6 " not in text.split("The shortest way")[0]  # five places in the ranking
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("known_betweenness")
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,6 +151,7 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert "--no-map" in captured.err
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("known_betweenness")
 def test_the_example_is_the_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import runpy

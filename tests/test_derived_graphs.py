@@ -18,8 +18,6 @@ from gasla.graph.derive import contracting, cutting
 from tests.test_graph import edge_lists
 from tests.test_graph_gpu import both_ways, sent, sort
 
-pytestmark = pytest.mark.thorough
-
 MONOIDS = [semirings.plus, semirings.min, semirings.times, semirings.first, semirings.any]
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
 
@@ -139,6 +137,7 @@ def test_graphs_from_graphs(device: str, data: Any, seed: int) -> None:
         check_all(graph, seed)
 
 
+@pytest.mark.thorough
 @settings(max_examples=15)
 @given(data=edge_lists(), seed=st.integers(0, 99))
 def test_graphs_from_graphs_as_on_a_gpu(data: Any, seed: int) -> None:
@@ -297,6 +296,7 @@ def test_what_is_refused() -> None:
             call()
 
 
+@pytest.mark.thorough
 def test_the_benchmark_runs(capsys: pytest.CaptureFixture[str]) -> None:
     from benchmarks import building
 

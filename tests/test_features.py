@@ -15,8 +15,6 @@ from gasla import datasets, verify
 from gasla.arrays import moved
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 REDUCTIONS = ["sum", "mean", "max", "min"]
 USUAL = [  # a kernel each
@@ -58,6 +56,7 @@ def aggregated(matrix: Any, features: Any, *arguments: Any, device: Any = "cpu",
     return moved(gasla.aggregate_features(graph, moved(features, device), *arguments, **options), "cpu")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("reduce", "weighted"), USUAL)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -88,6 +87,7 @@ def edge_by_edge(matrix: Any, features: np.ndarray, reduce: str, weighted: bool)
     return np.where(np.isinf(right), 0, right).astype(np.float32)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("k", [1, 3, 8, 9, 64, 100])
 def test_widths(k: int) -> None:
     matrix = SHAPES["rmat"]().astype(np.float32)
@@ -160,6 +160,7 @@ def test_nan_goes_on(reduce: Any) -> None:
     np.testing.assert_array_equal(np.isnan(found), [[False], [False], [True], [False]])
 
 
+@pytest.mark.thorough
 def test_layouts_and_ids() -> None:
     matrix = SHAPES["multigraph"]().tocsr()
     features = drawn(50, 6)

@@ -23,8 +23,6 @@ from gasla import datasets, verify
 from gasla.algorithms.flows import largest, preflow
 from gasla.arrays import moved
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 NETWORK = csr_array(np.array([[0, 3, 2, 0], [0, 0, 5, 2], [0, 0, 0, 3], [0, 0, 0, 0]]))
 
@@ -50,6 +48,7 @@ def by_networkx(graph: gasla.Graph, source: int, target: int) -> float:
     return nx.maximum_flow_value(network, source, target)
 
 
+@pytest.mark.thorough
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_any_network(data: st.DataObject) -> None:
@@ -91,6 +90,7 @@ def test_shapes(scale: float | None, device: Any) -> None:
         np.testing.assert_array_equal(moved(flow.flow, "cpu"), moved(again, "cpu"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_real_graphs(device: Any) -> None:
     airports = gasla.Graph(datasets.openflights().matrix)
@@ -194,6 +194,7 @@ def capacities() -> st.SearchStrategy[float]:
     return st.one_of(sizes, users, st.floats(0, 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bits", [largest.BITS, 20])  # with few of them it takes several rounds
 @given(data=st.data())
 @settings(deadline=None, max_examples=150)
@@ -251,6 +252,7 @@ def test_unlimited_capacities(device: Any) -> None:
     assert middle.n == 100 and expected == pytest.approx(by_networkx(graph.to("cpu"), 100, 101), rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [np.int64, np.uint64])
 def test_integers_of_any_size(kind: type) -> None:
     most = np.iinfo(kind).max
@@ -338,6 +340,7 @@ def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     assert compile.compile_source(source, "compute_90")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_by_scipys_door(device: Any) -> None:
     """The same kind of result whoever finds it: SciPy's arrays are answered by SciPy, CuPy's by gasla."""

@@ -48,7 +48,9 @@ def test_compiles(kind: np.dtype[Any]) -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize(
+    "kind", [k if k in ("i4", "f8") else pytest.param(k, marks=pytest.mark.thorough) for k in KINDS], ids=str
+)
 def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
     text = f'#include "loop.hpp"\n{extremes.source(kind)}{RUN.format(type=extremes.ctype(kind))}'
     (tmp_path / "extremes.cpp").write_text(text)

@@ -17,8 +17,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -101,6 +99,7 @@ def test_independent_sets_are_those_of_a_loop(shape: str, device: Any) -> None:
     assert set(np.flatnonzero(found).tolist()) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("strategy", ["largest_first", "random_sequential"])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -159,6 +158,7 @@ def greedy_matching(matrix: Any, weighted: bool) -> np.ndarray:
     return mate
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -190,6 +190,7 @@ def test_half_the_weight_and_half_the_edges_at_least() -> None:
     assert 2 * (gasla.maximal_matching(matrix) >= 0).sum() // 2 >= most
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3, 3)), max_size=24), st.booleans())
 def test_any_small_graph(edges: list[tuple[int, int, int]], both: bool) -> None:
     src, dst, weights = np.array(edges or np.empty((0, 3)), int).reshape(-1, 3).T

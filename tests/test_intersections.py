@@ -15,8 +15,6 @@ from gasla.graph.graph import Graph
 from gasla.operations.primitives import intersect
 from gasla.program.frontier import EdgeFrontier
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 N = 80
 
@@ -77,6 +75,7 @@ def test_what_is_passed_is_looked_at() -> None:
         intersect(graph, edges, np.zeros(3))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_compiles(weighted: bool) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
@@ -84,6 +83,7 @@ def test_compiles(weighted: bool) -> None:
         assert compile_source(of_gpu.source(*sizes, weighted), architecture)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_emulated(weighted: bool, tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ import gasla
 import semirings
 from gasla.graph.graph import Graph
 
-pytestmark = pytest.mark.thorough
-
 COMPILED = [False, True]
 
 
@@ -98,6 +96,7 @@ def test_keys_never_push() -> None:
     assert plan.reason_to_pull == "values are reduced by key, where they are received"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Heard, Both, Out])
 @pytest.mark.parametrize(
     "direction", ["auto", *(pytest.param(way, marks=pytest.mark.slow) for way in ("push", "pull"))]
@@ -130,6 +129,7 @@ def test_stages_gather_what_is_chosen() -> None:
     np.testing.assert_array_equal(state.label, labels_once(graph, np.arange(graph.n)))
 
 
+@pytest.mark.thorough
 def test_floats_are_added_in_the_order_of_the_input() -> None:
     """At a hub, whose lists are in another order than the input's edges, where the order shows in the sum."""
     rng = np.random.default_rng(2)
@@ -151,6 +151,7 @@ def test_floats_are_added_in_the_order_of_the_input() -> None:
     assert found == wanted
 
 
+@pytest.mark.thorough
 def test_ids_of_64_bits_and_keys_anywhere() -> None:
     """Keys needn't be vertices: those of int64, far apart, that share low bits."""
     rng = np.random.default_rng(3)
@@ -180,6 +181,7 @@ def test_memory_is_stated() -> None:
     assert "a table of 398 keys" in gasla.explain(Labels, graph)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["alike", "different", "some"])
 def test_a_hub_of_a_million(kind: str) -> None:
     graph, labels, wanted = hub_of_a_million(kind)

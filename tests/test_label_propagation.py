@@ -16,8 +16,6 @@ from gasla.cli.compute import on_host
 from gasla.graph.graph import Graph
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -61,6 +59,7 @@ def test_bipartite_graphs_come_to_rest(device: Any) -> None:
         assert quality > 0.6 if matrix is grid else len(sets) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("tol", [0, 1e-3])
 def test_real_graphs(device: Any, tol: float) -> None:
@@ -69,6 +68,7 @@ def test_real_graphs(device: Any, tol: float) -> None:
         verify.label_propagation(matrix, found(matrix, device, tol=tol), share=0.15)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_hard_shapes(device: Any) -> None:
     assert found(csr_array((0, 0), dtype=np.float32), device).tolist() == []
@@ -89,6 +89,7 @@ def test_parallel_edges_count_each_and_directions_do_not() -> None:
         assert gasla.label_propagation(Graph.from_edges(s, d), tol=0).tolist() in ([0, 0, 1, 1], [0, 0, 0, 0])
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 30), st.integers(0, 90), st.integers(0, 2**32))
 def test_whoever_could_move_has(n: int, m: int, seed: int) -> None:
@@ -139,6 +140,7 @@ def test_the_verifier_says_what_is_wrong() -> None:
         verify.label_propagation(csr_array(np.eye(3, k=1) * [[1], [0], [0]]), [0, 0, 0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("threads", [1, 2])
 def test_engines_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of all lengths, of which the short ones have code of their own, and activity."""

@@ -16,8 +16,6 @@ from gasla import datasets, verify
 from gasla.arrays import moved
 from gasla.graph.graph import Graph
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 Array = NDArray[Any]
 
@@ -39,7 +37,7 @@ def stationary(A: Array) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("weighted", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_hits_of_a_real_graph(device: str, weighted: bool) -> None:
     A = datasets.with_weights(datasets.rmat(7), largest=9).astype(np.float64)
     found = gasla.hits(on(device, A), tol=1e-10, max_iter=1000, weighted=weighted)
@@ -51,7 +49,7 @@ def test_hits_of_a_real_graph(device: str, weighted: bool) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("weighted", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_salsa_of_a_directed_graph(device: str, weighted: bool) -> None:
     rng = np.random.default_rng(5)
     A = rng.integers(1, 9, (40, 40)) * (rng.random((40, 40)) < 0.08).astype(float)
@@ -73,6 +71,7 @@ def test_an_authority_has_its_part_of_the_in_edges() -> None:
     np.testing.assert_allclose(found.authorities, graph.in_degrees / graph.m, atol=1e-9)
 
 
+@pytest.mark.thorough
 @settings(max_examples=20)
 @given(A=matrices(), weighted=st.booleans())
 def test_properties(A: csr_array, weighted: bool) -> None:
@@ -96,6 +95,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SHAPES)
 def test_hard_shapes(name: str, device: str) -> None:
@@ -144,6 +144,7 @@ def test_no_end_is_said() -> None:
             assert not function(datasets.rmat(6), max_iter=1, tol=1e-12).converged
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["hits", "salsa"])
 def test_what_is_wrong_is_found(name: str) -> None:
     A = datasets.rmat(6)

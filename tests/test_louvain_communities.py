@@ -12,8 +12,6 @@ from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -28,6 +26,7 @@ def karate() -> csr_array:
     return csr_array(nx.to_scipy_sparse_array(nx.karate_club_graph(), dtype=np.float32))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("resolution", [1.0, 2.0])
 def test_modularity_is_about_networkxs(resolution: float, device: str) -> None:
@@ -50,6 +49,7 @@ def test_routes_of_flights_have_communities() -> None:
     assert modularity(csr_array((np.ones(both.nnz), both.indices, both.indptr), both.shape), labels) > 0.64
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_hard_shapes(device: str) -> None:
     def labels(src: list[int], dst: list[int], n: int, weights: list[float] | None = None) -> list[int]:
@@ -70,6 +70,7 @@ def test_hard_shapes(device: str) -> None:
     assert labels([0, 1, 2], [1, 2, 3], 4, [9.0, 0.5, 9.0]) == [0, 0, 1, 1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_refined_communities_hang_together(device: str) -> None:
     for seed, G in enumerate([nx.karate_club_graph(), nx.watts_strogatz_graph(300, 6, 0.2, seed=2), nx.path_graph(40)]):
@@ -88,6 +89,7 @@ def test_what_falls_apart_is_not_refined() -> None:
         verify.louvain_communities(star, [0, 0, 0, 1, 0, 1], refine=True)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.integers(0, 3)), max_size=40), st.integers(0, 99))
 def test_any_network_is_refined(edges: list[tuple[int, int, int]], seed: int) -> None:
@@ -97,6 +99,7 @@ def test_any_network_is_refined(edges: list[tuple[int, int, int]], seed: int) ->
     verify.louvain_communities(graph, found.labels, refine=True)
 
 
+@pytest.mark.thorough
 def test_the_same_every_time() -> None:
     graph = Graph(karate())
     a, b = (gasla.louvain_communities(graph, seed=7).labels for _ in range(2))

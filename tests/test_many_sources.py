@@ -17,8 +17,6 @@ from gasla import datasets, verify
 from gasla.algorithms.traversal import multi_source_bfs as searches
 from gasla.graph.graph import Graph
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(params=["together", "one by one"])
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
@@ -38,6 +36,7 @@ def levels_by_scipy(A: csr_array, sources: Any) -> np.ndarray:
     return np.where(np.isfinite(distances), distances, -1)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(A=matrices(), data=st.data())
 def test_levels(A: csr_array, data: st.DataObject) -> None:
@@ -101,6 +100,7 @@ def test_no_sources() -> None:
     assert gasla.multi_source_bfs(chain(5), []).shape == (0, 5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["openflights", "rmat", "grid"])
 def test_levels_of_real_graphs(name: str) -> None:
     graph = Graph({"openflights": lambda: datasets.openflights().matrix, "rmat": lambda: datasets.rmat(10),
@@ -139,6 +139,7 @@ def test_the_verifier_names_source_and_vertex() -> None:
 # --- shortest paths ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(least=-1), data=st.data())
 def test_distances(A: csr_array, data: st.DataObject) -> None:
@@ -196,6 +197,7 @@ def by_networkx(A: csr_array, name: str, **options: Any) -> np.ndarray:
     return np.array([found[v] for v in range(A.shape[0])])
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(), data=st.data())
 def test_closeness(A: csr_array, data: st.DataObject) -> None:
@@ -212,6 +214,7 @@ def test_closeness(A: csr_array, data: st.DataObject) -> None:
     verify.closeness(Graph(A), scores, **options)
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(), data=st.data())
 def test_harmonic(A: csr_array, data: st.DataObject) -> None:

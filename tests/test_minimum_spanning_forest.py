@@ -16,8 +16,6 @@ from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -94,6 +92,7 @@ def kruskal(graph: Graph) -> list[int]:
     return sorted(taken)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_edges_are_kruskals(shape: str, device: Any) -> None:
@@ -106,12 +105,14 @@ def test_edges_are_kruskals(shape: str, device: Any) -> None:
     verify.minimum_spanning_forest(graph, found.edges, found.total)
 
 
+@pytest.mark.thorough
 @given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 2**32), st.booleans())
 def test_edges_are_kruskals_whatever_the_graph(n: int, m: int, seed: int, symmetric: bool) -> None:
     graph = Graph(random(n, m, seed) if symmetric else one_way(n, m, seed))
     assert gasla.minimum_spanning_forest(graph).edges.tolist() == kruskal(graph)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_total_is_scipys_to_the_last_bit(device: Any) -> None:
     matrix = datasets.rmat(9).copy()
@@ -152,6 +153,7 @@ def test_without_values_each_edge_weighs_one() -> None:
     assert (edges.tolist(), int(total)) == (kruskal(graph), 3)
 
 
+@pytest.mark.thorough
 def test_what_is_written_into_the_values_is_seen() -> None:
     matrix = random(30, 60, 9)
     graph = Graph(matrix)

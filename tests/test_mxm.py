@@ -100,7 +100,6 @@ def problems(draw: Callable[..., Any], dtype: Any, index: Any) -> tuple[Any, Any
     return tuple(draw(matrix(*shape, dtype, index)) for shape in ((m, n), (n, p), (m, p)))  # type: ignore[return-value]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("semiring", "dtype", "index"), SEMIRINGS, ids=label)
 def test_mxm_equals_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     @settings(max_examples=40)
@@ -157,7 +156,6 @@ def test_dense_columns_equal_numpy(semiring: Semiring, dtype: Any, index: Any) -
     run()
 
 
-@pytest.mark.thorough
 def test_dense_output_and_accumulator() -> None:
     rng = np.random.default_rng(0)
     A, X = random_array((6, 5), density=0.5, rng=rng, format="csr"), rng.random((5, 3))
@@ -174,7 +172,6 @@ def test_dense_output_and_accumulator() -> None:
     assert not wide[:, 1::2].any()
 
 
-@pytest.mark.thorough
 def test_half_precision_is_read_as_single() -> None:
     A, X = csr_array(np.full((1, 4096), 1, np.float32)), np.full((4096, 2), 1, np.float16)
     found = gasla.mxm(A, X)
@@ -209,7 +206,6 @@ def skewed(n: int, m: int, width: int) -> Any:
     return A.tocsr()
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("width", [700, 9000])
 def test_all_ways_of_putting_columns_in_order(width: int) -> None:
     """Few columns of a row, many, and some far apart; by any number of threads the same."""
@@ -232,7 +228,6 @@ def test_all_ways_of_putting_columns_in_order(width: int) -> None:
     assert lengths.min() < counting.FEW < np.median(lengths[lengths > counting.FEW])
 
 
-@pytest.mark.thorough
 def test_triangles_by_a_masked_product() -> None:
     graph = gasla.Graph(gasla.datasets.rmat(9))
     counts = gasla.mxm(graph, graph, semirings.plus_pair, mask=graph)
@@ -241,7 +236,6 @@ def test_triangles_by_a_masked_product() -> None:
     assert_array_equal(counts.data, (A @ A).toarray()[A.nonzero()])
 
 
-@pytest.mark.thorough
 def test_paths_of_two_edges_and_of_four() -> None:
     """A product is a matrix again: Sparse, as every argument."""
     A = gasla.datasets.grid(4).astype(np.float64)  # whole numbers: exact in any order
@@ -256,7 +250,6 @@ def test_paths_of_two_edges_and_of_four() -> None:
     assert_allclose(gasla.vxm(x, two), x @ dense_two)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("ascending", [True, False])
 def test_few_entries_of_a_mask_are_searched_in_long_rows(ascending: bool) -> None:
     rng = np.random.default_rng(4)
@@ -377,7 +370,6 @@ def test_available_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 # --- Sparse ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
 def test_sparse_says_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match=r"indptr has 2 entries in a matrix of shape \(3, 3\); expected 4"):
         Sparse((3, 3), np.array([0, 1]), np.array([0]), np.array([1.0]))

@@ -191,7 +191,7 @@ def check_kind(calls: Callable[[Any, int], list[bool]], kind: type, seeds: range
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_searches_as_networkx(kind: type) -> None:
-    check_kind(light_calls, kind, range(12))
+    check_kind(light_calls, kind, range(6))
 
 
 @pytest.mark.slow  # compiles some fifty programs

@@ -18,8 +18,6 @@ from gasla import Graph, datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 # The programs as NumPy runs them, by default: four variants take the compiler a while. test_cli has two compiled.
 ENGINES = ["numpy", pytest.param("cpu", marks=pytest.mark.slow), pytest.param("gpu", marks=pytest.mark.gpu)]
 
@@ -123,6 +121,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_csr(made.out.indptr.astype(kind), made.out.indices, made.out_values)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ENGINES[:2], indirect=True)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -176,6 +175,7 @@ def exact_conductances(graph: Graph, order: list[int]) -> list[Fraction | None]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", ENGINES[:1], indirect=True)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())

@@ -18,8 +18,6 @@ from gasla.graph.graph import Graph
 from tests.test_support import DEVICES, HARD, Edges, on, peer, plain
 from tests.test_triangles import edge_lists, use_threads
 
-pytestmark = pytest.mark.thorough
-
 DENSE = st.tuples(st.integers(4, 16), st.integers(0, 2**32 - 1), st.floats(0.2, 0.95))
 
 
@@ -47,6 +45,7 @@ def complete(n: int) -> Graph:
 # --- cliques ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @settings(max_examples=30)
 @given(DENSE)
@@ -79,6 +78,7 @@ def test_large_cliques_are_counted_by_choices() -> None:
         assert gasla.count_cliques(Graph.from_edges(src, dst), k) == comb(40, k) * 3**k
 
 
+@pytest.mark.thorough
 def test_cliques_of_airports_and_a_star() -> None:
     flights = Graph(datasets.openflights().matrix)
     for k in (3, 4, 7):
@@ -159,6 +159,7 @@ def test_lopsided_lists_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(vertices, [2, 602] * 4000)
 
 
+@pytest.mark.thorough
 @settings(max_examples=15)
 @given(DENSE, st.sampled_from([3, 1 << 24]))
 def test_cliques_as_on_a_gpu(dense: tuple[int, int, float], part: int) -> None:

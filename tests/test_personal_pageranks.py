@@ -11,8 +11,6 @@ import gasla
 from gasla import datasets, verify
 from gasla.arrays import moved
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 N = 100
 
@@ -71,6 +69,7 @@ def test_options(options: dict[str, Any]) -> None:
     check(directed(), given, found, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("start", [np.arange(N), np.random.default_rng(4).random((3, N))], ids=["one", "each"])
 def test_starts(start: np.ndarray) -> None:
     options = {"nstart": start, "alpha": 0.5}

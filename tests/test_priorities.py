@@ -16,8 +16,6 @@ from gasla.graph import generators
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
 
-pytestmark = pytest.mark.thorough
-
 GRAPH = Graph.from_edges([0, 0, 1, 2, 3, 4, 2], [1, 2, 3, 3, 4, 5, 5], np.array([1, 5, 1, 1, 2, 0.5, 9], np.float32))
 
 
@@ -55,6 +53,7 @@ RANKS = st.lists(st.one_of(st.sampled_from(NUMBERS), st.floats()), min_size=6, m
 DELTAS = [None, 1.0, 1e-300, 1e300, np.inf, 5e-324]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [Ranked, pytest.param(Mixed, marks=pytest.mark.slow)])
 @settings(max_examples=60)
 @given(ranks=RANKS, delta=st.sampled_from(DELTAS))
@@ -152,6 +151,7 @@ def test_whether_priorities_are_sums_of_edge_values(gather: Any, priority: Any, 
     assert not Plan(Widest.traced()).adds_up
 
 
+@pytest.mark.thorough
 def test_kernels_that_look_for_the_range_of_what_waits_compile() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4 = np.dtype(np.int32)

@@ -140,6 +140,17 @@ def test_mxv_equals_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     run()
 
 
+@pytest.mark.parametrize(("semiring", "dtype"), [CASES[0], CASES[7], CASES[8]], ids=label)
+def test_long_rows_equal_numpy(semiring: Semiring, dtype: Any) -> None:
+    """Of hundreds of entries, an even number of them and an odd one, at places that are not multiples of four."""
+    rng = np.random.default_rng(1)
+    indptr = np.cumsum([0, 401, 0, 400, 3, 402, 35, 34])
+    indices, columns = rng.integers(0, 50, indptr[-1]), 50
+    A = csr_array((random_values(rng, dtype, indptr[-1]), indices, indptr), shape=(len(indptr) - 1, columns))
+    x = random_values(rng, dtype, columns)
+    check(gasla.mxv(A, x, semiring), product(A, x, semiring))
+
+
 @pytest.mark.parametrize(
     ("semiring", "dtype", "index"), [(*CASES[0], np.int32), (*CASES[5], np.int64), (*CASES[7], np.int32)], ids=label
 )
@@ -166,7 +177,6 @@ def test_graphs_equal_numpy(semiring: Semiring, dtype: Any, index: Any) -> None:
     run()
 
 
-@pytest.mark.thorough
 def test_graph_without_values_holds_true() -> None:
     graph = gasla.Graph.from_edges([0, 0, 2], [1, 2, 1])
     assert_array_equal(gasla.mxv(graph, np.array([10, 20, 30])), [50, 0, 20])
@@ -199,7 +209,6 @@ def test_mask_and_out(problem: Any, complement: bool, has_out: bool, seed: int) 
     check(found, expected)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("accum", "index"), [(semirings.max, np.int32), (BinaryOp("minus", np.subtract), np.int64)], ids=label
 )
@@ -250,7 +259,6 @@ def test_tuples_take_and_give_tuples_of_arrays() -> None:
     assert_array_equal(via, [np.iinfo(np.int64).min] * 2)
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("no_collector")
 def test_a_graph_keeps_what_is_settled_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until that is too much; it goes with the graph, and inputs are looked at each time."""
@@ -373,7 +381,6 @@ def test_what_a_held_monoid_does_not_work_on_is_refused() -> None:
 # --- types, sizes, threads -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("types", [("int8", "int8"), ("int8", "uint8"), ("bool", "float32"), ("int64", "float32")])
 def test_result_types_are_numpys(types: tuple[str, str]) -> None:
     a, b = map(np.dtype, types)
@@ -394,7 +401,6 @@ def test_inputs_of_any_layout() -> None:
     assert_array_equal(gasla.mxv(fixed, [2.0, 5]), expected)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 def test_nothing(shape: tuple[int, int]) -> None:
     A = csr_array(shape)
@@ -450,7 +456,6 @@ def test_a_semiring_first_used_by_several_threads_at_once() -> None:
             assert_array_equal(y, x + 3)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["plus_times", "min_plus", "max_second", "plus_pair"])
 def test_equals_graphblas(name: str) -> None:
     gb = pytest.importorskip("graphblas")

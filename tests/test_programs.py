@@ -215,7 +215,7 @@ def test_deterministic_runs_pull(program: Any, start: Any, alone: bool, limit: i
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_stages_take_what_they_use_and_no_more(program: Any, deterministic: bool) -> None:
     tree = ast.parse(result_source(program, deterministic))
-    stages = [f for f in tree.body if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "jit"]
+    stages = [f for f in tree.body if isinstance(f, ast.FunctionDef) and ast.unparse(f.decorator_list[0]) == "stage"]
     taken = {f.name: [a.arg for a in f.args.args] for f in stages if any(a.arg == "control" for a in f.args.args)}
     assert {"fill", "gather_all"} <= set(taken)
     for stage in stages:

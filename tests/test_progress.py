@@ -146,7 +146,7 @@ def test_a_bar_moves(
     assert len(set(terminal.counts(unit))) > 2
 
 
-@pytest.mark.parametrize("name", ["graph.mtx", "graph.txt.gz", "graph.gr.xz"])
+@pytest.mark.parametrize("name", ["graph.mtx", "graph.txt.gz", pytest.param("graph.gr.xz", marks=pytest.mark.thorough)])
 def test_a_bar_moves_as_a_file_is_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hasty: None) -> None:
     """Python reads a compressed one in pieces of up to 128 KiB, so each look is at several more of them."""
     terminal, matrix = watch(monkeypatch), datasets.rmat(12).astype(np.int64)

@@ -13,8 +13,6 @@ from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
 from semirings import minimum
 
-pytestmark = pytest.mark.thorough
-
 RNG = np.random.default_rng(26)
 
 
@@ -77,6 +75,7 @@ def check(program: Any, graph: Graph, options: dict[str, Any], active: Any = Non
 SOME = [Sources, Both, Halves]  # of all kinds; others take as long to compile
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [P if P in SOME else pytest.param(P, marks=pytest.mark.slow) for P in PROGRAMS])
 def test_every_way_gives_what_the_independent_engine_gives(program: Any) -> None:
     for name, graph in GRAPHS.items():

@@ -14,8 +14,6 @@ import semirings
 from semirings import Expr, Symbol
 from semirings.types import SCALAR_NAMES
 
-pytestmark = pytest.mark.thorough
-
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
 
 
@@ -89,11 +87,13 @@ def check(run: Callable[..., Any]) -> None:
         assert_same(answer, expected(row), row.example)
 
 
+@pytest.mark.thorough
 def test_the_page_has_rows() -> None:
     assert len(VALUES) > 50
     assert len(REFUSED) > 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.example)
 def test_numpy(row: Row) -> None:
     actual = evaluate(row.example, array)
@@ -104,11 +104,13 @@ def test_compiled_python() -> None:
     check(run_cpu)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", [pytest.param("compute_80", marks=pytest.mark.slow), "compute_90"])
 def test_cuda_compiles(architecture: str) -> None:
     assert compile_cuda(cuda_source([program()[0]]), architecture)
 
 
+@pytest.mark.thorough
 @pytest.mark.gpu
 @pytest.mark.sanitize
 def test_cuda() -> None:
@@ -123,6 +125,7 @@ def zero_over_zero() -> tuple[Program, list[np.ndarray]]:
     return Program([x], tuple(np.maximum(q, 0) for q in quotients)), [np.arange(3, dtype=np.uint32)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run", [run_cpu, pytest.param(run_cuda, marks=[pytest.mark.gpu, pytest.mark.sanitize])])
 def test_zero_over_zero(run: Callable[..., Any]) -> None:
     printed, values = zero_over_zero()
@@ -130,6 +133,7 @@ def test_zero_over_zero(run: Callable[..., Any]) -> None:
     assert all(np.isnan(answer).all() for answer in answers)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("run", "kind"),
     [
@@ -151,6 +155,7 @@ def test_casts_of_what_was_compared_with_zero(run: Callable[..., Any], kind: str
             assert (answer[8], answer[9]) == (3, 0), (form, dtype)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.example)
 def test_refused(row: Row) -> None:
     kind = {"TypeError": TypeError, "OverflowError": OverflowError}[row.outcome]

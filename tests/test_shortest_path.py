@@ -14,8 +14,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 METHODS = ["bidirectional", "dijkstra"]
 
@@ -52,6 +50,7 @@ SHAPES: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_paths(shape: str, device: Any) -> None:
@@ -84,6 +83,7 @@ def test_any_graph(data: st.DataObject) -> None:
         verify.shortest_path(matrix, source, target, *gasla.shortest_path(matrix, source, target, **options))
 
 
+@pytest.mark.thorough
 def test_beside_networkx() -> None:
     flights, airports = datasets.openflights()
     graph, other = gasla.Graph(flights), nx.from_scipy_sparse_array(flights, create_using=nx.DiGraph)
@@ -103,6 +103,7 @@ def test_beside_networkx() -> None:
             verify.shortest_path(graph, source, target, *found)
 
 
+@pytest.mark.thorough
 def test_lengths_of_other_types() -> None:
     matrix = edges(50, 200, 7)
     right = float(gasla.sssp(matrix, 0)[49])

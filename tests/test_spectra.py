@@ -16,8 +16,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -87,6 +85,7 @@ def test_eigenvector(shape: str, weighted: bool, device: Any) -> None:
     np.testing.assert_allclose(found.scores, list(theirs.values()), atol=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_vertices_are_worth_and_where_scores_start(device: Any) -> None:
     matrix = SHAPES["directed"]()
@@ -107,6 +106,7 @@ def test_what_vertices_are_worth_and_where_scores_start(device: Any) -> None:
         np.testing.assert_allclose(again, even, atol=1e-5)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20))
 @settings(deadline=None)
 def test_any_small_graph(edges: list[tuple[int, int]]) -> None:

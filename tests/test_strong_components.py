@@ -17,8 +17,6 @@ from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
-pytestmark = pytest.mark.thorough
-
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 
@@ -82,6 +80,7 @@ def right(matrix: Any) -> tuple[int, np.ndarray]:
     return count, np.argsort(np.argsort(first))[labels]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str, device: Any) -> None:
@@ -108,6 +107,7 @@ def test_any_small_graph(n: int, edges: list[tuple[int, int]]) -> None:
     np.testing.assert_array_equal(back.labels, found.labels)
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32 - 1), st.integers(300, 3000), st.floats(0.8, 1.6))
 def test_larger_graphs(seed: int, n: int, degree: float) -> None:
     """Around the threshold where large components are, whose paths are long."""
@@ -133,6 +133,7 @@ def test_of_a_symmetric_matrix_they_are_the_weak_ones() -> None:
     np.testing.assert_array_equal(weak.labels, strong.labels)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["offsets", pytest.param("offsets and ids", marks=pytest.mark.slow)])
 def test_int64(kind: str) -> None:
     matrix = csr_array(rings([2, 3, 1, 4]))

@@ -19,8 +19,6 @@ from gasla.operations.listing import footprint
 from tests.test_patterns import complete, random_edges
 from tests.test_support import DEVICES, HARD, Edges, on, peer, plain
 
-pytestmark = pytest.mark.thorough
-
 PATTERNS: dict[str, tuple[int, list[tuple[int, int]]]] = {
     "vertex": (1, []),
     "edge": (2, [(0, 1)]),
@@ -80,6 +78,7 @@ def test_all_graphs_of_up_to_seven_vertices(name: str) -> None:
         check("cpu", (graph.number_of_nodes(), *ends), name)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", HARD)
 def test_hard_shapes(device: Any, shape: str) -> None:
@@ -97,6 +96,7 @@ def test_hard_shapes(device: Any, shape: str) -> None:
                 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=4)
 @given(st.integers(20, 40), st.integers(0, 2**32 - 1), st.floats(0.02, 0.3))
 def test_in_parts(n: int, seed: int, density: float) -> None:
@@ -131,6 +131,7 @@ def test_sums_longer_than_integers_of_the_machine() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_airports() -> None:
     """Triangles of all, and every pattern among the hubs, which are joined densely."""
     graph = Graph(datasets.openflights().matrix)

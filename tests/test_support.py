@@ -19,8 +19,6 @@ from gasla.graph.graph import Graph
 from gasla.operations.primitives import count_common_neighbours, orient
 from tests.test_triangles import edge_lists, undirected, use_threads
 
-pytestmark = pytest.mark.thorough
-
 Edges = tuple[int, np.ndarray, np.ndarray]
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 HARD: dict[str, Edges] = {
@@ -95,6 +93,7 @@ def test_hard_shapes(device: Any, shape: str, monkeypatch: pytest.MonkeyPatch) -
         check(device, HARD[shape])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 def test_airports(device: Any) -> None:
     graph = Graph(datasets.openflights().matrix)
@@ -120,6 +119,7 @@ def test_larger_graphs_on_several_threads(seed: int, n: int, degree: int, skewed
             assert total == wanted.sum() // 6 == count_common_neighbours(oriented)[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", [-1, 10**9])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_int64_and_lists_in_any_order(kind: Any, way: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +133,7 @@ def test_int64_and_lists_in_any_order(kind: Any, way: int, monkeypatch: pytest.M
     np.testing.assert_array_equal(found, support_of(50, src, indices.astype(np.int64)))
 
 
+@pytest.mark.thorough
 @given(edges=edge_lists(), k=st.integers(3, 6))
 def test_every_edge_of_a_truss_has_its_triangles_there(edges: Edges, k: int) -> None:
     graph = on("cpu", edges)

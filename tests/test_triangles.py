@@ -15,8 +15,6 @@ from gasla.graph.graph import Graph
 from gasla.operations.primitives import Oriented, count_common_neighbours, intersect, orient, simplify
 from gasla.program.frontier import EdgeFrontier
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -117,6 +115,7 @@ def test_a_graph_is_made_simple_once() -> None:
     assert simple.out.indices.nbytes + simple.out.indptr.nbytes <= 8 * graph.m + 4 * (graph.n + 1)
 
 
+@pytest.mark.thorough
 @given(edge_lists())
 def test_simplify_keeps_every_edge_in_both_directions_once(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
@@ -132,6 +131,7 @@ def test_simplify_keeps_every_edge_in_both_directions_once(edges: tuple[int, np.
     np.testing.assert_array_equal(simple.sorted_out.indices, wanted.nonzero()[1])
 
 
+@pytest.mark.thorough
 def test_igraph_agrees(threads: int, way: str) -> None:
     import igraph
 
@@ -176,6 +176,7 @@ def test_complete_graph(threads: int, way: str) -> None:
     assert (result.per_vertex == (n - 1) * (n - 2) // 2).all()
 
 
+@pytest.mark.thorough
 def test_wheel_of_a_million(threads: int) -> None:
     """A star of a million leaves whose leaves form a ring: a triangle per leaf."""
     leaves = np.arange(1, 1_000_001, dtype=np.int32)
@@ -214,6 +215,7 @@ def test_while_another_run_holds_the_threads(way: str, monkeypatch: pytest.Monke
 # --- stages ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @given(edge_lists(), st.data())
 def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
     n, src, dst = edges

@@ -1022,11 +1022,12 @@ def test_there_is_a_row_for_each_verifier() -> None:
     assert QUESTIONS.keys() == set(verify.__all__) - {"VerificationError"}
 
 
+@pytest.mark.parametrize("graphs", [2, pytest.param(None, marks=pytest.mark.thorough, id="all")])
 @pytest.mark.parametrize("verifier", QUESTIONS)
-def test_wrong_mutants_of_right_answers_are_refused(verifier: str) -> None:
+def test_wrong_mutants_of_right_answers_are_refused(verifier: str, graphs: int | None) -> None:
     questions, names = QUESTIONS[verifier]
     tried, passed, refused = 0, [], []
-    for name in names:
+    for name in names[:graphs]:
         for number, (check, answer, is_right) in enumerate(questions(GRAPHS[name])):
             check(**answer)
             assert is_right is None or is_right(**answer)
@@ -1043,7 +1044,7 @@ def test_wrong_mutants_of_right_answers_are_refused(verifier: str) -> None:
                         passed.append(f"{name}, {number}: {how}")
     assert not passed, f"{len(passed)} of {tried} wrong answers were called right:\n" + "\n".join(passed)
     assert not refused, f"{len(refused)} of {tried} right answers were refused:\n" + "\n".join(refused)
-    assert tried >= 40
+    assert tried >= (40 if graphs is None else 15)
 
 
 def _well_made(mutant: Answer, answer: Answer) -> bool:

@@ -193,7 +193,9 @@ def test_wrong_parents_are_rejected(name: str, how: str, search: str) -> None:
 
 
 @pytest.mark.parametrize("search", ["bfs", "sssp"])
-@pytest.mark.parametrize("name", ["directed", "undirected", "islands"])
+@pytest.mark.parametrize(
+    "name", ["directed", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("undirected", "islands"))]
+)
 def test_exactly_the_right_parents_are_accepted(name: str, search: str) -> None:
     matrix = graph_named(name)
     values, parents = right_bfs(matrix) if search == "bfs" else right_sssp(matrix)
@@ -449,7 +451,7 @@ def right_betweenness(matrix: Any, directed: bool, **options: Any) -> Array:
 @pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("endpoints", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("effort", [1e9, 0])
+@pytest.mark.parametrize("effort", [1e9, pytest.param(0, marks=pytest.mark.thorough)])
 def test_betweenness_accepts_networkxs_answer(
     name: str, normalized: bool, endpoints: bool, weighted: bool, effort: float
 ) -> None:

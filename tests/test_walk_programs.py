@@ -13,8 +13,6 @@ from gasla import datasets
 from gasla.graph.graph import Graph
 from semirings import where
 
-pytestmark = pytest.mark.thorough
-
 
 def use_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr("gasla.cpu.runtime.blocks.SMALL", 0)
@@ -25,6 +23,7 @@ CASES = [("RandomWalk", False, np.int32), ("Node2Vec", True, np.int64), ("Everyt
 OTHERS = [("RandomWalk", True, np.int32), ("Node2Vec", False, np.int32), ("Everything", True, np.int64)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "weighted", "kind"), [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in OTHERS)]
 )
@@ -173,6 +172,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("call", "kind", "message"), REFUSED)
 def test_errors(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):

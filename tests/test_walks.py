@@ -17,8 +17,6 @@ from gasla.graph.graph import Graph
 from semirings import hash as hashed
 from semirings import random
 
-pytestmark = pytest.mark.thorough
-
 CASES = [{"weighted": False}, {"weighted": True}]
 
 
@@ -68,6 +66,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_csr(made.out.indptr.astype(kind), made.out.indices, made.out_values)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(-(2**63), 2**64 - 1), st.booleans(), st.data())
 def test_walks_are_those_of_plain_walkers(graph: Graph, seed: int, weighted: bool, data: st.DataObject) -> None:

@@ -119,7 +119,10 @@ PERSONAL = {  # whose program NumPy can't run
 }
 
 
-@pytest.mark.parametrize("kind", [*INTEGERS, "float32"])
+@pytest.mark.parametrize(
+    "kind",
+    [*(pytest.param(k, marks=() if k == "uint64" else pytest.mark.thorough) for k in INTEGERS), "float32"],
+)
 @pytest.mark.parametrize("name", [*ADDS, *SUMS])
 def test_sums_are_those_of_float64(interpreted: None, name: str, kind: str) -> None:
     """Of large weights, which wrap, or round, in a sum of their own type."""
@@ -149,7 +152,7 @@ def tried(function: Any, given: Any) -> Any:
 POWERS = [-900, -511, -260, -3, 3, 257, 500, 900]
 
 
-SLOWER = {"louvain_communities", "hits", "salsa"}
+SLOWER = {"louvain_communities", "hits", "salsa", "label_propagation", "pagerank_nibble", "eigenvector_centrality"}
 SCALED = [
     pytest.param(name, marks=pytest.mark.thorough if name in SLOWER else ()) for name in ADDS if "aggregate" not in name
 ]
