@@ -124,7 +124,7 @@ def test_without_weights_every_edge_has_length_one() -> None:
     ("weighted", "personal"),
     [
         (True, True),
-        pytest.param(False, False, marks=pytest.mark.thorough),
+        (False, False),
         *(pytest.param(w, not w, marks=pytest.mark.slow) for w in (True, False)),
     ],
 )

@@ -99,10 +99,12 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     gasla.set_num_threads(MOST)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "start", "alone", "limit"),
-    [pytest.param(*case, marks=pytest.mark.slow if place % 3 else []) for place, case in enumerate(CASES)],
+    [
+        pytest.param(*case, marks=pytest.mark.slow if place % 3 else pytest.mark.thorough if place > 3 else [])
+        for place, case in enumerate(CASES)
+    ],
     ids=NAMES,
 )
 @settings(max_examples=25)

@@ -1,0 +1,136 @@
+"""Twenty small faults, each planted in a copy of gasla by itself: the default tests notice every one.
+
+Run by name, `pytest -m slow -rP tests/test_planted_faults.py`, which says what noticed each. Where nothing does, the
+default tests lack something.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+
+
+class Fault(NamedTuple):
+    """In a file, in place of what is right, what is planted; and which default tests are run: tests/test_NAME.py."""
+
+    file: str
+    right: str
+    planted: str
+    name: str
+
+
+FAULTS = [
+    # kernels, one of them without a barrier
+    Fault("gasla/cpu/primitive/best.py", "column > its_column", "column < its_column", "top_k"),
+    Fault("gasla/cpu/primitive/cliques.py", "range(middle + _ONE, words)", "range(middle, words)", "patterns"),
+    Fault("gasla/cpu/primitive/drawing.py", "drawn = top\n", "drawn = np.uint64(0)\n", "walks"),
+    Fault("gasla/cpu/primitive/forest.py", "before)\n    barrier(control, threads)", "before)", "components"),
+    Fault(
+        "gasla/cpu/primitive/intersections.py",
+        "marks[np.uint64(w)] >= count",
+        "marks[np.uint64(w)] > count",
+        "intersections",
+    ),
+    Fault("gasla/cpu/primitive/listing.py", "i_end, above[e] + 1)", "i_end, above[e] + 2)", "patterns"),
+    Fault(
+        "gasla/cpu/primitive/neighbours.py", "counts[thread, np.uint64(w)] += 1", "counts[thread, u] += 1", "triangles"
+    ),
+    Fault("gasla/cpu/primitive/support.py", "counters[k] += tally[w] - 1", "counters[k] += tally[w]", "support"),
+    # what is generated
+    Fault("gasla/cpu/product/gustavson.py", "is_new = marks[j] == 0", "is_new = False", "mxm"),
+    Fault(
+        "gasla/cpu/product/rows.py", "quads.within(last - e), last", "quads.within(last - e - one), last", "products"
+    ),
+    Fault(
+        "gasla/cpu/program/loop/loop.py",
+        "and self_iteration < limit and work",
+        "and self_iteration <= limit and work",
+        "programs",
+    ),
+    Fault(
+        "gasla/cpu/program/push/atomics.py",
+        "field[v] = combine{of}(old, value)",
+        "field[v] = value",
+        "programs",
+    ),
+    Fault(
+        "gasla/cpu/program/stage_functions.py",
+        'combined([f"term{i}" for i in range(FEW)])',
+        'combined([f"term{i}" for i in range(FEW - 1)])',
+        "programs",
+    ),
+    Fault("gasla/cpu/program/walking/chances.py", "mark = part * total", "mark = part", "walks"),
+    Fault("semirings/printers/python.py", 'f" or {a} != {a}"', 'f" or {b} != {b}"', "semirings_semantics"),
+    # the compiler
+    Fault("gasla/compiler/emit.py", '"s" if a.type.scalar.kind == "i" else "u"', '"s"', "compiler"),
+    # algorithms
+    Fault(
+        "gasla/algorithms/acyclic/longest_path.py",
+        "maximum(vertex.length, length)",
+        "minimum(vertex.length, length)",
+        "acyclic",
+    ),
+    Fault(
+        "gasla/algorithms/centrality/pagerank.py",
+        "(1 - self.alpha + self.alpha * self.lost)",
+        "(1 - self.alpha - self.alpha * self.lost)",
+        "algorithms",
+    ),
+    Fault("gasla/algorithms/closure/square_clustering.py", "- 2 * triangles", "- triangles", "two_hops"),
+    Fault("gasla/algorithms/flows/preflow.py", "came - left", "came + left", "flows"),
+]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whose code is compiled once; what a fault changes is compiled anew."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("gasla", "semirings", "tests", "benchmarks"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "docs/semantics.md"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tree / name)
+    return tree
+
+
+def run(tree: Path, name: str) -> subprocess.CompletedProcess[str]:
+    """Default tests of a copy, up to the first that fails."""
+    environment = os.environ | {"PYTHONPATH": str(tree), "GASLA_CACHE_DIR": str(tree / "cache")}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"tests/test_{name}.py"]
+    return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_they_are_twenty_and_elsewhere() -> None:
+    assert len(FAULTS) == len({fault.file for fault in FAULTS}) == 20
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: Path(fault.file).stem)
+def test_a_fault_is_noticed(fault: Fault, copy: Path) -> None:
+    path = copy / fault.file
+    text = path.read_text(encoding="utf-8")
+    assert text.count(fault.right) == 1, f"{fault.file} has {fault.right!r} not once; plant the fault elsewhere"
+    path.write_text(text.replace(fault.right, fault.planted), encoding="utf-8")
+    try:
+        done = run(copy, fault.name)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    assert done.returncode == 1, (
+        f"no default test of {fault.name} notices it:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    )
+    assert "CompileError" not in done.stdout, f"what is planted is refused, not wrong:\n{done.stdout[-4000:]}"
+    print(*re.findall(r"^FAILED (.*)", done.stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", sorted({fault.name for fault in FAULTS}))
+def test_without_a_fault_all_pass(name: str, copy: Path) -> None:
+    done = run(copy, name)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
