@@ -60,7 +60,7 @@ def test_few_levels_are_as_many_as_the_kernel_has_room_for() -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
-@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize("size", [4, pytest.param(8, marks=pytest.mark.thorough)])
 def test_equals_a_stable_sort_emulated(size: int, tmp_path: Path) -> None:
     source = gpu_levels.source(size)
     (tmp_path / "levels.cpp").write_text(f'#include "loop.hpp"\n{source}{RUN}')

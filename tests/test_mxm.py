@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 nearest_stop = Semiring(semirings.argmin, lambda x, y, i, k, j: (x + y, 10000 * i + 100 * k + j), name="nearest_stop")
 SEMIRINGS = [
     (semirings.plus_times, np.float64, np.int32),
-    (nearest_stop, np.float32, np.int32),
+    pytest.param(nearest_stop, np.float32, np.int32, marks=pytest.mark.thorough),
     pytest.param(semirings.plus_times, np.float64, np.int64, marks=pytest.mark.slow),  # all is compiled anew
     pytest.param(larger_product, np.int32, np.int32, marks=pytest.mark.slow),  # whose order matters
     pytest.param(semirings.or_and, np.bool_, np.int32, marks=pytest.mark.slow),

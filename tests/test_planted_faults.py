@@ -64,8 +64,8 @@ FAULTS = [
     ),
     Fault(
         "gasla/cpu/program/stage_functions.py",
-        'combined([f"term{i}" for i in range(FEW)])',
-        'combined([f"term{i}" for i in range(FEW - 1)])',
+        "within('last - first', i, ",
+        "within('last - first', i + 1, ",
         "programs",
     ),
     Fault("gasla/cpu/program/walking/chances.py", "mark = part * total", "mark = part", "walks"),

@@ -766,7 +766,9 @@ SHARED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.thorough if k else ()) for k, name in enumerate(SHARED)]
+)
 def test_many_runs_from_several_python_threads(name: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

@@ -448,7 +448,7 @@ def right_betweenness(matrix: Any, directed: bool, **options: Any) -> Array:
 
 
 @pytest.mark.parametrize("name", ["directed", "undirected", "path", "islands", "star"])
-@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("normalized", [True, pytest.param(False, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("endpoints", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("effort", [1e9, pytest.param(0, marks=pytest.mark.thorough)])

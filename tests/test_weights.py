@@ -121,7 +121,10 @@ PERSONAL = {  # whose program NumPy can't run
 
 @pytest.mark.parametrize(
     "kind",
-    [*(pytest.param(k, marks=() if k == "uint64" else pytest.mark.thorough) for k in INTEGERS), "float32"],
+    [
+        *(pytest.param(k, marks=() if k == "uint64" else pytest.mark.thorough) for k in INTEGERS),
+        pytest.param("float32", marks=pytest.mark.thorough),
+    ],
 )
 @pytest.mark.parametrize("name", [*ADDS, *SUMS])
 def test_sums_are_those_of_float64(interpreted: None, name: str, kind: str) -> None:
