@@ -151,6 +151,19 @@ def test_long_rows_equal_numpy(semiring: Semiring, dtype: Any) -> None:
     check(gasla.mxv(A, x, semiring), product(A, x, semiring))
 
 
+@pytest.mark.parametrize("monoid", [semirings.plus, semirings.min])
+def test_long_rows_of_what_vectors_do_not_have(monoid: Monoid) -> None:
+    """Integers are divided one by one, and a long row is then reduced as two halves."""
+    quotient = Semiring(monoid, BinaryOp("quotient", lambda a, x: a // x), "quotient")
+    rng = np.random.default_rng(2)
+    indptr = np.cumsum([0, 401, 7, 400, 8, 9, 300])
+    values, indices = rng.integers(-1000, 1000, indptr[-1]), rng.integers(0, 50, indptr[-1])
+    A = csr_array((values, indices, indptr), shape=(len(indptr) - 1, 50))
+    x = rng.integers(1, 9, 50)
+    reduce = np.add.reduceat if monoid is semirings.plus else np.minimum.reduceat
+    assert_array_equal(gasla.mxv(A, x, quotient), reduce(values // x[indices], indptr[:-1]))
+
+
 @pytest.mark.parametrize(
     ("semiring", "dtype", "index"), [(*CASES[0], np.int32), (*CASES[5], np.int64), (*CASES[7], np.int32)], ids=label
 )
