@@ -167,7 +167,7 @@ def any_true(flags: Any) -> bool:
 class Values(np.ndarray[Any, Any]):
     """Values of vertices or edges, along the last axis, as functions of programs see them; the items of vectors first.
 
-    Any other array of one dimension is a constant vector: beside these, a column. In CUDA and Numba's code, too, it has
+    Any other array of one dimension is a constant vector: beside these, a column. In compiled code, too, it has
     an item for each of a vector, and not for each vertex.
     """
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST = 150  # letters of an inner name: with others, it goes into names of files that Numba keeps
+LONGEST = 150  # letters of an inner name: with others, it goes into names in compiled code, and of files
 _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
 
 

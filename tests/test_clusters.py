@@ -31,7 +31,7 @@ pytestmark = pytest.mark.thorough
 
 HERE = Path(__file__).parent
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
-QUIET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NUMBA_NUM_THREADS": "1"}
+QUIET = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "GASLA_NUM_THREADS": "1"}
 SOON = 2.0  # seconds from a failure to its error
 
 
@@ -291,7 +291,7 @@ def hosts(tmp_path: Path) -> Iterator[tuple[str, ...]]:
             *("ip", "netns", "exec", names[0], "unshare", "--uts", str(first), "mpiexec"),
             *("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", str(agent), *one_link),
             *("--mca", "btl", "tcp,self", "--host", "10.77.0.1:1,10.77.0.2:1"),
-            *("-x", "PYTHONPATH", "-x", "GASLA_TEST_JOB", "-x", "NUMBA_NUM_THREADS"),
+            *("-x", "PYTHONPATH", "-x", "GASLA_TEST_JOB", "-x", "GASLA_NUM_THREADS"),
         )
     finally:
         for name in names:

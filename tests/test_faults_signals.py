@@ -77,7 +77,7 @@ def check():
     right = sp.csgraph.shortest_path(skewed, unweighted=True, indices=1)
     assert np.array_equal(np.where(levels < 0, np.inf, levels), right)
     assert gasla.run(Endless, large, max_iterations=3).x.tolist() == [3] * large.n
-    gasla.run(Cycle, small, active=[0], max_iterations=3)  # compiled, as Ctrl-C in a callback of LLVM is lost to Numba
+    gasla.run(Cycle, small, active=[0], max_iterations=3)
     gasla.betweenness_centrality(rmat, k=2, seed=0)
     assert not threads.are_taken()
 """
@@ -189,10 +189,7 @@ def test_what_comes_after_ctrl_c_is_right(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 21))])
 def test_ctrl_c_while_it_imports_or_compiles(seed: int, tmp_path: Path) -> None:
-    """It ends, and what it leaves in the cache serves the next process.
-
-    Numba may raise an error of its own, where Ctrl-C came in a callback of LLVM.
-    """
+    """It ends, and what it leaves in the cache serves the next process."""
     draw = random.Random(seed)
     with process(ENDS, draw.choice(CALLS), cache=tmp_path) as child:
         read_until(child, "here")

@@ -425,7 +425,7 @@ def test_the_quota_of_a_container(groups: Path, membership: str, files: dict[str
 
 
 def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever Numba's setting is; and what a graph keeps for another number of threads is not used."""
+    """Whatever was set; and what a graph keeps for another number of threads is not used."""
     graph = gasla.Graph(datasets.rmat(14))
     right = gasla.bfs(graph, 1)
     for usable in (1, 2, 1):

@@ -1,6 +1,6 @@
-"""The CPU engine: Numba kernels that several threads run at once, from start to finish. This is its face.
+"""The CPU engine: kernels that several threads run at once, from start to finish. This is its face.
 
-What it stands on, graphs use too: so all else of it is imported when first called for, as Numba takes its time.
+What it stands on, graphs use too: so all else of it is imported when first called for, as LLVM takes its time.
 """
 
 from collections.abc import Mapping

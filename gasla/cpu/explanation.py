@@ -56,8 +56,8 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
     """A sentence on whether the loop has to be compiled."""
     if runs._call.function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
-        return "It runs on the CPU, in code that Numba has compiled already."
-    return "It runs on the CPU, in code that Numba compiles when it is first called, for some seconds; it is kept."
+        return "It runs on the CPU, in code that is compiled already."
+    return "It runs on the CPU, in code that is compiled when it is first called, in half a second or so; it is kept."
 
 
 def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:

@@ -19,7 +19,7 @@ from semirings.types import SHORT, has_wide, parts_of
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
 Order = Literal["synchronous", "in place"]
-MOST_ITEMS = 30  # of a tuple, or results: Numba fails on a longer tuple that is assigned twice
+MOST_ITEMS = 30  # of a tuple, or results: each is a variable of its own in what is compiled
 MOST_LANES = 1024  # of a vector
 
 
