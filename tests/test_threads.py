@@ -14,22 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import programs
 import pytest
 import scipy.sparse as sp
 from in_turns import in_turns
 from waiting import wait_until
 
 import gasla
-import semirings
-from gasla import datasets, primitives, stages
+from gasla import datasets
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import CompileError
-from gasla.cpu.primitive import neighbours
 from gasla.cpu.runtime import cores, threads, workers
 from gasla.cpu.runtime.intrinsics import fetch_add, load, pause, this_thread
-from gasla.cpu.runtime.threads import STOP, barrier, new_control, run_parallel, time_kernels
+from gasla.cpu.runtime.threads import STOP, barrier, new_control, run_parallel
 from gasla.cpu.runtime.workers import MOST
 from gasla.program.binding import AUTO
 
@@ -143,51 +140,16 @@ def test_ctrl_c_while_a_long_run_begins(began: bool, monkeypatch: pytest.MonkeyP
     assert left.tolist() == [1, 1]
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="no clock")
-def test_every_kernel_can_be_launched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By `launched` at its head, which adds up what it takes; without it other threads would not come."""
-    others: set[str] = set()
-    seen: set[str] = set()
-
-    launch = threads.launch
-
-    def launch_and_look(kernel: Any, control: np.ndarray, args: Any, threads: int, *rest: Any, **options: Any) -> None:
-        with time_kernels() as spent:
-            before = spent()
-            launch(kernel, control, args, threads, *rest, **options)
-        seen.add(kernel.__name__)
-        if spent() == before:
-            others.add(kernel.__name__)
-
-    for module in ("program.workspace", "runtime.blocks"):
-        monkeypatch.setattr(f"gasla.cpu.{module}.SMALL", 0)
-    monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", -1)
-    monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)
-    monkeypatch.setattr("gasla.graph.symmetry._PARALLEL_FROM", 0)
-    threads.num_threads()  # Numba starts its own
-    monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.cpu.runtime.blocks.num_threads", lambda: 2)
-    monkeypatch.setattr("gasla.graph.symmetry.num_threads", lambda: 2)
-    monkeypatch.setattr(threads, "launch", launch_and_look)
-    graph = gasla.Graph(datasets.rmat(10))
-    assert graph.is_symmetric
-    gasla.pagerank(graph)
-    gasla.betweenness_centrality(graph, sources=[1])
-    gasla.connected_components(graph)
-    gasla.mxv(graph, np.ones(graph.n, np.float32))
-    gasla.mxv(graph, np.ones(graph.n, np.float32), semirings.logaddexp_plus)
-    forest = primitives.hook(graph)
-    primitives.link(graph, forest)
-    primitives.number(forest)
-    primitives.compress(primitives.hook(graph))
-    for lists in (graph.sorted_out, neighbours.by_degree(graph)):
-        neighbours.count_common_neighbours(lists, per_vertex=False)
-    stages.gather(stages.start(programs.Hops, graph), [1])
-    generated = {"run_loop", "start", "multiply", "gather_list"}
-    named = {"_hook", "_link", "_compress", "_number", "_label", "_merge", "_orient", "_probe"}
-    assert generated | named | {"_imbalance"} <= seen
-    assert not others
+@pytest.mark.parametrize("short", [True, False])
+def test_kernels_are_timed_where_wanted(short: bool) -> None:
+    with threads.time_kernels() as spent:
+        before = spent()
+        run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=short)
+        after = spent()
+        assert after > before
+    run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=short)
+    assert spent() == after
 
 
 def test_who_has_no_work_sleeps() -> None:
