@@ -14,7 +14,7 @@ WEIGHTS = ("weight", "distance")
 def warm() -> int:
     """Compile what the functions of this backend run on the CPU; returns how many functions there are.
 
-    The code is kept on disk, where later processes find it. It takes half a minute or so the first time, of which an
+    The code is kept on disk, where later processes find it. It takes a minute or so the first time, of which an
     open bar (`gasla.progress`) shows how far it is.
     """
     import networkx as nx
