@@ -166,13 +166,6 @@ def address(emit: Emitter, node: Any, array: Operand) -> Value:
     return emit.make(I64, f"ptrtoint ptr {emit.parts(array)[0].text} to i64")
 
 
-@builtin
-def apart(emit: Emitter, node: Any) -> Known:
-    """Keep the function at hand apart from those that call it: there would be too few registers for both."""
-    emit.marks |= {"noinline"}
-    return Known(None)
-
-
 # --- bits and choices -------------------------------------------------------------------------------------------------
 
 

@@ -172,7 +172,6 @@ class Emitter:
         self.dead = False  # whether what comes next can't be reached
         self.assigned: frozenset[str] = frozenset()  # variables that are set by now, on every path
         self.arrivals: dict[str, frozenset[str]] = {}  # of each label, what is set on all jumps to it so far
-        self.marks = function.marks
         self._yields: list[Callable[[Operand], None]] = []  # what a generator that is being written out gives to
         self._count = 0
 
@@ -198,7 +197,7 @@ class Emitter:
                 self.fail(node, f"{node.name} may end without returning {self.returns}; return it on every path")
             self.emit("ret void")
         self.returns = self.returns or NONE
-        marks = " ".join(MARKS[mark] for mark in sorted(self.marks & MARKS.keys()))
+        marks = " ".join(MARKS[mark] for mark in sorted(self.at.marks & MARKS.keys()))
         head = f"define internal {self.returns.ir} @{symbol}({', '.join(header)}) nounwind {marks} {{\nentry:"
         self.unit.text.append("\n".join([head, *self.slots, *self.lines, "}"]))
         return Instance(symbol, self.returns, takes)
@@ -318,7 +317,7 @@ class Emitter:
         """A value as an array's item, which NumPy converts it to; but a float is no integer, nor a number a bool."""
         if isinstance(value, Known) or value.type == kind or kind.kind not in "iuf":
             return self.to(node, value, kind)
-        if value.type.kind not in ("b" + kind.kind if kind.kind == "f" else "biu") + ("iu" if kind.kind == "f" else ""):
+        if value.type.kind not in ("biuf" if kind.kind == "f" else "biu"):
             self.fail(node, f"{value.type} is stored in an array of {kind}; write {kind}(...) to convert it")
         return self.cast(node, value, kind)
 
@@ -677,8 +676,8 @@ class Emitter:
 
     def _compare_signs(self, what: str, a: Value, b: Value) -> Value:
         """Compare an int64 and a uint64: less than 0 is less than all."""
-        word, order = (a, "slt") if a.type.kind == "i" else (b, "slt")
-        is_less = self.make(BOOL, f"icmp {order} i64 {word.text}, 0")
+        word = a if a.type.kind == "i" else b
+        is_less = self.compare("lt", word, Value(I64, "0"))
         plain = self.make(BOOL, f"icmp {what if what in ('eq', 'ne') else 'u' + what} i64 {a.text}, {b.text}")
         holds = what == "ne" or ((what in ("lt", "le")) == (word is a) and what != "eq")
         return self.make(BOOL, f"select i1 {is_less.text}, i1 {'true' if holds else 'false'}, i1 {plain.text}")

@@ -29,7 +29,7 @@ from gasla import cache
 from gasla.compiler.emit import NAMES, Function, Known
 from gasla.compiler.kernel_types import BOOL, F64, I64, NONE, NUMBERS, CompileError, Type, tuple_of, type_of
 from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
-from gasla.compiler.unit import Unit, words_of
+from gasla.compiler.unit import Unit, count_words
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
 _compiling = threading.Lock()
@@ -54,8 +54,8 @@ SECONDS = 1.0  # of compiling, after which a person is told
 class Kernel:
     """The code of a function for some types."""
 
-    def __init__(self, name: str, takes: tuple[Type | Known, ...], returns: Type, code: bytes) -> None:
-        self.name, self.takes, self.returns = name, takes, returns
+    def __init__(self, returns: Type, code: bytes) -> None:
+        self.returns = returns
         self.address = Loaded(code).address("entry")
         self.enter = ENTRY(self.address)
 
@@ -99,7 +99,7 @@ class Compiled:
         if found is None:
             with _compiling:
                 key = self._key(takes)
-                found = self._loaded(takes, cache.load(key)) or self._loaded(takes, self._compile(takes, key))
+                found = self._loaded(cache.load(key)) or self._loaded(self._compile(takes, key))
                 assert found is not None
                 found = self._kernels.setdefault(takes, found)
         return found
@@ -122,14 +122,15 @@ class Compiled:
         """What the function takes from the one around it."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
-    def _loaded(self, takes: tuple[Type | Known, ...], data: bytes | None) -> Kernel | None:
+    @staticmethod
+    def _loaded(data: bytes | None) -> Kernel | None:
         """The kernel that was stored; None if it is of no use: what is whole may yet be another library's."""
         name, _, code = (data or b"").partition(b"\n")
         returns = NONE if name == b"None" else NAMES.get(name.decode("latin1"))
         if not isinstance(returns, Type) or not code:
             return None
         try:
-            return Kernel(self.plain.__name__, takes, returns, code)
+            return Kernel(returns, code)
         except RuntimeError:
             return None
 
@@ -243,7 +244,7 @@ class Call:
             is_array = isinstance(kind, Type) and kind.kind == "a"
             self._arrays.append((kind.of.dtype, kind.extent) if is_array else None)  # type: ignore[union-attr]
             self._places.append(size)
-            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(words_of(kind))
+            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else count_words(kind)
         self.words = np.zeros(size + 1, np.int64)
         self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
         self.floats = self.words.view(np.float64).data

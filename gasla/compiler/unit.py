@@ -86,11 +86,9 @@ class Unit:
         return "\n".join([*self.heads.values(), *self.text, ""])
 
 
-def words_of(kind: Type) -> list[str]:
-    """LLVM's types of the words that an argument takes."""
-    if kind.kind == "a":
-        return ["ptr", *["i64"] * kind.extent]
-    return [word for item in kind.of for word in words_of(item)] if kind.kind == "t" else [kind.stored]
+def count_words(kind: Type) -> int:
+    """How many words an argument takes."""
+    return 1 + kind.extent if kind.kind == "a" else sum(map(count_words, kind.of)) if kind.kind == "t" else 1
 
 
 def _entry(name: str, made: Instance) -> str:

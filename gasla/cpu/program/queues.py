@@ -30,7 +30,7 @@ from gasla.cpu.program.launch import (
     WAY,
     WORK,
 )
-from gasla.cpu.runtime.blocks import entry_point, jit
+from gasla.cpu.runtime.blocks import entry_point, jit, stage
 from gasla.cpu.runtime.intrinsics import (
     compare_and_swap,
     count_trailing_zeros,
@@ -65,14 +65,10 @@ __all__ = [
     "to_half", "to_list", "total", "widened_half",
 ]  # fmt: skip
 
-# Called a few times an iteration at most, and kept apart from those that call it: LLVM takes longer over one large
-# function than over its parts, and there would be too few registers for all.
-stage = functools.partial(Compiled, marks=frozenset({"noinline"}))
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
 reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
-packing_entry_point = packing_jit = functools.partial(
-    Compiled, packs=True
-)  # for short vectors, whose text is that of so many numbers
+# For short vectors, whose text is that of so many numbers.
+packing_entry_point = packing_jit = functools.partial(Compiled, packs=True)
 
 # The counters of one iteration: the ticket of full passes, then each thread's own, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an

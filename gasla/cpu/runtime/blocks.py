@@ -11,6 +11,9 @@ from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control,
 from gasla.progress import follow
 
 entry_point = jit = compiled
+# Called seldom, and kept apart from those that call it: LLVM takes longer over one large function than over its parts,
+# and there would be too few registers for all.
+stage = functools.partial(Compiled, marks=frozenset({"noinline"}))
 inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # for helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line

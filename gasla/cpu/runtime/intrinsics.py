@@ -15,8 +15,8 @@ fetch_add, fetch_or, fetch_and = (BUILTINS[name] for name in ("fetch_add", "fetc
 load, store, load_unordered, store_unordered = (
     BUILTINS[name] for name in ("load", "store", "load_unordered", "store_unordered")
 )
-compare_and_swap, words_at, call, prefetch, pause, apart = (
-    BUILTINS[name] for name in ("compare_and_swap", "words_at", "call", "prefetch", "pause", "apart")
+compare_and_swap, words_at, call, prefetch, pause = (
+    BUILTINS[name] for name in ("compare_and_swap", "words_at", "call", "prefetch", "pause")
 )
 count_trailing_zeros, count_bits, select, select_bits, float_of = (
     BUILTINS[name] for name in ("count_trailing_zeros", "count_bits", "select", "select_bits", "float_of")
@@ -30,12 +30,6 @@ _load_vector, _store_vector, _mask_of, _splat, _bits, _local, _address, _f16 = (
 acquire_lock = Extern("PyThread_acquire_lock", I32, (I64, I32))
 release_lock = Extern("PyThread_release_lock", NONE, (I64,))
 this_thread = Extern("PyThread_get_thread_ident", I64)
-
-
-def external(name, returns, *takes):
-    """A function of C, and the names of its types."""
-    kinds = {"void": NONE, "int32": I32, "uint32": NUMBERS["u32"], "int64": I64, "uint64": NUMBERS["u64"]}
-    return Extern(name, kinds[returns], tuple(kinds[kind] for kind in takes))
 
 
 new_lock = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThread_allocate_lock", ctypes.pythonapi))

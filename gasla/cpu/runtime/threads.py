@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from gasla.compiler.emit import Extern
 from gasla.compiler.function import Call, Compiled
+from gasla.compiler.kernel_types import I32
 from gasla.cpu.runtime import cores, workers
 from gasla.cpu.runtime.intrinsics import (
     call,
     compare_and_swap,
-    external,
     fetch_add,
     load,
     pause,
@@ -88,7 +89,7 @@ SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
 SPINS = 4000  # of a wait, before the thread sleeps
 NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
 
-_nap = external("Sleep" if os.name == "nt" else "usleep", "int32", "uint32")
+_nap = Extern("Sleep" if os.name == "nt" else "usleep", I32, (I32,))
 _timer = np.zeros(2, np.int64)
 # The lock of the run that took the threads last: it has them as long as that is locked. `with turn:` locks and unlocks
 # in C. Ctrl-C, which comes where a function of Python begins or a call ends, can't leave the threads taken.
@@ -261,7 +262,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 
 
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "sched_getcpu"):
-    _this_core = external("sched_getcpu", "int32")
+    _this_core = Extern("sched_getcpu", I32)
 
 else:
 

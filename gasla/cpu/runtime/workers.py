@@ -7,13 +7,14 @@ import time
 
 import numpy as np
 
+from gasla.compiler.emit import Extern
 from gasla.compiler.function import compiled
+from gasla.compiler.kernel_types import I32, I64
 from gasla.cpu.runtime import cores
 from gasla.cpu.runtime.intrinsics import (
     acquire_lock,
     call,
     compare_and_swap,
-    external,
     fetch_add,
     load,
     new_lock,
@@ -64,8 +65,8 @@ def now() -> int:  # pragma: no cover - compiled
 
 
 if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
-    _this = external("pthread_self", "int64")
-    _get_clock = external("pthread_getcpuclockid", "int32", "int64", "int64")
+    _this = Extern("pthread_self", I64)
+    _get_clock = Extern("pthread_getcpuclockid", I32, (I64, I64))
 
     @helper
     def _find_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
@@ -93,8 +94,8 @@ else:
 
 
 if hasattr(os, "sched_setaffinity"):
-    _get_cores = external("sched_getaffinity", "int32", "int32", "int64", "int64")
-    _set_cores = external("sched_setaffinity", "int32", "int32", "int64", "int64")
+    _get_cores = Extern("sched_getaffinity", I32, (I32, I64, I64))
+    _set_cores = Extern("sched_setaffinity", I32, (I32, I64, I64))
 
     @helper
     def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
