@@ -40,7 +40,7 @@ def calls(source: int) -> Calls:
 
 def without_some(graph: Graph) -> tuple[Graph, tuple[Any, ...]]:
     """The graph without some pairs of edges to and fro, and these edges."""
-    src, dst = (moved(ends, "cpu").astype(np.int64) for ends in graph._edges())
+    src, dst = (moved(ends, "cpu").astype(np.int64) for ends in graph.edges())
     forth = np.flatnonzero(src < dst)
     cut = np.random.default_rng(SEED).choice(forth, max(1, int(PART * len(forth))), replace=False)
     pairs = np.minimum(src, dst) * graph.n + np.maximum(src, dst)

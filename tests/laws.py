@@ -167,7 +167,7 @@ def by_size(words: str, factor: Callable[[int, int], float], *names: str) -> Law
 
 def without_split(before: Answer, then: Asked, now: Asked) -> Answer:
     """Bridges that are still some: not those with a parallel edge now."""
-    src, dst = then.plain._edges()
+    src, dst = then.plain.edges()
     split = np.flatnonzero(np.bincount(now.edge_was, minlength=now.m) > 1)
     gone = {(min(a, b), max(a, b)) for a, b in zip(src[split].tolist(), dst[split].tolist(), strict=True)}
     return {"bridges": [pair for pair in before["bridges"] if pair not in gone]}
@@ -592,7 +592,7 @@ def from_csr(q: Asked) -> Answer:
 
 def from_edges(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
     def call(q: Asked) -> Answer:
-        src, dst = q.graph._edges()
+        src, dst = q.graph.edges()
         return {"edges": q.joined(gasla.Graph.from_edges(src, dst, q.graph.values, n=q.n, combine=combine), by=by)}
 
     return call
@@ -607,7 +607,7 @@ def igraph_and_back(q: Asked) -> Answer:
 
 
 def from_table(q: Asked) -> Answer:
-    src, dst = q.plain._edges()
+    src, dst = q.plain.edges()
     values = {} if q.plain.values is None else {"weight": q.plain.values}
     found = gasla.Graph.from_table({"src": src, "dst": dst, **values}, names=False)
     return {"edges": q.joined(found, np.arange(found.n))}

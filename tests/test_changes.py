@@ -113,12 +113,12 @@ def test_a_changed_graph_is_what_its_edges_make(change: Any, weighted: bool, bui
     graph = made(n, old, weighted)
     for name in sorted(built):
         getattr(graph, name)
-    before = [array.copy() for array in graph._edges()]
+    before = [array.copy() for array in graph.edges()]
     changed = graph.changed(insert=tuple(new) if weighted else tuple(new[:2]), remove=gone)
     right = made(n, np.concatenate([np.delete(old, gone, axis=1), new], axis=1), weighted)
     assert_alike(changed, right)
     assert built & {"out", "in_"} <= changed.__dict__.keys()
-    for array, held in zip(before, graph._edges(), strict=True):
+    for array, held in zip(before, graph.edges(), strict=True):
         np.testing.assert_array_equal(array, held)
     assert changed.change is not None
     np.testing.assert_array_equal(changed.change.src, new[0])

@@ -98,7 +98,7 @@ def test_going_on(case: str, size: int, graph: Any, tmp_path: Path) -> None:
 
 def test_what_is_another_s_is_refused(graph: Any, tmp_path: Path) -> None:
     interrupted(Settling, graph, {}, tmp_path, 4, 2)
-    other = gasla.Graph.from_edges(*graph._edges(), n=41)
+    other = gasla.Graph.from_edges(*graph.edges(), n=41)
 
     def again(program: Any, graph: Any, size: int = 2, **options: Any) -> None:
         with distributed.Cluster(threads=size), distributed.Checkpoint(tmp_path, resume=True):

@@ -96,7 +96,7 @@ def test_what_has_no_laplacian(ours: list[str]) -> None:
 
 def kruskals(graph: Any) -> Any:
     """What `minimum_spanning_forest` promises, in Python: no program needs to be compiled for it."""
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     low, high = np.minimum(src, dst), np.maximum(src, dst)
     tree, edges = list(range(graph.n)), []
     for e in np.lexsort((np.arange(graph.m), high, low, graph.values)).tolist():

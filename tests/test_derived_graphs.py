@@ -28,7 +28,7 @@ def host(x: Any) -> Any:
 
 def edges_of(graph: Graph) -> list[tuple[Any, ...]]:
     """(source, target, value) in the order of the numbers of edges."""
-    src, dst = (host(ends).tolist() for ends in graph._edges())
+    src, dst = (host(ends).tolist() for ends in graph.edges())
     values = [None] * graph.m if graph.values is None else host(graph.values).tolist()
     return list(zip(src, dst, values, strict=True))
 
@@ -227,7 +227,7 @@ def test_lists_that_are_cut(share: float, by_row: bool) -> None:
     np.testing.assert_array_equal(part.origin.vertices, np.flatnonzero(mask))
     np.testing.assert_array_equal(part.origin.edges, within)
     np.testing.assert_array_equal(part.values, graph.values[within])
-    for ends, were in zip(part._edges(), (src, dst), strict=True):
+    for ends, were in zip(part.edges(), (src, dst), strict=True):
         np.testing.assert_array_equal(np.flatnonzero(mask)[ends], were[within])
     assert part.in_.indices.dtype == graph.id_dtype
 

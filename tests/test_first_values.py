@@ -104,7 +104,7 @@ def test_of_parallel_edges(device: str, monoid: Monoid, data: Any, seed: int) ->
          src % 2 * 4 + dst % 2, 16),
     ):  # fmt: skip
         expected = by_key(pair, values, monoid, size)
-        ends = [host(part).astype(np.int64) for part in made._edges()]
+        ends = [host(part).astype(np.int64) for part in made.edges()]
         at = ends[0] * 4 + ends[1]
         if made.m and len(set(pair.tolist())) < made.m:  # symmetrized: one value for both directions
             at = np.minimum(*ends) * 4 + np.maximum(*ends)

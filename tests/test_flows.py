@@ -41,7 +41,7 @@ def by_networkx(graph: gasla.Graph, source: int, target: int) -> float:
     network = nx.DiGraph()
     network.add_nodes_from(range(graph.n))
     values = np.ones(graph.m, int) if graph.values is None else graph.values
-    for i, j, x in zip(*(ends.tolist() for ends in graph._edges()), values.tolist(), strict=True):
+    for i, j, x in zip(*(ends.tolist() for ends in graph.edges()), values.tolist(), strict=True):
         if i != j:
             known = network.get_edge_data(i, j, {"capacity": 0})["capacity"]
             network.add_edge(i, j, capacity=known + x)
@@ -172,7 +172,7 @@ def exactly(graph: gasla.Graph, source: int, target: int) -> Fraction | None:
     network = nx.DiGraph()
     network.add_nodes_from(range(graph.n))
     assert graph.values is not None
-    for i, j, x in zip(*(ends.tolist() for ends in graph._edges()), graph.values.tolist(), strict=True):
+    for i, j, x in zip(*(ends.tolist() for ends in graph.edges()), graph.values.tolist(), strict=True):
         if i != j:
             known = network.get_edge_data(i, j, {"capacity": 0}).get("capacity", math.inf)
             if math.inf in (known, x):

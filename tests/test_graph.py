@@ -425,7 +425,7 @@ def test_what_is_written_into_values_is_noticed(kind: str, m: int) -> None:
         change(values)
         graph.notice_values()
         assert graph.known("made") is None
-        fresh = Graph.from_edges(*graph._edges(), values, n=9)
+        fresh = Graph.from_edges(*graph.edges(), values, n=9)
         assert graph.value_range == fresh.value_range
         np.testing.assert_array_equal(graph.in_values, fresh.in_values)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(graph)).out_values, fresh.out_values)

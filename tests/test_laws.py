@@ -45,6 +45,10 @@ NOT_MADE = {
     "to_igraph",
     "to_networkx",
     "to_edge_index",
+    "to_scipy",
+    "edges",
+    "neighbors",
+    "has_edge",
 }
 
 

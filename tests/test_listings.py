@@ -30,7 +30,7 @@ def multigraphs(draw: Any, symmetric: bool = False) -> tuple[int, np.ndarray, np
 def is_its_transpose(graph: Graph) -> bool:
     """To the last bit."""
     dense = np.zeros((graph.n, graph.n))
-    dense[tuple(graph.to("cpu")._edges())] = graph.to("cpu").values
+    dense[tuple(graph.to("cpu").edges())] = graph.to("cpu").values
     return np.array_equal(dense, dense.T)
 
 
@@ -80,7 +80,7 @@ def test_many_edges_contract_to_a_symmetric_graph() -> None:
 
 def by_edges(graph: Graph, values: Any) -> list[tuple[Any, ...]]:
     """What edges have, whichever place they are listed at."""
-    src, dst = (ends.tolist() for ends in graph._edges())
+    src, dst = (ends.tolist() for ends in graph.edges())
     return sorted(zip(src, dst, graph.values.tolist(), np.round(values, 9).tolist()))  # type: ignore[union-attr]
 
 

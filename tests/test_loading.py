@@ -105,7 +105,7 @@ def test_matrices(tmp_path: Path) -> None:
         sp.save_npz(tmp_path / f"{i}.npz", A)
     n, found = shares(2, f"{tmp_path}/*.npz", None, Columns(None, None, None), None)
     graphs = [gasla.Graph(sp.load_npz(tmp_path / f"{i}.npz")) for i in range(2)]
-    assert n == 6 and np.array_equal(found.src, np.concatenate([g._edges()[0] for g in graphs]))
+    assert n == 6 and np.array_equal(found.src, np.concatenate([g.edges()[0] for g in graphs]))
     assert np.array_equal(found.values, np.concatenate([g.values for g in graphs]))  # type: ignore[arg-type]
 
 

@@ -160,7 +160,7 @@ def test_hard_shapes(device: str) -> None:
 def exact_conductances(graph: Graph, order: list[int]) -> list[Fraction | None]:
     """That of each beginning of an order, without rounding; None where it is no cut."""
     weight: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-    for i, j, w in zip(*(ends.tolist() for ends in (*graph._edges(), graph.values)), strict=True):
+    for i, j, w in zip(*(ends.tolist() for ends in (*graph.edges(), graph.values)), strict=True):
         weight[i, j] += Fraction(w)
     if any(weight[i, j] != weight.get((j, i)) for i, j in list(weight)):
         turned = [((j, i), w) for (i, j), w in weight.items()]

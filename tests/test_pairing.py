@@ -66,14 +66,14 @@ def test_partners_are_as_a_dictionary_has_them(drawn, form):
     all_edges = edges + [edges[e][::-1] for e in alone]
     np.testing.assert_array_equal(pairs.reverse_edge_ids, partners(all_edges))
     np.testing.assert_array_equal(pairs.values, [*graph.values, *[-7] * len(alone)])
-    np.testing.assert_array_equal(np.stack(pairs._edges(), axis=1), np.array(all_edges).reshape(-1, 2))
+    np.testing.assert_array_equal(np.stack(pairs.edges(), axis=1), np.array(all_edges).reshape(-1, 2))
     if len(alone):
         np.testing.assert_array_equal(pairs.origin.edges, [*range(len(edges)), *[-1] * len(alone)])
         np.testing.assert_array_equal(pairs.origin.new_edges, np.arange(len(edges)))
         np.testing.assert_array_equal(pairs.origin.vertices, np.arange(graph.n))
     looped = graph.paired(fill=-7, loops=True)
     all_edges += [(v, v) for v in range(graph.n)]
-    np.testing.assert_array_equal(np.stack(looped._edges(), axis=1), np.array(all_edges).reshape(-1, 2))
+    np.testing.assert_array_equal(np.stack(looped.edges(), axis=1), np.array(all_edges).reshape(-1, 2))
     np.testing.assert_array_equal(looped.reverse_edge_ids, partners(all_edges))
     back = pairs.reverse_edge_ids
     np.testing.assert_array_equal(back[back], np.arange(pairs.m))
@@ -173,13 +173,13 @@ def shaken(n, m, seed):
     rng = np.random.default_rng(seed)
     pairs = gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(0, 9, m), n=n).paired(fill=4)
     order = rng.permutation(pairs.m)
-    src, dst = (ends[order] for ends in pairs._edges())
+    src, dst = (ends[order] for ends in pairs.edges())
     return gasla.Graph.from_edges(src, dst, pairs.values[order], n=n)
 
 
 def beliefs(graph, rounds):
     """The same by NumPy."""
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     back, belief, message = graph.reverse_edge_ids, np.arange(graph.n) % 5, np.ones(graph.m, np.int64)
     for _ in range(rounds):
         gathered = np.zeros(graph.n, np.int64)
@@ -278,5 +278,5 @@ def test_pairs_on_a_gpu_are_those_on_the_cpu(loops):
             assert there.origin is None
         else:
             np.testing.assert_array_equal(moved(there.origin.edges, "cpu"), here.origin.edges)
-        fresh = gasla.Graph.from_edges(*there._edges(), n=n)
+        fresh = gasla.Graph.from_edges(*there.edges(), n=n)
         np.testing.assert_array_equal(moved(fresh.reverse_edge_ids, "cpu"), here.reverse_edge_ids)

@@ -24,7 +24,7 @@ ROWS = {"names": [("ann", "bob", "1.5"), ("bob", "cid", "2.5")], "numbers": [("0
 
 def edges(found: Any) -> list[tuple[Any, Any, float]]:
     graph = Graph(found)
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     each = range(graph.n) if graph.names is None else graph.names.tolist()
     return [(each[u], each[v], float(w)) for u, v, w in zip(src, dst, graph.values)]
 

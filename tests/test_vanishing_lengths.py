@@ -24,7 +24,7 @@ def random_graph(seed: int, dtype: type = np.float64) -> gasla.Graph:
 
 def enumerated(graph: gasla.Graph) -> tuple[np.ndarray, np.ndarray]:
     """Sums over pairs for vertices and edges, from a list of all simple paths; parallel edges make different paths."""
-    edges = list(zip(*(ends.tolist() for ends in graph._edges()), graph.values.tolist(), strict=True))
+    edges = list(zip(*(ends.tolist() for ends in graph.edges()), graph.values.tolist(), strict=True))
     vertices, on_edges = np.zeros(graph.n), np.zeros(graph.m)
     for source in range(graph.n):
         paths = [((), [source], [(0.0, 0)])]
@@ -75,7 +75,7 @@ def test_betweenness_counts_paths_of_fewest_vanishing_edges(dtype: type) -> None
 @pytest.mark.thorough
 def test_the_listing_of_edges_does_not_count() -> None:
     graph = random_graph(3)
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     order = np.random.default_rng(0).permutation(graph.m)
     other = gasla.Graph.from_edges(src[order], dst[order], graph.values[order], n=graph.n)
     of_vertices = [gasla.betweenness_centrality(g, weighted=True) for g in (graph, other)]

@@ -149,7 +149,7 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
         answers={"ends": "tree_edges"},
         summary=forest,
-        unpack=lambda graph, found: {**found._asdict(), "ends": np.stack(graph._edges())[:, found.edges]},
+        unpack=lambda graph, found: {**found._asdict(), "ends": np.stack(graph.edges())[:, found.edges]},
         names_vertices=True,
     ),
     Verb(

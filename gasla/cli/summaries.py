@@ -325,7 +325,7 @@ def flow(found: Answered) -> Iterator[str]:
 def cut(found: Answered) -> Iterator[str]:
     """What the cut costs, who is on which side, and its first edges."""
     graph, side = found.graph.graph, found.answer["source_side"]
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     edges = np.flatnonzero(side[src] & ~side[dst])
     yield (
         f"{len(edges):,} edges of {found.answer['value']:,} together part {_ends(found)}, with {int(side.sum()):,} and "

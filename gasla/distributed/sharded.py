@@ -207,7 +207,7 @@ class Graph(OneGraph):
         """
         asked: Ranks = current() if ranks is None else ranks
         one = as_graph(graph).to("cpu")
-        src, dst = one._edges()
+        src, dst = one.edges()
         made = cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
         made._names = one._names
         return made
@@ -281,7 +281,8 @@ class Graph(OneGraph):
         """The product with a vector, as `gasla.mxv` and `gasla.vxm` (`by_column`) have it."""
         return product(self, x, semiring, by_column)
 
-    def _edges(self) -> NoReturn:
+    def edges(self) -> NoReturn:
+        """Refuse: they are where their ranks are."""
         raise absent("a distributed graph has no list of its edges: no process holds them all")
 
     def with_values(self, values: Any) -> NoReturn:

@@ -73,6 +73,11 @@ class Adjacency:
         """The vertex whose list each position is in."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
+    def row(self, v: int) -> Array:
+        """The list of one vertex: a view."""
+        begin, end = self.indptr[v : v + 2].tolist()
+        return self.indices[begin:end]
+
     def of(self, vertices: Array) -> Adjacency:
         """The lists of some vertices, in the order in which these are given; edge numbers don't go along."""
         xp: Any = array_module(self.indptr)

@@ -96,7 +96,7 @@ class Changing(Structure):
         made.n, made.m, made.device = self.n, self.m - len(removed) + len(new[0]), self.device
         made._rows = made._columns = None
         made._names = self._names
-        old = (*(ends.astype(self.id_dtype, copy=False) for ends in self._edges()), self.values)
+        old = (*(ends.astype(self.id_dtype, copy=False) for ends in self.edges()), self.values)
         src, dst, made.values = (_joined(a, stays, b) for a, b in zip(old, new, strict=True))
         assert src is not None and dst is not None
         made._ends = src, dst

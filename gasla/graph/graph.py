@@ -416,6 +416,13 @@ class Graph(Pairing, Exchanging):
         own += 0 if self.origin is None else self.origin.nbytes
         return own + sum(getattr(part, "nbytes", 0) for part in made)
 
+    def __len__(self) -> int:
+        """Number of vertices, `n`."""
+        return self.n
+
+    def __bool__(self) -> bool:
+        return True  # a graph without vertices is a graph: ``graph or other`` is `graph`
+
     def __repr__(self) -> str:
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"
 

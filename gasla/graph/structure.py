@@ -95,13 +95,35 @@ class Structure:
 
     def _ends_in_lists(self) -> Adjacency:
         """The two ends of every edge, of which the tail comes first, each in the list of its vertex."""
-        edges = self._edges()
+        edges = self.edges()
         ends = array_module(edges[0]).stack(edges, axis=1)  # one edge after the other
         del edges
         return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
 
-    def _edges(self) -> tuple[Array, Array]:
-        """Sources and destinations in the order of the input."""
+    def edges(self) -> tuple[Array, Array]:
+        """The source and the target of each edge, in the order of edge numbers.
+
+        Returns
+        -------
+        src, dst : (m,) arrays of integers
+            Vertex numbers, on the graph's device; ``graph.names[src]`` are the names. They may be the graph's own
+            arrays, and must not be written to.
+
+        Notes
+        -----
+        Of a graph made of rows (or columns) the sources (or targets) are written out by each call, in a pass over the
+        edges.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> graph = Graph.from_edges([2, 0, 1], [0, 1, 2], [5, 3, 4])
+        >>> graph.edges()
+        (array([2, 0, 1], dtype=int32), array([0, 1, 2], dtype=int32))
+        >>> src, dst = graph.edges()
+        >>> [*zip(src.tolist(), dst.tolist(), graph.values.tolist())]
+        [(2, 0, 5), (0, 1, 3), (1, 2, 4)]
+        """
         if self._ends is not None:
             return self._ends
         lists = self._rows or self._columns

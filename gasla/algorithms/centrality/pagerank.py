@@ -391,7 +391,7 @@ def _scaled(graph: Graph) -> Any:
     values: Any = graph.values
     values = values if values.dtype.kind == "f" else values.astype(np.float64)
     largest = mxv(graph.with_values(values), xp.ones(graph.n, values.dtype), semirings.max_times)
-    return xp.ldexp(values, -xp.frexp(largest)[1][graph._edges()[0]])
+    return xp.ldexp(values, -xp.frexp(largest)[1][graph.edges()[0]])
 
 
 def _divided(total: Any, rank: Any) -> tuple[Any, Any]:

@@ -246,6 +246,6 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
 def _both_ways(graph: Graph) -> Graph:
     """Every edge in both directions: of edge e the numbers are 2e and 2e + 1."""
     xp: Any = module_of(graph.device)
-    ends = xp.stack(graph._edges(), axis=1)
+    ends = xp.stack(graph.edges(), axis=1)
     twice = None if graph.values is None else xp.repeat(graph.values, 2)
     return Graph.from_edges(ends.ravel(), ends[:, ::-1].ravel(), twice, graph.n)

@@ -95,7 +95,7 @@ def _lowered(net: Graph, source: int, target: int) -> Graph:
 def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
     out, into = _ends_of(net, source, target)
     capacity: Any = net.values
-    xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net._edges()
+    xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net.edges()
     bound = min(_total(capacity[out]), _total(capacity[into]))
     if bound == math.inf:
         between = _cut_beyond(net, xp.isinf(capacity), source, target)
@@ -166,7 +166,7 @@ def _ends_of(net: Graph, source: int, target: int) -> tuple[Any, Any]:
 
 def _cut_beyond(net: Graph, is_large: Any, source: int, target: int) -> Any:
     """Which edges lead into the vertices from which large edges lead to the target; None if the source is one."""
-    src, dst = net._edges()
+    src, dst = net.edges()
     side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
     return side[src] & ~side[dst] if bool(side[source]) else None
 

@@ -49,7 +49,7 @@ def leaving(network: Graph, vertex: int) -> Any:
 
 def flood(network: Graph, source: int) -> tuple[Any, Any]:
     """What is sent along every edge, and each vertex's excess, when the source has sent all that its edges take."""
-    ids, heads = leaving(network, source), network._edges()[1]
+    ids, heads = leaving(network, source), network.edges()[1]
     xp = array_module(heads)
     ids = ids[xp.not_equal(heads[ids], source)]
     amounts = network.values[ids]  # type: ignore[index]
@@ -63,7 +63,7 @@ def _turned(network: Graph) -> Graph:
 
 
 def _made(graph: Graph) -> Graph:
-    capacities, (src, dst) = _capacities(graph), graph._edges()
+    capacities, (src, dst) = _capacities(graph), graph.edges()
     xp = array_module(capacities)
     capacities[xp.equal(src, dst)] = 0
     return graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=True)

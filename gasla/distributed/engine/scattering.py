@@ -25,7 +25,7 @@ def scatter(run: Any, active: np.ndarray) -> None:
     """Active vertices write to the edges along which they wake others, those that are here. `run` is a RankRun."""
     shard, traced = run.shard, run.traced
     places = _leading_from(shard, active)
-    src, dst = shard.graph._edges()
+    src, dst = shard.graph.edges()
     vertices = {**run.state, **run.start.whole}
     ends = [Record("vertex", Lazy(_makers(vertices, vs[places]))) for vs in (src, dst)]
     values = {given_name(n): _values(shard, kind) for n, kind in traced.edge_types.items() if n not in run.edge_state}

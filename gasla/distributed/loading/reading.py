@@ -175,5 +175,5 @@ def _whole(number: int, path: Path, format: str, columns: Columns) -> Piece:
     """A file that is read as in one process."""
     given = columns._asdict() | {"names": False} if format in io.TABLES else {}
     graph: Graph = as_graph(io.read(path, format, **given))
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     return Piece(number, str(path), src, dst, graph.values, graph.n)

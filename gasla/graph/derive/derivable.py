@@ -77,7 +77,7 @@ class Derivable(Structure):
         selected = self._chosen("edges", edges, self.m).astype(self.offset_dtype)
         if any_true(array_module(selected).less_equal(selected[1:], selected[:-1])):
             raise ValueError("the numbers of edges don't ascend; expected each once, in ascending order: numpy.unique")
-        src, dst = self._edges()
+        src, dst = self.edges()
         same = Numbers(self.device, self.n, self.n)
         return self._made(self.n, src[selected], dst[selected], self._of(selected), same, selected)
 
@@ -163,7 +163,7 @@ class Derivable(Structure):
         same = Numbers(self.device, self.n, self.n)
         if loops or not self.has_self_loops:
             return self._merged(weights, combine, same)
-        src, dst = self._edges()
+        src, dst = self.edges()
         selected = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
         less = self._made(self.n, src[selected], dst[selected], None, same, selected)
         return less._merged(None if weights is None else weights[selected], combine, same, selected, self.m)
@@ -259,7 +259,7 @@ class Derivable(Structure):
                 "as semirings.max or semirings.plus, or a graph without: graph.with_values(None)"
             )
         weights = self._combined(combine)
-        src, dst = self._edges()
+        src, dst = self.edges()
         xp = array_module(src)
         turned = xp.flatnonzero(xp.not_equal(src, dst)).astype(self.offset_dtype)
         ids = xp.concatenate([xp.arange(self.m, dtype=self.offset_dtype), turned])
@@ -352,7 +352,7 @@ class Derivable(Structure):
 
     def _grouped(self, weights: Array | None, combine: Monoid | None, became: Array, count: int, loops: bool) -> Self:
         """The graph of groups, of which each vertex became one."""
-        src, dst = (became[ends] for ends in self._edges())
+        src, dst = (became[ends] for ends in self.edges())
         selected = None
         if not loops:
             selected = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(self.offset_dtype)
@@ -385,7 +385,7 @@ class Derivable(Structure):
             require_closed(combine, (kind,))
         if self.values is not None or combine is None or combine.idempotent:
             return self.values
-        edges = self._edges()[0]
+        edges = self.edges()[0]
         ones: Array = array_module(edges).ones(self.m, kind)
         return ones
 
@@ -403,13 +403,13 @@ class Derivable(Structure):
         """Sources, targets and numbers of the edges that leave some vertices, or of all edges, without numbers."""
         lists = self._rows or self.__dict__.get("out")
         if lists is None or len(chosen) == 0:
-            return *self._edges(), None
+            return *self.edges(), None
         xp = array_module(chosen)
         starts, lengths = lists.indptr[chosen], self.out_degrees[chosen]
         offsets = running_sums(lengths)
         count = int(offsets[-1])
         if 8 * count > self.m:
-            return *self._edges(), None
+            return *self.edges(), None
         owners = lists_on(offsets).owners(offsets, xp.empty(count, self.offset_dtype))
         places = xp.subtract(xp.arange(count), offsets[owners]) + starts[owners]
         ids = places if lists.edge_ids is None else lists.edge_ids[places]

@@ -39,7 +39,7 @@ class Pairing(Derivable, Changing):
         alone = array_module(partners).less(partners, 0)
         if any_true(alone):
             e = int(alone.argmax())
-            src, dst = (int(ends[e]) for ends in self._edges())
+            src, dst = (int(ends[e]) for ends in self.edges())
             raise ValueError(
                 f"edge {e}, {src} -> {dst}, has no partner: {dst} -> {src} is stored less often; expected each edge in "
                 "both directions: graph.paired(fill=0) adds what is missing"
@@ -94,7 +94,7 @@ class Pairing(Derivable, Changing):
         if count == 0:
             return self
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
-        src, dst = (xp.concatenate([ends[alone], everyone]) for ends in self._edges())
+        src, dst = (xp.concatenate([ends[alone], everyone]) for ends in self.edges())
         values = () if graph.values is None else (xp.full(count, _as_held(fill, graph.values.dtype)),)
         made = graph.changed(insert=(dst, src, *values))
         first = xp.full(made.m, -1, np.int64)

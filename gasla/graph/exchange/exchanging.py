@@ -6,11 +6,11 @@ A library is imported only by the functions that need it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
-from gasla.arrays import array_module, moved
+from gasla.arrays import any_true, array_module, moved
 from gasla.graph.adjacency import Array
 from gasla.graph.exchange import foreign, picture
 from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, edges_of
@@ -189,7 +189,124 @@ class Exchanging(Structure):
             return [("value", result)]
         return [(field, part) for field, part in pairs if getattr(part, "shape", None) == (self.n,)]
 
+    def neighbors(self, v: Any, *, direction: Literal["out", "in", "both"] = "out") -> Array:
+        """The neighbors of a vertex, each once, in ascending order of their numbers.
+
+        In an undirected graph, which stores every edge in both directions, all directions give the same.
+
+        Parameters
+        ----------
+        v : int, or a name
+            The vertex, as `vertex` takes it.
+        direction : {"out", "in", "both"}
+            Follow edges from `v` to their targets, edges to `v` back to their sources, or both.
+
+        Returns
+        -------
+        array
+            Names if the graph has `names`; else numbers, on the graph's device. It is a copy.
+
+        Raises
+        ------
+        ValueError
+            If there is no such vertex, or `direction` is none of the three.
+
+        Notes
+        -----
+        The first call builds the neighbor lists of its direction, unless the graph has them; a call then takes time
+        proportional to the vertex's degree, times its logarithm. ``graph.out`` holds the lists themselves, in which
+        parallel edges are entries of their own.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> graph = Graph.from_edges([0, 0, 0, 2], [2, 1, 2, 0])
+        >>> graph.neighbors(0)
+        array([1, 2], dtype=int32)
+        >>> graph.neighbors(1), graph.neighbors(1, direction="in")
+        (array([], dtype=int32), array([0], dtype=int32))
+        """
+        if not isinstance(direction, str) or direction not in ("out", "in", "both"):
+            raise ValueError(f"direction is {direction!r}; expected 'out', 'in' or 'both'")
+        number = self._one_vertex("v", v)
+        lists = {"out": (lambda: [self.out]), "in": (lambda: [self.in_]), "both": (lambda: [self.out, self.in_])}
+        rows = [one.row(number) for one in lists[direction]()]
+        xp = array_module(rows[0])
+        ids: Array = xp.unique(xp.concatenate(rows))
+        return ids if self._names is None else self._names.each[moved(ids, "cpu")]
+
+    def has_edge(self, u: Any, v: Any) -> bool:
+        """Whether there is an edge u -> v. A stored zero is an edge.
+
+        Parameters
+        ----------
+        u, v : int, or a name
+            Source and target, as `vertex` takes them.
+
+        Raises
+        ------
+        ValueError
+            If either is no vertex of the graph.
+
+        Notes
+        -----
+        The first call builds `out`, unless the graph has it; a call then takes time proportional to the out-degree of
+        `u`. `primitives.has_edges` looks up many edges at once.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> graph = Graph.from_edges([0, 1], [1, 2])
+        >>> graph.has_edge(0, 1), graph.has_edge(1, 0)
+        (True, False)
+        """
+        source, target = self._one_vertex("u", u), self._one_vertex("v", v)
+        row = self.out.row(source)
+        return any_true(array_module(row).equal(row, target))
+
+    def _one_vertex(self, name: str, given: Any) -> int:
+        """The number of a vertex; several are refused."""
+        found = self.vertex(given)
+        if not isinstance(found, int):
+            raise ValueError(
+                f"{name} is {given!r}; expected one vertex; graph.out holds all neighbors, and primitives.has_edges "
+                "looks up many edges"
+            )
+        return found
+
     # --- other libraries --------------------------------------------------------------------------------------------
+
+    def to_scipy(self) -> Any:
+        """The adjacency matrix as SciPy's CSR array, on the host.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            Of shape (n, n): entry (i, j) is the edge i -> j, with its value. Edges of a graph without values have 1, of
+            int64. Its arrays are copies.
+
+        Notes
+        -----
+        Entries of a row are in the order of edge numbers, unsorted if these are. Parallel edges are entries of their
+        own; what SciPy does next may add them up. ``graph.simple(combine)`` combines them otherwise.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [5, 3, 4])
+        >>> graph.to_scipy().toarray()
+        array([[0, 5, 4],
+               [0, 0, 3],
+               [0, 0, 0]])
+        >>> Graph(graph.to_scipy())
+        Graph(n=3, m=3, values=int64)
+        """
+        from scipy.sparse import csr_array
+
+        lists = self.out
+        values = np.ones(self.m, np.int64) if self.values is None else lists.by_position(self.values)
+        arrays = (moved(array, "cpu") for array in (values, lists.indices, lists.indptr))
+        return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight") -> Self:
@@ -286,12 +403,12 @@ class Exchanging(Structure):
         array([[0, 1],
                [1, 2]])
         """
-        edges: Array = array_module(self._edges()[0]).stack([ends.astype(np.int64) for ends in self._edges()])
+        edges: Array = array_module(self.edges()[0]).stack([ends.astype(np.int64) for ends in self.edges()])
         return edges
 
     def _plain(self) -> Edges:
         """All that others get of the graph, on the host."""
-        src, dst = (moved(ends, "cpu") for ends in self._edges())
+        src, dst = (moved(ends, "cpu") for ends in self.edges())
         return Edges(self.n, src, dst, None if self.values is None else moved(self.values, "cpu"), self.names)
 
     def _repr_html_(self) -> str:

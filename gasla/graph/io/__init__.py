@@ -128,7 +128,7 @@ def read(
         with translate_errors(path):
             return edges.read(path, skips, is_numbered=names is False)
     graph = edge_tables.read(path, format, columns, names, separator, skips)
-    return graph if graph.names is not None else to_csr(graph.n, *graph._edges(), graph.values)
+    return graph if graph.names is not None else to_csr(graph.n, *graph.edges(), graph.values)
 
 
 def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> None:

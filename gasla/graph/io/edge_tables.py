@@ -85,7 +85,7 @@ def _graph(path: Path, table: Any, names: bool | None) -> Graph:
             raise FormatError(path, None, str(error)) from error
     count = int((table.schema.metadata or {}).get(_COUNT, graph.n))
     if graph.names is None and count > graph.n:
-        return Graph.from_edges(*graph._edges(), graph.values, n=count)
+        return Graph.from_edges(*graph.edges(), graph.values, n=count)
     return graph
 
 
@@ -93,7 +93,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     """Write the edges of a graph: columns src, dst, and weight if there are values."""
     pa = arrow()
     used = np.zeros(graph.n, bool)
-    src, dst = graph._edges()
+    src, dst = graph.edges()
     used[src] = used[dst] = True
     if not used.all() and (graph.names is not None or (format == "csv" and not used[-1])):
         v = int(np.flatnonzero(~used)[-1])

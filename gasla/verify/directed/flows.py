@@ -115,7 +115,7 @@ def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: A
 def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
     """Number of vertices, ends of edges, capacities: int64 or float64."""
     graph = as_graph(graph)
-    src, dst = (np.asarray(ends).astype(np.int64) for ends in graph._edges())
+    src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     capacity = np.ones(len(src), np.int64) if graph.values is None else np.asarray(graph.values)
     if capacity.dtype.kind == "f":
         return graph.n, src, dst, capacity.astype(np.float64)

@@ -161,7 +161,7 @@ def _partners(graph: Graph, weighted: bool) -> Any:
         return graph.reverse_edge_ids
     xp: Any = module_of(graph.device)
     order = xp.argsort(graph.values, kind="stable")
-    src, dst = (ends[order] for ends in graph._edges())
+    src, dst = (ends[order] for ends in graph.edges())
     partners = xp.empty(graph.m, graph.offset_dtype)
     partners[order] = order[Graph.from_edges(src, dst, n=graph.n).reverse_edge_ids]
     return partners
