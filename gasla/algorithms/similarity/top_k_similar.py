@@ -9,16 +9,12 @@ J. Leskovec, A. Rajaraman, J. Ullman: Mining of Massive Datasets. Cambridge Univ
 """
 
 import warnings
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from gasla.algorithms.neighbourhood.two_hops import paths_from, two_hops
-from gasla.algorithms.similarity.cosine import cosine_of
-from gasla.algorithms.similarity.jaccard import jaccard_of
-from gasla.algorithms.similarity.overlap import overlap_of
-from gasla.algorithms.similarity.pairs_in_common import per_common_neighbour
+from gasla.algorithms.similarity.measures import FORMULAS, weights_in
 from gasla.arrays import module_of, moved, running_sums, shares
 from gasla.graph.arguments import NO_LIMIT, check_word, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -28,7 +24,6 @@ from gasla.operations.sparse import Sparse
 
 Array = np.ndarray[Any, Any]
 Measure = Literal["jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation"]
-COUNTED: dict[str, Callable[[Any, Any, Any], Any]] = {"jaccard": jaccard_of, "overlap": overlap_of, "cosine": cosine_of}
 MOST = 1 << 22  # entries of the result that are filled in together
 LONG = 1 << 28  # paths, more than which are warned of
 
@@ -103,17 +98,15 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     check_word("measure", measure, get_args(Measure))
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
-    weights = xp.ones(graph.n) if measure in COUNTED else per_common_neighbour(graph, measure)
+    formula = FORMULAS[measure]
     degrees = simple.out_degrees.astype(np.float64)
     vertices, scores = xp.empty((graph.n, k), simple.out.indices.dtype), xp.empty((graph.n, k))
     first = _first_of_same(simple)
     chosen = xp.flatnonzero(first == xp.arange(graph.n))
     _warn_of_hubs(simple, chosen)
     best_ids, best = xp.empty((len(chosen), k + 1), simple.out.indices.dtype), xp.empty((len(chosen), k + 1))
-    for some in two_hops(simple, weights, chosen):
-        score = some.weights
-        if measure in COUNTED:
-            score = COUNTED[measure](degrees[some.owners], degrees[some.vertices], score)
+    for some in two_hops(simple, weights_in(graph, formula), chosen):
+        score = formula.score(xp, degrees[some.owners], degrees[some.vertices], some.weights)
         rows = Sparse((len(some.indptr) - 1, graph.n), some.indptr, some.vertices, score)
         best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)  # a vertex may be among its own
     place = xp.searchsorted(chosen, first)

@@ -1,0 +1,249 @@
+"""Measures of similarity: how alike the two vertices of a pair are, by their degrees and their common neighbors.
+
+Each measure is a formula: a weight for every common neighbor, and the score that follows from both degrees and the sum
+of these weights. Pairs are given, or are the ends of all stored edges. The common neighbors of an edge's ends are the
+triangles at that edge, and each triangle is found once. Given pairs, and sums of weights, take one intersection of
+neighbor lists each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
+from gasla.arrays import array_module, device_of, module_of
+from gasla.graph.graph import Graph, as_graph
+from gasla.graph.validate import as_ids, check_range
+from gasla.operations.primitives import intersect, simplify
+from gasla.program.frontier import EdgeFrontier
+
+Array = np.ndarray[Any, Any]
+Pairs = tuple[Any, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Formula(NamedTuple):
+    """A measure; `xp` is NumPy or CuPy, and all arrays are of float64."""
+
+    score: Callable[[Any, Array, Array, Array], Array]  # of xp, both degrees, and the sum over common neighbors
+    weight: Callable[[Any, Array], Array] | None = None  # of a common neighbor: of xp and its degree; 1 by default
+
+
+FORMULAS = {
+    "jaccard": Formula(lambda xp, a, b, common: common / xp.maximum(a + b - common, 1)),
+    "overlap": Formula(lambda xp, a, b, common: common / xp.maximum(xp.minimum(a, b), 1)),
+    "cosine": Formula(lambda xp, a, b, common: common / xp.sqrt(xp.maximum(a * b, 1))),
+    "adamic_adar": Formula(
+        lambda xp, a, b, total: total,
+        weight=lambda xp, degree: xp.where(degree > 1, 1 / xp.log(xp.maximum(degree, 2)), np.inf),
+    ),
+    "resource_allocation": Formula(lambda xp, a, b, total: total, weight=lambda xp, degree: 1 / xp.maximum(degree, 1)),
+}
+
+DETAILS = """
+
+Parameters
+----------
+graph : Graph, or SciPy or CuPy sparse array
+    Read as simple and undirected: direction, self loops and parallel edges are ignored. If it isn't both, the simple
+    undirected one is kept with it for further calls: up to 8 bytes an edge and 4 a vertex (`Graph.nbytes`).{kept}
+pairs : (u, v), two arrays of vertices, optional
+    Which pairs; by default the ends of each stored edge, in the order of the input.
+
+Returns
+-------
+array of float64
+    One number a pair, on the device of the graph. {returns}
+
+Raises
+------
+TypeError, ValueError
+    If `pairs` is not two arrays of integers of one length, or names a vertex outside the graph.
+
+See Also
+--------
+{see}
+
+References
+----------
+{reference}
+
+Examples
+--------
+>>> import gasla
+>>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])
+{examples}
+"""
+
+
+def _documented(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
+    """Complete the docstring of a measure, of which the function has the first line."""
+
+    def complete(function: F) -> F:
+        details = DETAILS.format(returns=returns, see=see, reference=reference, examples=examples, kept=kept)
+        function.__doc__ = f"{function.__doc__}{details}"
+        return function
+
+    return complete
+
+
+PARTNERS = "\n    Without `pairs` the edges' partners are kept, too, in 4 bytes an edge."
+ITSELF = "A vertex has similarity 1\n    to itself, if it has a neighbor."
+
+
+@_documented(
+    returns=f"0 where neither vertex has a neighbor. {ITSELF}",
+    see="gasla.overlap, gasla.cosine : the same count over other sizes.\n"
+    "gasla.adamic_adar : common neighbors of few neighbors count more.\n"
+    "gasla.top_k_similar : for each vertex those that are most like it.",
+    reference="P. Jaccard: Étude comparative de la distribution florale dans une portion des Alpes et des Jura. "
+    "Bulletin de la\nSociété Vaudoise des Sciences Naturelles 37 (1901).",
+    examples=""">>> gasla.jaccard(graph).round(3)
+array([0.333, 0.25 , 0.25 , 0.   ])
+>>> gasla.jaccard(graph, pairs=([0, 0], [3, 0]))
+array([0.5, 1. ])""",
+)
+def jaccard(graph: Any, pairs: Pairs | None = None) -> Array:
+    """The Jaccard similarity of pairs: common neighbors over all neighbors of either."""
+    return _scores(as_graph(graph), pairs, FORMULAS["jaccard"])
+
+
+@_documented(
+    returns=f"0 where a vertex has no neighbor. {ITSELF}",
+    see="gasla.jaccard : the same count over all neighbors of either.",
+    reference="D. Szymkiewicz: Une contribution statistique à la géographie floristique. Acta Societatis Botanicorum "
+    "Poloniae 11\n(1934). G. Simpson: Notes on the measurement of faunal resemblance. American Journal of Science 258A "
+    "(1960).",
+    examples=""">>> gasla.overlap(graph)
+array([0.5, 0.5, 0.5, 0. ])
+>>> gasla.overlap(graph, pairs=([0], [3]))
+array([1.])""",
+)
+def overlap(graph: Any, pairs: Pairs | None = None) -> Array:
+    """The overlap of pairs: common neighbors over the neighbors of the end that has fewer."""
+    return _scores(as_graph(graph), pairs, FORMULAS["overlap"])
+
+
+@_documented(
+    returns=f"0 where a vertex has no neighbor. {ITSELF}",
+    see="gasla.jaccard : the same count over all neighbors of either.",
+    reference="G. Salton, M. McGill: Introduction to Modern Information Retrieval. McGraw-Hill, 1983.",
+    examples=""">>> gasla.cosine(graph).round(3)
+array([0.5  , 0.408, 0.408, 0.   ])
+>>> gasla.cosine(graph, pairs=([0], [3])).round(3)
+array([0.707])""",
+)
+def cosine(graph: Any, pairs: Pairs | None = None) -> Array:
+    """The cosine similarity of pairs: common neighbors over the geometric mean of both degrees."""
+    return _scores(as_graph(graph), pairs, FORMULAS["cosine"])
+
+
+@_documented(
+    returns="0 without common neighbors. Infinite\n    for a vertex and itself, if a neighbor of it has no other.",
+    see="gasla.resource_allocation : the same with 1 / degree.\n"
+    "gasla.jaccard : common neighbors count the same, but relative to degrees.",
+    reference="L. Adamic, E. Adar: Friends and neighbors on the Web. Social Networks 25 (2003).",
+    examples=""">>> gasla.adamic_adar(graph).round(3)
+array([0.91 , 1.443, 1.443, 0.   ])
+>>> gasla.adamic_adar(graph, pairs=([0], [3])).round(3)
+array([0.91])""",
+    kept=PARTNERS,
+)
+def adamic_adar(graph: Any, pairs: Pairs | None = None) -> Array:
+    """The Adamic–Adar index of pairs: the sum of 1 / log(degree) over their common neighbors."""
+    return _scores(as_graph(graph), pairs, FORMULAS["adamic_adar"])
+
+
+@_documented(
+    returns="0 without common neighbors.",
+    see="gasla.adamic_adar : the same with 1 / log(degree).",
+    reference="T. Zhou, L. Lü, Y.-C. Zhang: Predicting missing links via local information. European Physical Journal "
+    "B 71 (2009).",
+    examples=""">>> gasla.resource_allocation(graph).round(3)
+array([0.333, 0.5  , 0.5  , 0.   ])""",
+    kept=PARTNERS,
+)
+def resource_allocation(graph: Any, pairs: Pairs | None = None) -> Array:
+    """The resource allocation index of pairs: the sum of 1 / degree over their common neighbors."""
+    return _scores(as_graph(graph), pairs, FORMULAS["resource_allocation"])
+
+
+@_documented(
+    returns="0 where a vertex has no neighbor.",
+    see="gasla.jaccard, gasla.adamic_adar : by neighbors that both have.",
+    reference="A.-L. Barabási, R. Albert: Emergence of scaling in random networks. Science 286 (1999).",
+    examples=""">>> gasla.preferential_attachment(graph)
+array([4., 6., 6., 3.])""",
+)
+def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
+    """The preferential attachment score of pairs: the product of the numbers of their neighbors."""
+    graph = as_graph(graph)
+    a, b = _degrees(graph, *_chosen(graph, pairs))
+    return a * b
+
+
+def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
+    """The scores of pairs by a formula."""
+    u, v = _chosen(graph, pairs)
+    a, b = _degrees(graph, u, v)
+    xp: Any = module_of(graph.device)
+    if pairs is not None:
+        weights = None if formula.weight is None else weights_in(graph, formula)
+        total = intersect(simplify(graph), EdgeFrontier(graph.n, u, u, v), weights)
+    elif formula.weight is None:
+        total = edge_support(graph)
+        total = xp.where(u == v, a, total) if graph.has_self_loops else total
+    else:
+        total = _sums_at_edges(graph, u, v, weights_in(graph, formula))
+    return formula.score(xp, a, b, total.astype(np.float64, copy=False))
+
+
+def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
+    """Weights of common neighbors, summed for each stored edge u -> v; an edge and its partner share one sum."""
+    xp: Any = module_of(graph.device)
+    simple = simplify(graph)
+    sums, (src, dst) = xp.zeros(simple.m), simple.edges()
+    here, back = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
+    sums[here] = intersect(simple, EdgeFrontier(graph.n, here, src[here], dst[here]), weights)
+    sums[back] = sums[simple.reverse_edge_ids[back]]
+    found = at_stored_edges(graph, simple, sums)
+    if graph.has_self_loops:
+        loops = xp.flatnonzero(u == v)
+        found[loops] = intersect(simple, EdgeFrontier(graph.n, loops, u[loops], v[loops]), weights)
+    return found
+
+
+def weights_in(graph: Graph, formula: Formula) -> Array:
+    """The weight of each vertex where it is a common neighbor."""
+    xp: Any = module_of(graph.device)
+    if formula.weight is None:
+        return xp.ones(graph.n)
+    return formula.weight(xp, simplify(graph).out_degrees.astype(np.float64))
+
+
+def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
+    """How many neighbors both ends of each pair have, as float64."""
+    degrees = simplify(graph).out_degrees.astype(np.float64)
+    return degrees[u], degrees[v]
+
+
+def _chosen(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
+    """The ends of the given pairs, or of all stored edges, on the graph's device."""
+    if pairs is None:
+        return graph.edges()
+    if not isinstance(pairs, (tuple, list)) or len(pairs) != 2:
+        raise TypeError(f"pairs is {type(pairs).__name__}; expected (u, v), two arrays of vertices of one length")
+    u, v = as_ids("u", pairs[0]), as_ids("v", pairs[1])
+    if len(u) != len(v):
+        raise ValueError(f"u has {len(u)} entries and v has {len(v)}; expected as many of each")
+    for name, ids in (("u", u), ("v", v)):
+        check_range(name, ids, graph.n)
+        if device_of(ids) != graph.device and array_module(ids) is not np:
+            raise TypeError(
+                f"{name} is on the {device_of(ids)} and the graph on the {graph.device}; expected one device"
+            )
+    xp: Any = module_of(graph.device)
+    return xp.asarray(u), xp.asarray(v)
