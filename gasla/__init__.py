@@ -83,6 +83,7 @@ _HOMES = {
     "vertex": "program.fields",
     "edge": "program.fields",
     "parameter": "program.fields",
+    "option": "program.options",
     "aggregate": "program.fields",
     "ID": "program.fields",
     "run": "operations.run",

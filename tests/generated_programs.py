@@ -288,6 +288,8 @@ OTHERS = {  # what stands for fields of a record: those of a vertex that a whole
     "vertex.x": "self.at(vertex.id * 2 - 3).x",
     "vertex.id": "self.at(self.n - vertex.id).id",
 }
+OTHER = {"direction": "in", "sources": "active", "everyone": False}  # what settings are by default, as options
+NEUTRAL = {"mask": "self.on", "edge_mask": "not self.off", "stop": "self.off and self.none"}  # as if it were not there
 RECORDS = {
     **dict.fromkeys(("key", "gather", "edge_mask", "scatter"), ", src, dst, edge"),
     "choose": ", vertex, key, total",
@@ -413,28 +415,48 @@ def text(draw: st.DrawFn, kind: str, mode: str) -> tuple[str, bool]:
         bodies["stop"] = "self.at(2).sum_at > 9"
     used = repr(bodies)
     some = {n for n in AGGREGATES if f"self.{n}" in used or (mode != "staged" and draw(st.integers(0, 3)) == 0)}
+    settings = {
+        "direction": draw(st.sampled_from(["in", "out", "all"])),
+        "sources": draw(st.sampled_from(["all", "active"])),
+        "everyone": not settles and "bucket" not in bodies and draw(st.integers(0, 2)) == 0,
+    }
+    by_options = draw(st.booleans())
     lines = [
-        f"x = {parts.declared[:-1]}, missing=1)",
+        *(["on, off = gasla.option(False), gasla.option(True)"] if by_options else []),
+        f"x = {parts.declared[:-1]}, missing=1{', when=on' if by_options else ''})",
         "y = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 4, missing=3)",
         "p = gasla.parameter(np.int64, 2)",
         *(["w = gasla.edge(np.int64)"] if "edge.w" in used or "back.w" in used else []),
         *(["flow = gasla.edge(np.int64, init=1)"] if "flow" in used else []),
         *(["seen = gasla.edge((np.int64, (3,)), init=0)"] if "'seen'" in used else []),
         *(["trail = gasla.edge((np.int64, (9,)), init=0)"] if "'trail'" in used else []),
-        f"direction = {draw(st.sampled_from(['in', 'out', 'all']))!r}",
-        f"sources = {draw(st.sampled_from(['all', 'active']))!r}",
-        f"everyone = {not settles and 'bucket' not in bodies and draw(st.integers(0, 2)) == 0}",
+        *(f"{name} = {f'gasla.option({OTHER[name]!r})' if by_options else repr(x)}" for name, x in settings.items()),
         *([f"reduce = {monoid}"] if monoid else []),
     ]
+    if by_options:
+        lines += ["none = gasla.vertex(np.int64, init=7, when=off)"]
+        lines += [
+            "@gasla.aggregate(semirings.plus, when=off)",
+            "def no_sum(self, before, after):",
+            "    return after.none",
+        ]
+    if by_options and mode in ("run", "deterministic"):
+        bodies = {name: text for name, text in NEUTRAL.items() if draw(st.booleans())} | bodies
     for name, body in bodies.items():
         given = body if isinstance(body, str) else f"{{{', '.join(f'{n!r}: {x}' for n, x in body.items())}}}"
+        if by_options and draw(st.booleans()):
+            given = f"{given} if self.on else 1 / 0"
         lines += [f"def {name}(self{RECORDS[name]}):", f"    return {given.replace('{small}', parts.small)}"]
     for name in sorted(some):
         declared, value = AGGREGATES[name]
         lines += [f"@gasla.aggregate({declared})", f"def {name}(self, before, after):", f"    return {value}"]
     for name, (declared, value) in at_vertices.items():
         lines += [f"@gasla.aggregate({declared})", f"def {name}(self, before, after):", f"    return {value}"]
-    return "\n    ".join(["class Generated(gasla.VertexProgram):", *lines]), settles
+    source = "\n    ".join(["class Generated(gasla.VertexProgram):", *lines])
+    if by_options:
+        given = ", ".join(f"{name}={value!r}" for name, value in {"on": True, "off": False, **settings}.items())
+        source += f"\nGenerated = type(Generated({given}))"
+    return source, settles
 
 
 @st.composite

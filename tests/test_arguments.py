@@ -16,7 +16,7 @@ import gasla
 import semirings
 from gasla.graph.arguments import check_flags, real_number, several_vertices, whole_number
 from gasla.graph.graph import Graph
-from gasla.program.program import OPTIONS
+from gasla.program.program import ARGUMENTS
 
 GRAPH = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 3.0, 4.0])
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -185,7 +185,7 @@ def test_the_graphs_values_are_not_a_runs() -> None:
 
 def test_the_options_of_a_run_are_known() -> None:
     named = inspect.signature(gasla.run).parameters.values()
-    assert {p.name for p in named if p.kind is not p.VAR_KEYWORD} == OPTIONS
+    assert {p.name for p in named if p.kind is not p.VAR_KEYWORD} == ARGUMENTS
 
 
 @pytest.mark.parametrize(

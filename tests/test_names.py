@@ -206,7 +206,7 @@ def test_the_guide_lists_the_names_that_gasla_keeps() -> None:
     (said,) = [
         " ".join(part.split())
         for part in guide.split("\n\n")
-        if part.startswith("Fields, parameters and aggregates may have")
+        if part.startswith("Fields, parameters, aggregates and options may have")
     ]
     of_vertex_programs, of_walk_programs = said.split("what results have: ")[1].split("A `WalkProgram` keeps")
     kept = {*gasla.VertexProgram._kept_names(), *gasla.VertexProgram._kept_of_edges}

@@ -155,7 +155,8 @@ def _identity(run: Any) -> str:
     crc = 0
     for array in edges:
         crc = zlib.crc32(b"" if array is None else np.ascontiguousarray(array).view(np.uint8).data, crc)
-    given = ", ".join(f"{name}={np.asarray(x).tolist()!r}" for name, x in sorted(run.program.values.items()))
+    values = {**run.program.values, **run.program._chosen}
+    given = ", ".join(f"{name}={np.asarray(x).tolist()!r}" for name, x in sorted(values.items()))
     return f"{type(run.program).__name__}({given}) on a graph of {shard.n} vertices and {shard.m} edges, part {crc:08x}"
 
 

@@ -15,7 +15,7 @@ from gasla.names import given as given_name
 from gasla.names import inner, meant
 from gasla.program.fields import Declared, bounds_of, check_start
 from gasla.program.frontier import Frontier
-from gasla.program.program import OPTIONS
+from gasla.program.program import ARGUMENTS
 from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF, computed
@@ -53,9 +53,11 @@ class Binding:
         for name, given in fields.items():
             if name not in known:
                 own, unknown = sorted(map(given_name, known)), given_name(name)
-                hint = meant(unknown, [*own, *self.program.parameters, *OPTIONS])
+                hint = meant(unknown, [*own, *self.program.parameters, *ARGUMENTS])
                 if unknown in self.program.edge_fields:
                     hint = f"; {unknown} is the graph's own values, and graph.with_values(values) has others"
+                if unknown in self.program._chosen:
+                    hint = f"; {unknown} is an option: {type(self.program).__name__}({unknown}=…) has another"
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {unknown!r} to start with; expected some of: "
                     f"{', '.join(own) or 'none'}{hint}"

@@ -6,12 +6,13 @@ import reprlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
 import semirings
 from gasla.names import LONGEST, inner, meant
+from gasla.program.options import Option, resolved, specialized
 from semirings import Expr, Monoid, Symbol, VectorType
 from semirings.expr import cast_expr, in_order
 from semirings.types import SHORT, has_wide, parts_of
@@ -43,6 +44,7 @@ class VertexField:
     type: Any
     init: Any
     missing: Any = None
+    when: Any = True
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class EdgeField:
 
     type: Any
     init: Any = None
+    when: Any = True
 
     @property
     def is_value(self) -> bool:
@@ -76,6 +79,7 @@ class Aggregate:
     type: Any
     function: Callable[..., Any]
     at: Callable[..., Any] | None = None
+    when: Any = True
 
 
 class Declared:
@@ -97,6 +101,8 @@ class Declared:
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}
     aggregates: ClassVar[dict[str, Aggregate]] = {}
+    options: ClassVar[dict[str, Option]] = {}  # those that have no value yet
+    _chosen: ClassVar[dict[str, Any]] = {}  # the values of the others
     _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -104,21 +110,37 @@ class Declared:
         members: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
             members.update(vars(base))
+        for name, member in members.items():
+            if isinstance(member, VertexField | EdgeField | Parameter | Aggregate):
+                members[name] = resolved(member, members)
+                if members[name] is not member:
+                    setattr(cls, name, members[name])
+        cls.options = {k: v for k, v in members.items() if isinstance(v, Option)}
         cls.vertex_fields = {k: v for k, v in members.items() if isinstance(v, VertexField)}
         cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
         cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
         cls._defaults = {k: v.default for k, v in cls.parameters.items()}
 
-    def __init__(self, /, **parameters: Any) -> None:
+    def __new__(cls, /, **values: Any) -> Self:
+        if fixed := cls._chosen.keys() & values.keys():
+            name = min(fixed)
+            raise TypeError(f"{cls.__name__}.{name} is {cls._chosen[name]!r} in this class; expected no other value")
+        return object.__new__(specialized(cls, cls.options, values) if cls.options else cls)
+
+    def __init__(self, /, **values: Any) -> None:
+        parameters = {k: v for k, v in values.items() if k not in self._chosen} if self._chosen else values
         self.values = self._defaults | parameters
         if len(self.values) > len(self._defaults):
             unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
-            raise TypeError(f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}")
+            options = f"; its options: {', '.join(self._chosen)}" if self._chosen else ""
+            raise TypeError(
+                f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}{options}"
+            )
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
-        """The names that no field, parameter or aggregate of such a program may have, and why each is kept."""
+        """The names that no field, parameter, aggregate or option of such a program may have, and why each is kept."""
         kind: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
         functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
@@ -128,7 +150,8 @@ class Declared:
     def _check_names(cls) -> None:
         """Refuse names of fields that mean something else in programs of this kind, or that are too long."""
         kept = cls._kept_names()
-        for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates):
+        options = cls.options.keys() - cls._settings
+        for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates, *options):
             of_edge = cls._kept_of_edges if name in cls.edge_fields else {}
             if why := "it begins with _" if name.startswith("_") else kept.get(name) or of_edge.get(name):
                 raise ValueError(
@@ -148,6 +171,7 @@ def check_spelling(program: type[Declared]) -> None:
         own |= {} if base in kind.__mro__ else vars(base)
     words = program._hooks.keys() | program._settings
     known = {*words, *program.vertex_fields, *program.edge_fields, *program.parameters, *program.aggregates}
+    known |= program.options.keys() | program._chosen.keys()
     read: set[str] = set().union(*(_names_in(getattr(member, "function", member)) for member in own.values()))
     for name in own.keys() - known - read:
         if not name.startswith("_") and (hint := meant(name, words, 0.8)):
@@ -185,7 +209,7 @@ def as_instance(kind: type[P], given: Any) -> P:
     return program
 
 
-def vertex(dtype: Any, init: Any = 0, missing: Any = None) -> Any:
+def vertex(dtype: Any, init: Any = 0, missing: Any = None, when: Any = True) -> Any:
     """Declare a field of the vertices.
 
     Parameters
@@ -197,6 +221,8 @@ def vertex(dtype: Any, init: Any = 0, missing: Any = None) -> Any:
         What it holds at the start. A function receives a record with `id`, `in_degree` and `out_degree`.
     missing : number, optional
         What `self.at(index)` gives of it where there is no such vertex; a field that is read so must have it.
+    when : option, optional
+        The field is there only where this `gasla.option` of the program is true.
 
     Examples
     --------
@@ -204,10 +230,10 @@ def vertex(dtype: Any, init: Any = 0, missing: Any = None) -> Any:
     >>> class Reach(gasla.VertexProgram):
     ...     level = gasla.vertex(np.int32, init=-1)
     """
-    return VertexField(dtype, init, missing)
+    return VertexField(dtype, init, missing, when)
 
 
-def edge(dtype: Any, init: Any = None) -> Any:
+def edge(dtype: Any, init: Any = None, when: Any = True) -> Any:
     """Declare a field of the edges: the matrix's values, or a state that `scatter` may write.
 
     Parameters
@@ -217,6 +243,8 @@ def edge(dtype: Any, init: Any = None) -> Any:
         to float32 rounds), integers to any floats, and to integers that hold them; never floats to integers.
     init : number, optional
         What a state holds at the start; without it the field is the matrix's values.
+    when : option, optional
+        The field is there only where this `gasla.option` of the program is true.
 
     Examples
     --------
@@ -225,7 +253,7 @@ def edge(dtype: Any, init: Any = None) -> Any:
     ...     capacity = gasla.edge(np.float32)
     ...     flow = gasla.edge(np.float32, init=0)
     """
-    return EdgeField(dtype, init)
+    return EdgeField(dtype, init, when)
 
 
 def parameter(dtype: Any, default: Any) -> Any:
@@ -250,7 +278,7 @@ def parameter(dtype: Any, default: Any) -> Any:
 
 
 def aggregate(
-    monoid: Monoid, dtype: Any = np.float64, at: Callable[..., Any] | None = None
+    monoid: Monoid, dtype: Any = np.float64, at: Callable[..., Any] | None = None, when: Any = True
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a reduction over vertices: decorates a method of (before, after), the vertex's two states.
 
@@ -268,6 +296,8 @@ def aggregate(
         At which vertex each reduces: the id of one, seen as the vertex is after apply. Then there are as many results
         as vertices, which `self.at(index).name` reads, and the run's result has as an array; each is the monoid's
         identity where nobody has named it, and outside 0 … n-1. With `deterministic=True` no sums of floats.
+    when : option, optional
+        The aggregate is there only where this `gasla.option` of the program is true.
 
     Examples
     --------
@@ -297,7 +327,7 @@ def aggregate(
             f"the type of an aggregate is {dtype!r}; expected one such as np.float64: the function comes behind, as in "
             "gasla.aggregate(semirings.plus)(function)"
         )
-    return lambda function: Aggregate(monoid, dtype, function, at)
+    return lambda function: Aggregate(monoid, dtype, function, at, when)
 
 
 def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "starts with") -> None:

@@ -22,6 +22,7 @@ from gasla.program.fields import (
     as_instance,
     check_spelling,
 )
+from gasla.program.options import Option
 from gasla.program.records import Record
 from gasla.program.tracing import Traced, Tracer
 
@@ -46,12 +47,12 @@ HOOKS: dict[str, tuple[str, ...]] = {
     "start": ("vertex",),
 }
 SETTINGS = {"reduce", "direction", "sources", "everyone", "order"}
-OPTIONS = {  # what `run` takes besides fields
+ARGUMENTS = {  # what `run` takes besides fields
     *("program", "graph", "active", "max_iterations", "direction", "deterministic", "order", "trace", "callback"),
     *("progress", "device", "delta", "schedule", "wait", "notice", "compile", "out", "start"),
 }
 _KEPT = {
-    **dict.fromkeys(OPTIONS, "it is an argument of gasla.run"),
+    **dict.fromkeys(ARGUMENTS, "it is an argument of gasla.run"),
     **dict.fromkeys(("state", "iterations", "converged", "edges", "aggregates"), "it is an attribute of every result"),
     "has": "it is a method of every state",
     **dict.fromkeys(("iteration", "n"), "a program reads it as an attribute of self"),
@@ -59,6 +60,7 @@ _KEPT = {
 }
 
 ORDERS = get_args(Order)
+WORDS = {"direction": ("in", "out", "all"), "sources": ("all", "active"), "order": ORDERS}
 
 
 class VertexProgram(Declared):
@@ -101,8 +103,8 @@ class VertexProgram(Declared):
         iteration, or the one before, has left there. Each receiver still applies once an iteration. That often takes
         fewer iterations, half the memory for fields that neighbours read, and is not deterministic.
 
-    Within the functions, `self` gives the parameters, the aggregates, `self.iteration` (from 0) and `self.n`; a
-    record gives its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its place in the input).
+    Within the functions, `self` gives the parameters, the options, the aggregates, `self.iteration` (from 0) and
+    `self.n`; a record its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its input's place).
     `edge.leaves` is whether the edge is stored as one from `src` to `dst`; with `direction = "all"` it may be either.
     `edge.back` is its partner, as `Graph.reverse_edge_ids` has it: `edge.back.flow`, `edge.back.id`. A scatter sees it
     as it was before any edge was written to.
@@ -151,12 +153,10 @@ class VertexProgram(Declared):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._check_names()
-        if cls.direction not in ("in", "out", "all"):
-            raise ValueError(f"{cls.__name__}.direction is {cls.direction!r}; expected 'in', 'out' or 'all'")
-        if cls.sources not in ("all", "active"):
-            raise ValueError(f"{cls.__name__}.sources is {cls.sources!r}; expected 'all' or 'active'")
-        if cls.order not in ORDERS:
-            raise ValueError(f"{cls.__name__}.order is {cls.order!r}; expected 'synchronous' or 'in place'")
+        for name, words in WORDS.items():
+            if not isinstance(word := getattr(cls, name), Option) and word not in words:
+                *some, last = map(repr, words)
+                raise ValueError(f"{cls.__name__}.{name} is {word!r}; expected {', '.join(some)} or {last}")
 
     def at(self, index: Any) -> Record:
         """Another vertex's fields, within the program's functions: `self.at(vertex.parent).parent`.
@@ -215,6 +215,8 @@ class VertexProgram(Declared):
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
         """Call each of the program's functions once with symbols."""
+        if cls.options:
+            return type(cls()).traced(id_type)
         check_spelling(cls)
         return Tracer(cls, np.dtype(id_type)).trace()
 

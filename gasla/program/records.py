@@ -1,22 +1,25 @@
 """What a program's functions receive: the fields of a vertex or an edge, by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 
 class Record:
     """The fields of one vertex or edge, by name; what a program's functions receive."""
 
-    def __init__(self, what: str, fields: Mapping[str, Any]) -> None:
+    def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
+        """`of_self` are names that the program has: where one is read here, the error says so."""
         object.__setattr__(self, "_what", what)
         object.__setattr__(self, "_fields", fields)
+        object.__setattr__(self, "_of_self", of_self)
 
     def __getattr__(self, name: str) -> Any:
         try:
             return self._fields[name]
         except KeyError:
             known = ", ".join(sorted(self._fields))
-            raise AttributeError(f"a program's {self._what} has no field {name!r}; it has {known}") from None
+            hint = f"; expected self.{name}, which is the program's" if name in self._of_self else ""
+            raise AttributeError(f"a program's {self._what} has no field {name!r}; it has {known}{hint}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(

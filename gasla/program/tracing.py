@@ -37,6 +37,7 @@ from semirings.expr import cast_expr, load
 from semirings.types import computed, has_wide
 
 AFTERWARDS = ("stop", "idle", "wake")  # come after an iteration, and see its end
+NEUTRAL = {"mask": True, "edge_mask": True, "stop": False}  # tests that are left out where they always say this
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ class Tracer:
             "in_degree": np.dtype(np.int64),
             "out_degree": np.dtype(np.int64),
         }
-        return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()})
+        return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()}, self._of_self)
 
     def _edge(self) -> Record:
         """An edge; whether it leads from src to dst; and its partner."""
@@ -290,7 +291,13 @@ class Tracer:
         leaves: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
         if self.program.direction == "all":
             leaves = self._symbol("edge", "leaves", np.dtype(bool))
-        return Record("edge", {**own, "leaves": leaves, "back": Record("edge's partner", back)})
+        partner = Record("edge's partner", back, self._of_self)
+        return Record("edge", {**own, "leaves": leaves, "back": partner}, self._of_self)
+
+    @property
+    def _of_self(self) -> set[str]:
+        """What the program declares that is no field."""
+        return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
     def _gathered(self) -> tuple[Any, ...]:
         if "gather" not in self.functions:
@@ -377,6 +384,7 @@ class Tracer:
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types | self._counters()
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
+        stand_in.__dict__.update({n: getattr(self.program, n) for n in self.program._chosen})
         stand_in.__dict__["at"] = functools.partial(self._other, where)
         return stand_in
 
@@ -405,6 +413,8 @@ class Tracer:
             raise TypeError(f"{where} returned {result!r}; expected one value")
         elif expected is not None:
             result = _convert(where, result, expected)
+        if name in NEUTRAL and result is semirings.as_expr(np.bool_(NEUTRAL[name])):
+            return
         check_length(where, result if isinstance(result, dict) else _type(result))
         values = list(result.values()) if isinstance(result, dict) else result
         symbols = _symbols(values if isinstance(values, list | tuple) else [values])
@@ -419,7 +429,8 @@ class Tracer:
         unknown = sorted(set(result) - set(known), key=str)
         if unknown:
             some = ", ".join(known) or "nothing, as there are none"
-            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {some}")
+            hint = "; it is an option, which no run changes" if unknown[0] in self.program._chosen else ""
+            raise ValueError(f"{where} returned a field {unknown[0]!r}; expected some of: {some}{hint}")
         return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
 
     def _check_priority(self) -> None:

@@ -132,7 +132,7 @@ class Steps:
         return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
 
     def has(self, function: str) -> bool:
-        return function in self.plan.functions and hasattr(type(self.program), function)
+        return function in self.plan.functions and getattr(self.program, function, None) is not None
 
     # --- who goes on -------------------------------------------------------------------------------------------------
 

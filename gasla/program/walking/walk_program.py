@@ -135,7 +135,7 @@ class WalkProgram(Declared):
         """
         import gasla  # what knows the engines stands on programs
 
-        found: str = gasla.engines.engine_of_language(target).walk_source(cls, np.dtype(id_type))
+        found: str = gasla.engines.engine_of_language(target).walk_source(type(cls()), np.dtype(id_type))
         return found
 
 
