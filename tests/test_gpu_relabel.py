@@ -16,7 +16,7 @@ from test_programs import graphs
 import gasla
 import semirings
 from gasla import datasets
-from gasla.algorithms.centrality.pagerank import Uniform, WeightedPersonal
+from gasla.algorithms.centrality.pagerank import PageRank
 from gasla.gpu.program import relabel, workspace
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Variant
@@ -80,9 +80,12 @@ def test_renumbered_lists(graph: Graph) -> None:
         assert np.isin(falls, starts).all()
 
 
+WeightedPersonal = type(PageRank(weights=np.float64, personal=True))
+
+
 @pytest.mark.parametrize(
     ("program", "architecture", "ids"),
-    in_turns([(Uniform,), (WeightedPersonal,), (Everything,)], [("compute_90", "i8"), ("compute_80", "i4")]),
+    in_turns([(PageRank,), (WeightedPersonal,), (Everything,)], [("compute_90", "i8"), ("compute_80", "i4")]),
 )
 def test_kernels_compile(program: type[gasla.VertexProgram], architecture: str, ids: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")

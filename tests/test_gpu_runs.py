@@ -21,7 +21,7 @@ from test_programs import CASES, NAMES
 import gasla
 import semirings
 from gasla import verify
-from gasla.algorithms.centrality.pagerank import Steps
+from gasla.algorithms.centrality.pagerank import PageRank
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.graph.graph import Graph
 from gasla.program.schedule import Schedule
@@ -437,8 +437,8 @@ def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
 def test_just_so_many_iterations(iterations: int) -> None:
     """Also of fields with two copies, of which it is known beforehand in which the values will be."""
     graph = random_graph()
-    found = gasla.run(Steps, graph, max_iterations=iterations, wait=False)
-    expected = gasla.run(Steps, graph, max_iterations=iterations)
+    found = gasla.run(PageRank(settles=False), graph, max_iterations=iterations, wait=False)
+    expected = gasla.run(PageRank(settles=False), graph, max_iterations=iterations)
     assert found.state.keys() == expected.state.keys()
     for name, array in found.state.items():
         np.testing.assert_allclose(array.get(), expected.state[name].get(), rtol=1e-12)

@@ -81,8 +81,8 @@ FAULTS = [
     ),
     Fault(
         "gasla/algorithms/centrality/pagerank.py",
-        "(1 - self.alpha + self.alpha * self.lost)",
-        "(1 - self.alpha - self.alpha * self.lost)",
+        "lost = self.alpha * self.lost",
+        "lost = -self.alpha * self.lost",
         "algorithms",
     ),
     Fault("gasla/algorithms/closure/square_clustering.py", "- 2 * triangles", "- triangles", "two_hops"),

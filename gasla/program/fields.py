@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -121,22 +121,20 @@ class Declared:
         cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
         cls._defaults = {k: v.default for k, v in cls.parameters.items()}
-
-    def __new__(cls, /, **values: Any) -> Self:
-        if fixed := cls._chosen.keys() & values.keys():
-            name = min(fixed)
-            raise TypeError(f"{cls.__name__}.{name} is {cls._chosen[name]!r} in this class; expected no other value")
-        return object.__new__(specialized(cls, cls.options, values) if cls.options else cls)
+        if cls.options:  # others are made faster without
+            cls.__new__ = _new  # type: ignore[method-assign,assignment]
 
     def __init__(self, /, **values: Any) -> None:
-        parameters = {k: v for k, v in values.items() if k not in self._chosen} if self._chosen else values
-        self.values = self._defaults | parameters
+        self.values = self._defaults | values
         if len(self.values) > len(self._defaults):
-            unknown, known = parameters.keys() - self.parameters.keys(), ", ".join(self.parameters) or "none"
+            self.values = {name: value for name, value in self.values.items() if name not in self._chosen}
+            self._check_known()
+
+    def _check_known(self) -> None:
+        if unknown := self.values.keys() - self.parameters.keys():
+            name, known = type(self).__name__, ", ".join(self.parameters) or "none"
             options = f"; its options: {', '.join(self._chosen)}" if self._chosen else ""
-            raise TypeError(
-                f"{type(self).__name__} has no parameter {min(unknown)!r}; its parameters: {known}{options}"
-            )
+            raise TypeError(f"{name} has no parameter {min(unknown)!r}; its parameters: {known}{options}")
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
@@ -161,6 +159,14 @@ class Declared:
                 )
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
+
+
+def _new(cls: type[Declared], /, **values: Any) -> Declared:
+    """An instance of the class that a program stands for with these values of its options."""
+    if not cls._chosen.keys().isdisjoint(values):
+        name = min(cls._chosen.keys() & values.keys())
+        raise TypeError(f"{cls.__name__}.{name} is {cls._chosen[name]!r} in this class; expected no other value")
+    return object.__new__(specialized(cls, cls.options, values) if cls.options else cls)
 
 
 def check_spelling(program: type[Declared]) -> None:

@@ -19,30 +19,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, type_of_weights
+from gasla.algorithms.centrality.ranking import type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, weight_range, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, parameter, vertex
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Power(VertexProgram):
     """score(v) = (score(v) + sum over in-edges of score(u)) / (norm of all scores), in each iteration."""
 
-    score = vertex(np.float64)
+    real = option(np.float64)
+    weights = option(None)  # their type, where edges count by weight
+    score = vertex(real)
+    weight = edge(weights, when=weights)
+    unit = parameter(real, 1.0)  # by which weights are multiplied: small ones would drown in a vertex's own score
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
     everyone = True
 
     def gather(self, src, dst, edge):
-        return src.score
+        return src.score * edge.weight if self.weights else src.score
 
     def apply(self, vertex, gathered):
-        return {"score": (vertex.score + gathered) / semirings.cast(self.norm(), vertex.score.dtype)}
+        more = gathered * self.unit if self.weights else gathered
+        return {"score": (vertex.score + more) / semirings.cast(self.norm(), self.real)}
 
     def activate(self, before, after):
         return True  # the change alone ends the run
@@ -62,15 +68,6 @@ class Power(VertexProgram):
 
     def stop(self):
         return (self.change < self.tolerance * self.norm()) | semirings.logical_not(self.square < inf)
-
-
-class WeightedPower(ByWeight, Power):
-    """Power, by weight; weights that are all small are multiplied, or a vertex's own score would drown the others'."""
-
-    unit = parameter(np.float64, 1.0)
-
-    def apply(self, vertex, gathered):
-        return super().apply(vertex, gathered * self.unit)
 
 
 class EigenvectorResult(NamedTuple):
@@ -154,15 +151,14 @@ def eigenvector_centrality(
     start = _start(graph, nstart)
     if graph.n == 0:
         return EigenvectorResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    if weights is None:
-        program = Power.typed(score=kind)(tolerance=float(tol) * graph.n)
-    else:
+    unit = 1.0
+    if weights is not None:
         largest = float(weight_range(graph, shares=True)[1])
         if largest < 1:  # of larger ones it is said where scores overflow
             graph, exponent = in_range(graph, kind)
             largest = ldexp(largest, -exponent)
-        typed = WeightedPower.typed(score=kind, unit=kind, weight=weights)
-        program = typed(tolerance=float(tol) * graph.n, unit=1 / largest if 0 < largest < 1 else 1.0)
+        unit = 1 / largest if 0 < largest < 1 else 1.0
+    program = Power(real=kind, weights=weights, tolerance=float(tol) * graph.n, unit=unit)
     found = run(program, graph, max_iterations=max_iter, notice=False, score=start)
     norm = float(found.square) ** 0.5
     if not 0 < norm < inf:

@@ -8,33 +8,36 @@ scores came to in all, which is the other's aggregate: no pass over the vertices
 J. Kleinberg: Authoritative sources in a hyperlinked environment. Journal of the ACM 46 (1999).
 """
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, distribution, has_settled, type_of_weights
+from gasla.algorithms.centrality.ranking import distribution, has_settled, type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, parameter, vertex
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Authorities(VertexProgram):
     """authority(v) = the sum of hub(u) over the edges u -> v, over what hubs come to in all."""
 
-    hub = vertex(np.float64)
-    authority = vertex(np.float64)
+    real = option(np.float64)
+    weights = option(None)  # their type, where edges count by weight
+    hub = vertex(real)
+    authority = vertex(real)
+    weight = edge(weights, when=weights)
     hubs = parameter(np.float64, 1)
     everyone = True
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.hub
+        return src.hub * edge.weight if self.weights else src.hub
 
     def apply(self, vertex, gathered):
         return {"authority": semirings.where(gathered > 0, gathered / self.hubs, 0)}
@@ -50,8 +53,11 @@ class Authorities(VertexProgram):
 class Hubs(VertexProgram):
     """hub(u) = the sum of authority(v) over the edges u -> v, over what authorities come to in all."""
 
-    hub = vertex(np.float64)
-    authority = vertex(np.float64)
+    real = option(np.float64)
+    weights = option(None)
+    hub = vertex(real)
+    authority = vertex(real)
+    weight = edge(weights, when=weights)
     authorities = parameter(np.float64, 1)
     tolerance = parameter(np.float64, 1e-8)
     everyone = True
@@ -59,7 +65,7 @@ class Hubs(VertexProgram):
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.authority
+        return src.authority * edge.weight if self.weights else src.authority
 
     def apply(self, vertex, gathered):
         return {"hub": semirings.where(gathered > 0, gathered / self.authorities, 0)}
@@ -77,14 +83,6 @@ class Hubs(VertexProgram):
 
     def stop(self):
         return self.change <= self.tolerance * self.hubs
-
-
-class WeightedAuthorities(ByWeight, Authorities):
-    """Authorities, by weight."""
-
-
-class WeightedHubs(ByWeight, Hubs):
-    """Hubs, by weight."""
 
 
 class HITSResult(NamedTuple):
@@ -169,7 +167,7 @@ def hits(
     start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(kind)
     if weights is not None:
         graph, _ = in_range(graph, kind)
-    programs = _programs(kind, weights)
+    programs = [program(real=kind, weights=weights) for program in (Authorities, Hubs)]
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
     last = run(programs[0], graph, max_iterations=1, notice=False, hub=result.state["hub"])  # of the hubs as they are
@@ -177,14 +175,6 @@ def hits(
     residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
     converged = has_settled("hub scores", result.converged, residual, max_iter, silent=tol == 0)
     return HITSResult(hubs, authorities, result.iterations, residual, converged)
-
-
-@lru_cache
-def _programs(kind: np.dtype, weights: np.dtype | None) -> list[Any]:
-    types: dict[str, Any] = dict.fromkeys(("hub", "authority"), kind)
-    if weights is None:
-        return [Authorities.typed(**types), Hubs.typed(**types)]
-    return [program.typed(**types, weight=weights) for program in (WeightedAuthorities, WeightedHubs)]
 
 
 def _scaled(scores: Any, to_sum: bool) -> Any:

@@ -17,37 +17,40 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, type_of_weights
+from gasla.algorithms.centrality.ranking import type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.result import ConvergenceWarning
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, parameter, vertex
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Katz(VertexProgram):
     """score(v) = beta + alpha * (sum over in-edges of score(u)), in each iteration."""
 
-    score = vertex(np.float64)
-    alpha = parameter(np.float64, 0.1)
-    beta = parameter(np.float64, 1.0)
+    real = option(np.float64)
+    weights = option(None)  # their type, where edges count by weight
+    varies = option(False)  # vertices are worth different amounts: `own`, in place of `beta`
+    score = vertex(real)
+    own = vertex(real, when=varies)
+    weight = edge(weights, when=weights)
+    alpha = parameter(real, 0.1)
+    beta = parameter(real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
     most = parameter(np.float64, LARGEST)  # that scores' squares may come to
     reduce = semirings.plus
     everyone = True
 
     def gather(self, src, dst, edge):
-        return src.score
-
-    def worth(self, vertex):
-        """What a vertex has by itself."""
-        return self.beta
+        return src.score * edge.weight if self.weights else src.score
 
     def apply(self, vertex, gathered):
-        return {"score": self.worth(vertex) + self.alpha * gathered}
+        worth = vertex.own if self.varies else self.beta
+        return {"score": worth + self.alpha * gathered}
 
     def activate(self, before, after):
         return True  # the change alone ends the run
@@ -63,35 +66,6 @@ class Katz(VertexProgram):
 
     def stop(self):
         return (self.change < self.tolerance) | semirings.logical_not((self.change < inf) & (self.square < self.most))
-
-
-class _Own:
-    """Vertices are worth different amounts."""
-
-    own = vertex(np.float64)
-
-    def worth(self, vertex):
-        return vertex.own
-
-
-class OwnKatz(_Own, Katz):
-    """Katz, where vertices are worth different amounts."""
-
-
-class WeightedKatz(ByWeight, Katz):
-    """Katz, by weight."""
-
-
-class WeightedOwnKatz(ByWeight, OwnKatz):
-    """OwnKatz, by weight."""
-
-
-PROGRAMS = {  # by weight, and whether vertices are worth different amounts
-    (False, False): Katz,
-    (False, True): OwnKatz,
-    (True, False): WeightedKatz,
-    (True, True): WeightedOwnKatz,
-}
 
 
 class KatzResult(NamedTuple):
@@ -183,8 +157,7 @@ def katz_centrality(
     if graph.n == 0:
         return KatzResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
     own = {"beta": worth} if isinstance(worth, float) else {"own": worth}
-    types = dict.fromkeys(("score", "alpha", *own), kind) | ({} if weights is None else {"weight": weights})
-    program = PROGRAMS[weights is not None, "own" in own].typed(**types)
+    program = Katz(real=kind, weights=weights, varies="own" in own)
     start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
     if weights is not None:
         graph, exponent = in_range(graph, kind)

@@ -12,12 +12,12 @@ The form without normalisation, in which only vertices that still change wake ot
 """
 
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, distribution, has_settled
+from gasla.algorithms.centrality.ranking import distribution, has_settled
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
@@ -25,32 +25,47 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import range_of
 from gasla.operations.multiply import mxv
 from gasla.operations.run import run
-from gasla.program.fields import Order, aggregate, parameter, vertex
-from gasla.program.program import VertexProgram, in_order
+from gasla.program.fields import Order, aggregate, edge, parameter, vertex
+from gasla.program.options import option
+from gasla.program.program import VertexProgram
 
 
-class Steps(VertexProgram):
+class PageRank(VertexProgram):
     """rank(v) = (1 - alpha + alpha * lost) / n + alpha * (sum over in-edges of share(u)), in each iteration.
 
-    `inverse` is one over the number of out-edges, or over the sum of their weights; 0 where that is 0.
+    `inverse` is one over the number of out-edges, or over the sum of their weights; 0 where that is 0. In place the
+    ranks do not keep their sum, and it would settle late: jumps deal out `total`, whatever it is by now. Then only
+    proportions have to settle; a last division has the ranks sum to 1. All jumps go by the iteration before.
     """
 
-    rank = vertex(np.float64)
-    share = vertex(np.float64)
-    inverse = vertex(np.float64)
-    alpha = parameter(np.float64, 0.85)
+    real = option(np.float64)
+    weights = option(None)  # the type of the weights by which edges carry rank, if they do
+    personal = option(False)  # jumps lead to some vertices more than to others, and from a dead end to yet others
+    settles = option(True)  # the run ends when the ranks hardly change; without this a GPU need not be waited for
+    in_place = option(False)
+
+    rank = vertex(real)
+    share = vertex(real)
+    inverse = vertex(real)
+    home = vertex(np.float64, when=personal)
+    refuge = vertex(np.float64, when=personal)
+    weight = edge(weights, when=weights)
+    alpha = parameter(real, 0.85)
+    tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
     everyone = True
 
     def gather(self, src, dst, edge):
-        return src.share
+        return src.share * edge.weight if self.weights else src.share
 
     def jump(self, vertex):
         """What comes other than along an edge."""
-        return (1 - self.alpha + self.alpha * self.lost) / self.n
+        kept = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
+        lost = self.alpha * self.lost
+        return kept * vertex.home + lost * vertex.refuge if self.personal else (kept + lost) / self.n
 
     def apply(self, vertex, gathered):
-        rank = semirings.cast(self.jump(vertex), vertex.rank.dtype) + self.alpha * gathered
+        rank = semirings.cast(self.jump(vertex), self.real) + self.alpha * gathered
         return {"rank": rank, "share": rank * vertex.inverse}
 
     def activate(self, before, after):
@@ -64,103 +79,26 @@ class Steps(VertexProgram):
     def residual(self, before, after):
         return abs(after.rank - before.rank)
 
-
-class _Whole:
-    """In place what all ranks add up to isn't kept, and would settle late: jumps deal out whatever it is by now.
-
-    Then only proportions have to settle; a last division has the ranks sum to 1. All jumps go by the iteration before.
-    """
-
-    order: ClassVar[Order] = "in place"
-
-    @aggregate(semirings.plus)
+    @aggregate(semirings.plus, when=in_place)
     def total(self, before, after):
         return after.rank
 
-    def jump(self, vertex):
-        return ((1 - self.alpha) * self.total + self.alpha * self.lost) / self.n
-
     def stop(self):
-        return self.residual < self.tolerance * self.total
+        least = self.tolerance * self.total if self.in_place else self.tolerance
+        return self.settles and self.residual < least
 
 
-class _WholePersonal(_Whole):
-    """PageRank with jumps to some vertices more than to others."""
-
-    def jump(self, vertex):
-        return (1 - self.alpha) * self.total * vertex.home + self.alpha * self.lost * vertex.refuge
-
-
-class _Settling:
-    """The run ends when the ranks hardly change. Without this a GPU need not be waited for."""
-
-    tolerance = parameter(np.float64, 1e-6)
-
-    def stop(self):
-        return self.residual < self.tolerance
-
-
-class _Personal:
-    """The surfer jumps to some vertices more than to others, and from a dead end to yet others."""
-
-    home = vertex(np.float64)
-    refuge = vertex(np.float64)
-
-    def jump(self, vertex):
-        return (1 - self.alpha) * vertex.home + self.alpha * self.lost * vertex.refuge
-
-
-class Uniform(_Settling, Steps):
-    """Steps, until the ranks settle."""
-
-
-class Personal(_Personal, Uniform):
-    """Uniform, with jumps to some vertices more than to others."""
-
-
-class WeightedUniform(ByWeight, Uniform):
-    """Uniform, by weight."""
-
-
-class WeightedPersonal(ByWeight, Personal):
-    """Personal, by weight."""
-
-
-class PersonalSteps(_Personal, Steps):
-    """Steps, with jumps to some vertices more than to others."""
-
-
-class WeightedSteps(ByWeight, Steps):
-    """Steps, by weight."""
-
-
-class WeightedPersonalSteps(ByWeight, PersonalSteps):
-    """PersonalSteps, by weight."""
-
-
-class InPlace(_Whole, Uniform):
-    """Uniform, in place."""
-
-
-class InPlacePersonal(_WholePersonal, Personal):
-    """Personal, in place."""
-
-
-class InPlaceWeighted(ByWeight, InPlace):
-    """InPlace, by weight."""
-
-
-class InPlaceWeightedPersonal(ByWeight, InPlacePersonal):
-    """InPlacePersonal, by weight."""
+_made = lru_cache(PageRank)  # which spares a call on a small graph a few microseconds
 
 
 class Unnormalised(VertexProgram):
     """rank(v) = 1 - alpha + alpha * (sum of share(u)); a vertex that moved by more than the tolerance wakes others."""
 
-    rank = vertex(np.float64)
-    share = vertex(np.float64)
-    inverse = vertex(np.float64)
-    alpha = parameter(np.float64, 0.85)
+    real = option(np.float64)
+    rank = vertex(real)
+    share = vertex(real)
+    inverse = vertex(real)
+    alpha = parameter(real, 0.85)
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
 
@@ -177,24 +115,6 @@ class Unnormalised(VertexProgram):
     @aggregate(semirings.max)
     def residual(self, before, after):
         return abs(after.rank - before.rank)
-
-
-PROGRAMS = {  # whether it settles, is personal, and by weight
-    (False, False, False): Steps,
-    (False, False, True): WeightedSteps,
-    (False, True, False): PersonalSteps,
-    (False, True, True): WeightedPersonalSteps,
-    (True, False, False): Uniform,
-    (True, False, True): WeightedUniform,
-    (True, True, False): Personal,
-    (True, True, True): WeightedPersonal,
-}
-IN_PLACE = {  # whether it is personal, and by weight
-    (False, False): InPlace,
-    (False, True): InPlaceWeighted,
-    (True, False): InPlacePersonal,
-    (True, True): InPlaceWeightedPersonal,
-}
 
 
 class PageRankResult(NamedTuple):
@@ -321,8 +241,12 @@ def pagerank(
         shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if shares:
         fields = fields | _other_fields(graph, fields["inverse"], shares)
-    program = _program(normalized, "home" in fields, kind, weights, alpha, tol, order)
-    result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
+    if normalized:
+        form = {"personal": "home" in fields, "settles": tol > 0, "in_place": order == "in place"}
+        program: VertexProgram = _made(real=kind, weights=weights, alpha=alpha, tolerance=tol, **form)
+    else:
+        program = Unnormalised(real=kind, alpha=alpha, tolerance=tol)
+    result = run(program, graph, max_iterations=max_iter, order=order, wait=False, notice=False, **fields)
     if tol > 0 or not normalized:  # else the host need not wait for a GPU
         has_settled("ranks", result.converged, float(result.residual), max_iter, silent=False)
     ranks, residual = result.state["rank"], _number(result.aggregates["residual"])
@@ -343,27 +267,6 @@ def _of_nothing(graph: Graph, kind: np.dtype, personalization: Any) -> PageRankR
 def _number(value: Any) -> Any:
     """A number of Python's, but for an array that a GPU may still be making."""
     return float(value) if array_module(value) is np else value
-
-
-@lru_cache
-def _program(
-    normalized: bool,
-    personal: bool,
-    kind: np.dtype,
-    weights: np.dtype | None,
-    alpha: float,
-    tolerance: float,
-    order: Order,
-) -> VertexProgram:
-    types: dict[str, Any] = dict.fromkeys(("rank", "share", "inverse", "alpha"), kind)
-    if not normalized:
-        return in_order(Unnormalised.typed(**types)(alpha=alpha, tolerance=tolerance), order)
-    if weights is not None:
-        types["weight"] = weights
-    if order == "in place":
-        return IN_PLACE[personal, weights is not None].typed(**types)(alpha=alpha, tolerance=tolerance)
-    program = PROGRAMS[tolerance > 0, personal, weights is not None].typed(**types)
-    return program(alpha=alpha, tolerance=tolerance) if tolerance > 0 else program(alpha=alpha)
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph | None, dict[str, Any]]:

@@ -9,16 +9,6 @@ import numpy as np
 from gasla.graph.arguments import vertex_numbers
 from gasla.graph.graph import Graph
 from gasla.operations.result import ConvergenceWarning
-from gasla.program.fields import edge
-
-
-class ByWeight:
-    """What a program that gathers scores is mixed with, for edges to count in proportion to their weights."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src: Any, dst: Any, edge: Any) -> Any:
-        return super().gather(src, dst, edge) * edge.weight  # type: ignore[misc]
 
 
 def type_of_weights(graph: Graph, weighted: bool) -> np.dtype | None:

@@ -11,36 +11,39 @@ R. Lempel, S. Moran: SALSA: the stochastic approach for link-structure analysis.
 19 (2001).
 """
 
-from functools import lru_cache
 from math import ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import ByWeight, has_settled, type_of_weights
+from gasla.algorithms.centrality.ranking import has_settled, type_of_weights
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import aggregate, parameter, vertex
+from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Forward(VertexProgram):
     """authority(v) = the sum over the edges u -> v of what hub u deals out to each."""
 
-    authority = vertex(np.float64)
-    from_authority = vertex(np.float64)  # what it deals out to each of its in-edges
-    from_hub = vertex(np.float64)
-    inverse_in = vertex(np.float64)
+    real = option(np.float64)
+    weights = option(None)  # their type, where edges count by weight
+    authority = vertex(real)
+    from_authority = vertex(real)  # what it deals out to each of its in-edges
+    from_hub = vertex(real)
+    inverse_in = vertex(real)
+    weight = edge(weights, when=weights)
     everyone = True
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.from_hub
+        return src.from_hub * edge.weight if self.weights else src.from_hub
 
     def apply(self, vertex, gathered):
         return {"authority": gathered, "from_authority": gathered * vertex.inverse_in}
@@ -52,17 +55,20 @@ class Forward(VertexProgram):
 class Back(VertexProgram):
     """hub(u) = the sum over the edges u -> v of what authority v deals out to each."""
 
-    hub = vertex(np.float64)
-    from_authority = vertex(np.float64)
-    from_hub = vertex(np.float64)
-    inverse_out = vertex(np.float64)
+    real = option(np.float64)
+    weights = option(None)
+    hub = vertex(real)
+    from_authority = vertex(real)
+    from_hub = vertex(real)
+    inverse_out = vertex(real)
+    weight = edge(weights, when=weights)
     tolerance = parameter(np.float64, 1e-6)
     everyone = True
     direction = "out"
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return src.from_authority
+        return src.from_authority * edge.weight if self.weights else src.from_authority
 
     def apply(self, vertex, gathered):
         return {"hub": gathered, "from_hub": gathered * vertex.inverse_out}
@@ -76,14 +82,6 @@ class Back(VertexProgram):
 
     def stop(self):
         return self.change <= self.tolerance
-
-
-class WeightedForward(ByWeight, Forward):
-    """Forward, by weight."""
-
-
-class WeightedBack(ByWeight, Back):
-    """Back, by weight."""
 
 
 class SALSAResult(NamedTuple):
@@ -155,23 +153,12 @@ def salsa(
     weights = type_of_weights(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     graph, fields = _fields(graph, weights, kind)
-    result = run(_programs(kind, weights), graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)
+    programs = [program(real=kind, weights=weights) for program in (Forward, Back)]
+    result = run(programs, graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)
     residual = float(result.aggregates.get("change", 0))
     converged = has_settled("hub scores", result.converged or graph.n == 0, residual, max_iter, silent=tol == 0)
     hubs, authorities = (xp.asarray(result.state[name]) for name in ("hub", "authority"))
     return SALSAResult(hubs, authorities, result.iterations, residual, converged)
-
-
-@lru_cache
-def _programs(kind: np.dtype, weights: np.dtype | None) -> list[Any]:
-    shared: dict[str, Any] = dict.fromkeys(("from_authority", "from_hub"), kind)
-    if weights is not None:
-        shared["weight"] = weights
-    forward, back = (Forward, Back) if weights is None else (WeightedForward, WeightedBack)
-    return [
-        forward.typed(**shared, authority=kind, inverse_in=kind),
-        back.typed(**shared, hub=kind, inverse_out=kind),
-    ]
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph, dict[str, Any]]:

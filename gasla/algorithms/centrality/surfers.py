@@ -16,6 +16,7 @@ from gasla.arrays import array_module
 from gasla.graph.graph import Graph
 from gasla.operations.run import run
 from gasla.program.fields import aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 LANES = 8  # surfers of a run
@@ -24,32 +25,35 @@ LANES = 8  # surfers of a run
 class Surfers(VertexProgram):
     """share(v) = rank(v) * inverse(v), in each lane; where `inverse` is 0 the share is the rank, and nobody's.
 
-    What is lost in each lane is an aggregate of its own, `lost_0` and so on: see `_surfers`.
+    What is lost in each lane is an aggregate of its own, `lost_0` and so on.
     """
 
-    share = vertex(np.float64)
-    home = vertex(np.float64)
-    inverse = vertex(np.float64)
-    alpha = parameter(np.float64, 0.85)
+    real = option(np.float64)
+    lanes = option(LANES)
+    weights = option(None)  # the type of the weights by which out-edges carry rank, if they do
+    elsewhere = option(False)  # from a dead end they jump to other vertices than from elsewhere
+    settles = option(True)
+
+    share = vertex((real, (lanes,)))
+    home = vertex((real, (lanes,)))
+    refuge = vertex((real, (lanes,)), when=elsewhere)
+    inverse = vertex(real)
+    weight = edge(weights, when=weights)
+    alpha = parameter(real, 0.85)
     tolerance = parameter(np.float64, 0)
     reduce = semirings.plus
     everyone = True
 
     def gather(self, src, dst, edge):
-        return src.share
-
-    def lost(self, vertex):
-        """What was lost at dead ends, which comes back as jumps do."""
-        lanes = vertex.share.type.length
-        lost = semirings.vector(*(getattr(self, f"lost_{lane}") for lane in range(lanes)))
-        return semirings.cast(lost, vertex.share.type)
-
-    def jump(self, vertex):
-        """What comes other than along an edge."""
-        return (1 - self.alpha + self.alpha * self.lost(vertex)) * vertex.home
+        return src.share * edge.weight if self.weights else src.share
 
     def apply(self, vertex, gathered):
-        return {"share": (self.jump(vertex) + self.alpha * gathered) * _part(vertex)}
+        lost = semirings.vector(*(getattr(self, f"lost_{lane}") for lane in range(self.lanes)))
+        lost = self.alpha * semirings.cast(lost, vertex.share.type)  # at dead ends
+        jump = (1 - self.alpha + lost) * vertex.home
+        if self.elsewhere:
+            jump = (1 - self.alpha) * vertex.home + lost * vertex.refuge
+        return {"share": (jump + self.alpha * gathered) * _part(vertex)}
 
     def activate(self, before, after):
         return True  # the residual alone ends the run
@@ -58,39 +62,8 @@ class Surfers(VertexProgram):
     def residual(self, before, after):
         return _largest(abs(after.share - before.share)) / _part(after)
 
-
-class WeightedSurfers(Surfers):
-    """Surfers where out-edges carry rank in proportion to their weights."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return src.share * edge.weight
-
-
-class _Elsewhere:
-    """From a dead end they jump to other vertices than from elsewhere."""
-
-    refuge = vertex(np.float64)
-
-    def jump(self, vertex):
-        return (1 - self.alpha) * vertex.home + self.alpha * self.lost(vertex) * vertex.refuge
-
-
-class SurfersElsewhere(_Elsewhere, Surfers):
-    """Surfers, with jumps from dead ends to other vertices."""
-
-
-class WeightedSurfersElsewhere(_Elsewhere, WeightedSurfers):
-    """The same, by weight."""
-
-
-PROGRAMS = {  # whether by weight, and with jumps to elsewhere
-    (False, False): Surfers,
-    (False, True): SurfersElsewhere,
-    (True, False): WeightedSurfers,
-    (True, True): WeightedSurfersElsewhere,
-}
+    def stop(self):
+        return self.settles and self.residual < self.tolerance
 
 
 def _part(vertex: Any) -> Any:
@@ -111,22 +84,11 @@ def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:
     return semirings.where(after.inverse == 0, after.share[lane], 0)
 
 
-def _stop(self: Any) -> Any:
-    """Whether all have settled."""
-    return self.residual < self.tolerance
-
-
 @lru_cache
-def _surfers(lanes: int, kind: np.dtype, weights: np.dtype | None, elsewhere: bool, settles: bool) -> Any:
+def _of_lanes(lanes: int) -> Any:
     """The program for so many lanes."""
     body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(lanes)}
-    if settles:
-        body["stop"] = _stop
-    base = PROGRAMS[weights is not None, elsewhere]
-    types: dict[str, Any] = dict.fromkeys({"share", "home", "refuge"} & set(base.vertex_fields), (kind, (lanes,)))
-    types |= {"inverse": kind, "alpha": kind} | ({} if weights is None else {"weight": weights})
-    program: type[VertexProgram] = type(base.__name__, (base,), body)
-    return program.typed(**types)
+    return type("Surfers", (Surfers,), body | {"lanes": lanes})
 
 
 class Rows(NamedTuple):
@@ -146,7 +108,8 @@ def settle(
     part = xp.where(inverse == 0, 1, inverse).astype(kind)
     ranks = xp.empty((count, graph.n), kind)
     lanes = max(2, min(count, LANES))
-    program = _surfers(lanes, kind, weights, given.refuges is not None, tol > 0)(alpha=alpha, tolerance=tol)
+    form = {"real": kind, "weights": weights, "elsewhere": given.refuges is not None, "settles": tol > 0}
+    program = _of_lanes(lanes)(**form, alpha=alpha, tolerance=tol)
     iterations, residual, settled = 0, 0.0, True
     for rows in _batches(count, lanes):
         jumps = {"home": given.homes, "refuge": given.refuges}
