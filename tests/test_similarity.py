@@ -5,6 +5,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,12 +95,12 @@ def test_verifier_takes_right_answers_and_no_others(edges: Edges) -> None:
     graph = on("cpu", edges)
     for measure, ours in OURS.items():
         scores = ours(graph)
-        verify.similarity(graph, scores, measure)  # type: ignore[arg-type]
+        oracles.similarity(graph, scores, measure)  # type: ignore[arg-type]
         everyone = np.arange(graph.n)
-        verify.similarity(graph, ours(graph, (everyone, everyone[::-1])), measure, (everyone, everyone[::-1]))  # type: ignore[arg-type]
+        oracles.similarity(graph, ours(graph, (everyone, everyone[::-1])), measure, (everyone, everyone[::-1]))  # type: ignore[arg-type]
         if graph.m and np.isfinite(scores[-1]):
             with pytest.raises(verify.VerificationError, match=f"the {measure} of "):
-                verify.similarity(graph, scores + (np.arange(graph.m) == graph.m - 1), measure)  # type: ignore[arg-type]
+                oracles.similarity(graph, scores + (np.arange(graph.m) == graph.m - 1), measure)  # type: ignore[arg-type]
 
 
 @given(edges=edge_lists())
@@ -128,7 +129,7 @@ def test_what_is_passed_is_looked_at() -> None:
             with pytest.raises(error, match=said):
                 ours(graph, pairs)
     with pytest.raises(verify.VerificationError, match="6 floating-point numbers were expected, one a pair"):
-        verify.similarity(graph, np.ones(3))
+        oracles.similarity(graph, np.ones(3))
     assert all(len(ours(graph, ([], []))) == 0 for ours in OURS.values())
 
 

@@ -26,15 +26,15 @@ def add_commands(commands: Any) -> None:
         parser.set_defaults(run=partial(run, verb))
         verb.add_options(parser)
         add_options(parser)
+        if verb.verifier is not None:
+            said = "verify the answer by its properties, or a sample of it; exit code 1 if wrong"
+            parser.add_argument("--check", action="store_true", help=said)
 
 
 def add_options(parser: ArgumentParser) -> None:
     """Options that all algorithms have."""
     data.add_reading(parser)
     parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer as one of {', '.join(data.TABLES)}")
-    parser.add_argument(
-        "--check", action="store_true", help="verify the answer by its properties; exit code 1 if wrong"
-    )
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute (default: cpu)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use")
@@ -64,7 +64,7 @@ def run(verb: Verb, options: Namespace) -> int:
     if options.stats:
         with bar("counting edges"):
             lines += ["", *statistics(verb, found, times)]
-    if options.check:
+    if getattr(options, "check", False):
         with bar("checking"):
             verb.check(named.graph, arguments, found.answer)
         lines.append("check: the answer has all properties of a right one")

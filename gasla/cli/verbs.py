@@ -48,7 +48,7 @@ class Verb:
 
     name: str
     function: Callable[..., Any]  # of gasla
-    verifier: Callable[..., None]  # of gasla.verify; it is given whatever it has a parameter for
+    verifier: Callable[..., None] | None  # of gasla.verify, if there is one; given whatever it has a parameter for
     answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it; of a number nothing
     summary: Callable[[Answered], Iterator[str]]  # what a person wants to know
     options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
@@ -146,6 +146,7 @@ class Verb:
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Raise `verify.VerificationError` if the answer is wrong."""
+        assert self.verifier is not None
         asked = {name: value for name, value in arguments.items() if name not in self.answers}
         wanted = inspect.signature(self.verifier).parameters
         self.verifier(graph, **{name: value for name, value in {**asked, **answer}.items() if name in wanted})

@@ -22,20 +22,6 @@ BATCH = 1 << 20  # rows that are listed at once, roughly
 def count_cliques(graph: Any, count: int, k: int) -> None:
     """Verify how many cliques of k vertices there are; the graph is read as simple and undirected.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    count : int
-        How many there are said to be.
-    k : int
-        The vertices of a clique.
-
-    Raises
-    ------
-    VerificationError
-        If there are more or fewer.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -88,23 +74,6 @@ def _ones(bits: int) -> Iterator[int]:
 
 def subgraph_matches(graph: Any, matches: Any, pattern: ArrayLike, induced: bool = False) -> None:
     """Verify where a graph holds a pattern, or how often; the graph is read as simple and undirected.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    matches : int, or (matches, vertices) array of integers
-        How often it is said to be there, or where: a vertex of the graph for each of the pattern.
-    pattern : (vertices, vertices) array
-        Symmetric; what isn't 0 is an edge.
-    induced : bool
-        Whether vertices that the pattern doesn't join are not to be joined.
-
-    Raises
-    ------
-    VerificationError
-        If a row names a vertex twice, lacks an edge, or has one too many; if it is there in another order, or another
-        order of it comes first; or if there are more or fewer.
 
     Examples
     --------

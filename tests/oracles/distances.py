@@ -27,24 +27,6 @@ def closeness(
     Scores of vertices are computed again from their distances, of as many as the effort allows; no score may be
     negative, or above 1 where all lengths are.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    scores : array of float
-        The answer, of all vertices.
-    distance, wf_improved, sources
-        What `gasla.closeness_centrality` was given, or the sources that it drew.
-    effort : float, default 2e7
-        How many edges may be visited in computing again; one vertex is computed again in any case.
-    seed : int
-        The choice of these vertices.
-
-    Raises
-    ------
-    VerificationError
-        If the score of a vertex is wrong.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -73,24 +55,6 @@ def harmonic(
     seed: int = 0,
 ) -> None:
     """Verify harmonic centrality, as `closeness` does.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    scores : array of float
-        The answer, of all vertices.
-    distance, sources, k
-        What `gasla.harmonic_centrality` was given; with `k`, the sources that it drew.
-    effort : float, default 2e7
-        How many edges may be visited in computing again; one vertex is computed again in any case.
-    seed : int
-        The choice of these vertices.
-
-    Raises
-    ------
-    VerificationError
-        If the score of a vertex is wrong.
 
     Examples
     --------

@@ -23,25 +23,6 @@ def triangles(
 ) -> None:
     """Verify a count of triangles; the graph is read as simple and undirected.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    total : int
-        How many triangles there are said to be.
-    per_vertex : array of int, optional
-        In how many of them each vertex is said to be.
-    effort : float, default 3e8
-        Every vertex is counted again if that takes no more multiplications than this; otherwise a sample is, and
-        the sum over all vertices must be three times the total. A total alone is always counted again.
-    samples, seed : int
-        The size of the sample and its seed.
-
-    Raises
-    ------
-    VerificationError
-        If the total, or the count of a vertex that was counted again, is wrong.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -85,18 +66,6 @@ def triangles(
 def clustering(graph: Any, scores: ArrayLike) -> None:
     """Verify clustering coefficients: pairs of neighbours that are joined, told again by the triangles that they make.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
-    scores : array of float
-        For each vertex which part of the pairs of its neighbours is said to be joined.
-
-    Raises
-    ------
-    VerificationError
-        If a coefficient is wrong.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -118,18 +87,6 @@ def clustering(graph: Any, scores: ArrayLike) -> None:
 
 def square_clustering(graph: Any, scores: ArrayLike) -> None:
     """Verify square clustering coefficients: squares are counted again, each at its corner of highest degree.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
-    scores : array of float
-        For each vertex which part of the squares that its neighbours could make is said to be there.
-
-    Raises
-    ------
-    VerificationError
-        If a coefficient is wrong.
 
     Examples
     --------

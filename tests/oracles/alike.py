@@ -17,22 +17,6 @@ TOLERANCE = 1e-9  # relative
 def similarity(graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None) -> None:
     """Verify how alike the ends of edges, or of given pairs, are; the graph is read as simple and undirected.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    scores : array of float
-        For each stored edge, in the order of the input, or for each pair, how alike its ends are said to be.
-    measure : str
-        The function that said so.
-    pairs : (u, v), two arrays of vertices, optional
-        As the function was given them.
-
-    Raises
-    ------
-    VerificationError
-        If a score is wrong.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -61,26 +45,6 @@ def top_k_similar(
     graph: Any, vertices: ArrayLike, scores: ArrayLike, k: int, measure: Measure = "jaccard", *, samples: int = 4096
 ) -> None:
     """Verify which vertices are most similar to each; the graph is read as simple and undirected.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    vertices : (n, k) array of int
-        For each vertex those that are said to be most similar to it, -1 behind the last.
-    scores : (n, k) array of float
-        How similar they are said to be, 0 behind the last.
-    k : int
-        How many were asked for.
-    measure : str
-        By which function.
-    samples : int
-        Of more vertices than this only so many are looked at, drawn by lot.
-
-    Raises
-    ------
-    VerificationError
-        If a score is wrong, an order is, or somebody is left out who is more similar.
 
     Examples
     --------

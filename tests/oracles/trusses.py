@@ -14,18 +14,6 @@ if TYPE_CHECKING:
 def edge_support(graph: Any, support: ArrayLike) -> None:
     """Verify in how many triangles each edge is; the graph is read as simple and undirected.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    support : array of int
-        For each stored edge, in the order of the input, in how many triangles it is said to be.
-
-    Raises
-    ------
-    VerificationError
-        If it is said to be in more or fewer.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -46,20 +34,6 @@ def edge_support(graph: Any, support: ArrayLike) -> None:
 
 def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
     """Verify which edges are in the k-truss; the graph is read as simple and undirected.
-
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    edges : array of bool
-        For each stored edge, in the order of the input, whether it is said to be in the truss.
-    k : int, optional
-        Every edge must be in k - 2 triangles; by default in as many as there can be a truss for.
-
-    Raises
-    ------
-    VerificationError
-        If an edge of the truss is in too few triangles of it, one is missing in it, or there is a truss of a higher k.
 
     Examples
     --------

@@ -17,22 +17,6 @@ def aggregate_features(
 
     Sums may differ by the rounding of their own type.
 
-    Parameters
-    ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    features : (n, k) or (n,) array
-        What every vertex gave.
-    aggregated : array of the same shape
-        The answer.
-    reduce, weighted
-        What `gasla.aggregate_features` was given.
-
-    Raises
-    ------
-    VerificationError
-        If the answer has another shape, or a wrong number.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
