@@ -69,7 +69,10 @@ from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.drawn import random_walks, sample_neighbors
 from gasla.verify.labels import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.peeling import core_number, k_core
-from gasla.verify.samples import (
+from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
+from gasla.verify.searches.paths import bfs, sssp
+from gasla.verify.searches.routes import shortest_path
+from gasla.verify.spot_checks import (
     aggregate_features,
     closeness,
     clustering,
@@ -78,9 +81,6 @@ from gasla.verify.samples import (
     similarity,
     triangles,
 )
-from gasla.verify.searches.many import multi_source_bfs, multi_source_shortest_paths
-from gasla.verify.searches.paths import bfs, sssp
-from gasla.verify.searches.routes import shortest_path
 from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
 from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
 from gasla.verify.undirected.sweep import pagerank_nibble
