@@ -8,8 +8,7 @@ import scipy.sparse as sparse
 
 import gasla
 import semirings
-from gasla.compiler.function import Compiled
-from gasla.compiler.kernel_types import type_of
+from gasla.compiler.function import Compiled, kind_of
 from gasla.compiler.objects import compile_ir, host
 from gasla.compiler.unit import Unit
 from gasla.cpu.program.generate import module_source
@@ -48,7 +47,7 @@ def four(x: Any, y: Any) -> None:
 @pytest.mark.parametrize("packs", [False, True])
 def test_packs_numbers_side_by_side(packs: bool) -> None:
     """What is packed is one instruction, and the object so much shorter."""
-    numbers = type_of(np.zeros(8, np.float32))
+    numbers = kind_of(np.zeros(8, np.float32))
     unit = Unit(host()[0])
     unit.export(Compiled(four).kernel_function, (numbers, numbers))
     text = unit.ir()

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from gasla.compiler.emit import Builtin, Emitter, Extern, Known, Operand, Value
+from gasla.compiler.emit import Builtin, Emitter, Extern, Known, Operand, Value, parts
 from gasla.compiler.kernel_types import BOOL, F64, I32, I64, NONE, Type, address_of, array_of, vector_of
 
 BUILTINS: dict[str, Builtin] = {}
@@ -30,7 +30,7 @@ def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
     """The address of `array[index]` of an array of one dimension."""
     if not (isinstance(array, Value) and array.type.kind == "a" and array.type.extent == 1):
         emit.fail(node, f"{ast.unparse(node.args[0])} is not an array of one dimension")
-    return emit.place(node, emit.parts(array)[0], emit.settled(node.args[1], index))
+    return emit.place(node, parts(array)[0], emit.settled(node.args[1], index))
 
 
 # --- atomics: on an item of an array, given with its index ------------------------------------------------------------
@@ -103,10 +103,7 @@ _store("store_unordered", "unordered")
 def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
     """Ask for the cache line of an item; any index is safe."""
     place = _item(emit, node, array, index)
-    address = Value(Type("p"), place.text.replace("inbounds ", ""))
-    emit.unit.declare("llvm.prefetch.p0", NONE, [address.type, I32, I32, I32])
-    emit.emit(f"call void @llvm.prefetch.p0(ptr {place.text}, i32 0, i32 3, i32 1)")
-    return Known(None)
+    return emit.intrinsic(NONE, "llvm.prefetch.p0", place, *(Value(I32, how) for how in "031"))
 
 
 @builtin
@@ -127,7 +124,7 @@ def len_(emit: Emitter, node: Any, array: Operand) -> Value:
     """The length of an array's first dimension."""
     if not (isinstance(array, Value) and array.type.kind == "a"):
         emit.fail(node, f"{ast.unparse(node.args[0])} has no length; expected an array")
-    return emit.parts(array)[1]
+    return parts(array)[1]
 
 
 @builtin
@@ -137,7 +134,7 @@ def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
         emit.fail(node, "local takes a type and a length known while compiling")
     text = f"%local.{len(emit.slots)}"
     emit.slots.append(f"  {text} = alloca [{count.value} x {kind.value.stored}], align 16")
-    return emit._composed(array_of(kind.value), [Value(address_of(kind.value), text), Value(I64, str(count.value))])
+    return Value(array_of(kind.value), text, str(count.value))
 
 
 @builtin
@@ -145,7 +142,7 @@ def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Valu
     """The int64 words from an address on, as an array."""
     address, count = (emit.cast(node, emit.settled(node, x), I64) for x in (address, count))
     start = emit.make(address_of(I64), f"inttoptr i64 {address.text} to ptr")
-    return emit._composed(array_of(I64), [start, count])
+    return Value(array_of(I64), start.text, count.text)
 
 
 @builtin
@@ -163,7 +160,7 @@ def address(emit: Emitter, node: Any, array: Operand) -> Value:
     """Where an array begins."""
     if not (isinstance(array, Value) and array.type.kind == "a"):
         emit.fail(node, f"{ast.unparse(node.args[0])} has no address; expected an array")
-    return emit.make(I64, f"ptrtoint ptr {emit.parts(array)[0].text} to i64")
+    return emit.make(I64, f"ptrtoint ptr {parts(array)[0].text} to i64")
 
 
 # --- bits and choices -------------------------------------------------------------------------------------------------

@@ -27,9 +27,20 @@ import numpy as np
 
 from gasla import cache
 from gasla.compiler.emit import NAMES, Function, Known
-from gasla.compiler.kernel_types import BOOL, F64, I64, NONE, NUMBERS, CompileError, Type, tuple_of, type_of
+from gasla.compiler.kernel_types import (
+    BOOL,
+    F64,
+    I64,
+    NONE,
+    NUMBERS,
+    CompileError,
+    Type,
+    array_of,
+    scalar_type,
+    tuple_of,
+)
 from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
-from gasla.compiler.unit import Unit, count_words
+from gasla.compiler.unit import Unit
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
 _compiling = threading.Lock()
@@ -244,7 +255,7 @@ class Call:
             is_array = isinstance(kind, Type) and kind.kind == "a"
             self._arrays.append((kind.of.dtype, kind.extent) if is_array else None)  # type: ignore[union-attr]
             self._places.append(size)
-            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else count_words(kind)
+            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(kind.leaves)
         self.words = np.zeros(size + 1, np.int64)
         self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
         self.floats = self.words.view(np.float64).data
@@ -317,24 +328,27 @@ class Call:
         return None if returns.kind == "n" else self.words[-1:].view(returns.dtype)[0].item()
 
 
-_kinds: dict[Any, Type] = {}  # of arrays, by their dtypes and dimensions
-_numbers: dict[type, Type | Known] = {int: I64, float: F64, bool: BOOL, np.bool_: BOOL, type(None): Known(None)}
-_numbers |= {kind.dtype.type: kind for kind in NUMBERS.values()}
+_kinds: dict[Any, Type | Known] = {type(None): Known(None), int: I64, float: F64, bool: BOOL, np.bool_: BOOL}
+_kinds |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
 def kind_of(value: Any) -> Type | Known:
-    """The type that a function takes an argument as."""
-    if isinstance(value, np.ndarray):
-        key = value.dtype, value.ndim
-        if key not in _kinds:
-            _kinds[key] = type_of(value)
-        return _kinds[key]
-    found = _numbers.get(type(value))
+    """The type that a function takes an argument as: NumPy's arrays and numbers, Python's, and tuples of those."""
+    is_array = isinstance(value, np.ndarray)
+    found = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
     if found is not None:
+        return found
+    if is_array:
+        found = _kinds[value.dtype, value.ndim] = array_of(scalar_type(value.dtype), value.ndim)
         return found
     if isinstance(value, tuple):
         return tuple_of(*map(kind_of, value))  # type: ignore[arg-type]
-    return type_of(value)
+    if isinstance(value, np.generic):
+        return scalar_type(value.dtype)
+    for kind in type(value).__mro__:
+        if kind in _kinds:
+            return _kinds[kind]
+    raise TypeError(f"a kernel is given {value!r}; expected a NumPy array or a number")
 
 
 @functools.cache

@@ -25,17 +25,30 @@ class Type(NamedTuple):
     extent: int = 1
 
     @property
-    def ir(self) -> str:
-        """The type in LLVM's language. An array is an address and its lengths."""
+    def leaves(self) -> tuple[Type, ...]:
+        """The scalars and vectors that a value is made of: an array's address and its lengths, all that a tuple has."""
         if self.kind == "t":
-            return "{ " + ", ".join("{}" if item.kind == "n" else item.ir for item in self.of) + " }"
+            return tuple(leaf for item in self.of for leaf in item.leaves)
         if self.kind == "a":
-            return "{ ptr" + ", i64" * self.extent + " }"
+            return address_of(self.of), *[I64] * self.extent
+        return () if self.kind == "n" else (self,)
+
+    @property
+    def ir(self) -> str:
+        """The type in LLVM's language."""
+        if self.kind in "at":
+            return "{ " + ", ".join(leaf.ir for leaf in self.leaves) + " }"
         if self.kind == "v":
             return f"<{self.extent} x {self.of.ir}>"
         if self.kind == "f":
             return {16: "half", 32: "float", 64: "double"}[self.bits]
-        return {"b": "i1", "n": "void", "p": "ptr"}.get(self.kind) or f"i{self.bits}"
+        return {"n": "void", "p": "ptr"}.get(self.kind) or f"i{self.bits}"
+
+    @property
+    def mangled(self) -> str:
+        """The type as part of the name of a function of LLVM."""
+        lanes = f"v{self.extent}" if self.kind == "v" else ""
+        return f"{lanes}{'f' if self.scalar.kind == 'f' else 'i'}{self.scalar.bits}"
 
     @property
     def stored(self) -> str:
@@ -45,12 +58,16 @@ class Type(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of an element of an array."""
-        return 1 if self.kind == "b" else self.of.size * self.extent if self.kind == "v" else self.bits // 8
+        return self.of.size * self.extent if self.kind == "v" else max(self.bits // 8, 1)
 
     @property
     def scalar(self) -> Type:
         """The type of a lane; of anything but a vector, the type itself."""
         return self.of if self.kind == "v" else self
+
+    def each(self, scalar: Type) -> Type:
+        """A type of scalars; of a vector, that of as many lanes of it."""
+        return vector_of(scalar, self.extent) if self.kind == "v" else scalar
 
     @property
     def is_integer(self) -> bool:
@@ -72,7 +89,7 @@ class Type(NamedTuple):
         return {"b": "bool", "n": "None"}.get(self.kind) or f"{self.kind}{self.bits}"
 
 
-BOOL, NONE = Type("b"), Type("n")
+BOOL, NONE = Type("b", 1), Type("n")
 NUMBERS = {
     str(t): t for t in (Type(kind, bits) for kind in "iuf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8))
 }
@@ -97,21 +114,6 @@ def vector_of(item: Type, lanes: int) -> Type:
 def tuple_of(*items: Type) -> Type:
     """The type of tuples of such items."""
     return Type("t", of=items)
-
-
-def type_of(value: Any) -> Type:
-    """The type that a kernel takes an argument as: NumPy's arrays and numbers, and Python's."""
-    if isinstance(value, np.ndarray):
-        return array_of(scalar_type(value.dtype), value.ndim)
-    if isinstance(value, bool | np.bool_):
-        return BOOL
-    if isinstance(value, np.generic):
-        return scalar_type(value.dtype)
-    if isinstance(value, int):
-        return I64
-    if isinstance(value, float):
-        return F64
-    raise TypeError(f"a kernel is given {value!r}; expected a NumPy array or a number")
 
 
 def scalar_type(dtype: np.dtype[Any]) -> Type:

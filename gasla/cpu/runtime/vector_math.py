@@ -68,9 +68,9 @@ def _function(name: str, dtype: Any) -> Builtin:
 
     def call(emit: Emitter, node: Any, *given: Operand) -> Value:
         values, heads = [emit.to(node, x, kind) for x in given], emit.unit.heads
-        emit.unit.declare(plain, kind, [kind] * len(values))
+        emit.declare(plain, kind, [kind] * len(values))
         for symbol, lanes in _symbols(name, dtype).items():
-            emit.unit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
+            emit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
         # LLVM forgets what is not called yet, unless it is used.
         used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
