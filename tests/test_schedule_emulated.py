@@ -13,12 +13,13 @@ from in_turns import in_turns
 from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
-from gasla.algorithms.centrality.betweenness.dependencies import WideCount
+from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Count, wide_plus
 from gasla.gpu.program.plan import Variant, as_held
 from gasla.graph.graph import Graph
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
 SHORT_ROWS = {"UNCUT": (256, 40), "PIECE": (1024, 100), "MARKED": (256, 20)}
+WideCount = type(Count(number=WIDE, reduce=wide_plus))
 QUICK = (First, Alone, programs.Spread, WideCount)
 STARTS: dict[Any, dict[str, Any]] = dict([*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})])
 WALKS: dict[str, dict[str, bool]] = {"packed": {}, "flat": {"thin": True}, "one block": {"thin": True, "small": True}}

@@ -19,20 +19,22 @@ from gasla.graph.arguments import has_negative
 from gasla.graph.graph import Graph, is_undirected
 from gasla.operations.prepare import prepare
 from gasla.program.fields import vertex
+from gasla.program.options import option
 from gasla.progress import track
 
 LANES = 8  # sources at once, where edges have lengths
 
 
 class _Sums:
-    """count(v) = how many sources have reached v; total(v) = the sum of their distances."""
+    """count(v) = how many sources have reached v; total(v) = the sum of their distances, or of one over each."""
 
+    inverse = option(False)
     count = vertex(np.int64)
     total = vertex(np.float64)
 
     def share(self):
         """What one adds that arrives in this iteration."""
-        return self.iteration + 1
+        return 1 / (self.iteration + 1) if self.inverse else self.iteration + 1
 
 
 class Together(_Sums, Arrivals):
@@ -53,23 +55,6 @@ class Alone(_Sums, Levels):
         return {"level": self.iteration + 1, "count": vertex.count + 1, "total": total}
 
 
-class TogetherInverse(Together):
-    """The sum of one over the distance."""
-
-    def share(self):
-        return 1 / (self.iteration + 1)
-
-
-class AloneInverse(Alone):
-    """The same, of one source."""
-
-    def share(self):
-        return 1 / (self.iteration + 1)
-
-
-PROGRAMS = {False: (Together, Alone), True: (TogetherInverse, AloneInverse)}
-
-
 def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: bool) -> tuple[Any, Any]:
     """From how many of the sources, itself aside, each vertex is reached, and the sum of their distances.
 
@@ -84,14 +69,13 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
             some = sources[first : first + LANES]
             _add(multi_source_shortest_paths(graph, some), some, count, total, inverse)
         return count, total
-    together, alone = PROGRAMS[inverse]
     sums = {"count": count, "total": total}
     if look(graph, sources).is_shared:
-        search = prepare(together, graph)
+        search = prepare(Together(inverse=inverse), graph)
         for first in track(range(0, len(sources), WORD), "batches of sources"):
             search(**beginning(graph, sources[first : first + WORD]), out=sums)
     else:
-        search = prepare(alone, graph)
+        search = prepare(Alone(inverse=inverse), graph)
         for source in track(sources, "sources"):
             search(active=[source], level={source: 0}, out=sums, wait=False)
     return count, total

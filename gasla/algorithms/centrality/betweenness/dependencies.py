@@ -27,6 +27,7 @@ from gasla.graph.validate import range_of
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import track
@@ -53,11 +54,26 @@ def _add_wide(x, y):
 wide_plus = semirings.Monoid(_add_wide, identity=0, name="wide_plus")
 
 
-class Count(VertexProgram):
-    """paths(v) = sum over in-edges of paths(u), level by level."""
+def is_tight(tail, head, edge):
+    """Whether an edge lies on a shortest path.
 
-    paths = vertex(np.float64)
-    reduce = semirings.plus
+    The distance is NaN where a vertex is not reached, and equals nothing then: so an infinite edge leads nowhere.
+    """
+    return tail.distance + edge.weight == head.distance
+
+
+class Count(VertexProgram):
+    """paths(v) = sum over in-edges of paths(u), level by level; over tight edges, where edges have lengths."""
+
+    lengths = option(None)  # their type, if edges have lengths
+    number = option(np.float64)  # or WIDE
+    reduce = option(semirings.plus)  # or wide_plus
+    paths = vertex(number)
+    distance = vertex(np.float64, when=lengths)
+    weight = edge(lengths, when=lengths)
+
+    def edge_mask(self, src, dst, edge):
+        return not self.lengths or is_tight(src, dst, edge)
 
     def gather(self, src, dst, edge):
         return src.paths
@@ -69,102 +85,54 @@ class Count(VertexProgram):
 class Depend(VertexProgram):
     """dependency(v) = paths(v) * sum over out-edges of (1 + dependency(w)) / paths(w), from the last level back.
 
-    The score is the sum of dependencies so far, over the sources.
+    The score is the sum of dependencies so far, over the sources. Of wide numbers paths(v) / paths(w) is gathered,
+    which is at most 1: a sum of such is a plain number.
     """
 
-    paths = vertex(np.float64)
+    lengths = option(None)
+    number = option(np.float64)
+    paths = vertex(number)
     score = vertex(np.float64)
-    back = vertex(np.float64)
+    back = vertex(number)
+    distance = vertex(np.float64, when=lengths)
+    weight = edge(lengths, when=lengths)
     direction = "out"
     reduce = semirings.plus
 
+    def edge_mask(self, src, dst, edge):
+        return not self.lengths or is_tight(dst, src, edge)
+
     def gather(self, src, dst, edge):
-        return src.back
+        return shifted(dst.paths, src.back[1]) * src.back[0] if self.number == WIDE else src.back
 
     def apply(self, vertex, gathered):
+        if self.number == WIDE:
+            back = semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])
+            return {"score": vertex.score + gathered, "back": back}
         dependency = vertex.paths * gathered
         return {"score": vertex.score + dependency, "back": (1 + dependency) / vertex.paths}
 
 
-class WideCount(Count):
-    """The same, in wide numbers."""
-
-    paths = vertex(WIDE)
-    reduce = wide_plus
-
-
-class WideDepend(Depend):
-    """The same, in wide numbers: paths(v) / paths(w) is at most 1, so a sum of such is a plain number."""
-
-    paths = vertex(WIDE)
-    back = vertex(WIDE)
-
-    def gather(self, src, dst, edge):
-        return shifted(dst.paths, src.back[1]) * src.back[0]
-
-    def apply(self, vertex, gathered):
-        back = semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])
-        return {"score": vertex.score + gathered, "back": back}
-
-
-class Tight:
-    """Only edges that lie on a shortest path count.
-
-    The distance is NaN where a vertex is not reached, and equals nothing then: so an infinite edge leads nowhere.
-    """
-
-    distance = vertex(np.float64)
-    weight = edge(np.float64)
-
-
-class _TightIn(Tight):
-    def edge_mask(self, src, dst, edge):
-        return src.distance + edge.weight == dst.distance
-
-
-class _TightOut(Tight):
-    def edge_mask(self, src, dst, edge):
-        return dst.distance + edge.weight == src.distance
-
-
-class Steps(_TightIn, VertexProgram):
+class Steps(VertexProgram):
     """step(v) = the largest number of edges on a shortest path to v: an order in which to count.
 
     Ends after n iterations at the latest, since edges that count close no circle.
     """
 
+    lengths = option(np.float64)
     step = vertex(np.int32)
+    distance = vertex(np.float64)
+    weight = edge(lengths)
     reduce = semirings.max
+
+    def edge_mask(self, src, dst, edge):
+        return is_tight(src, dst, edge)
 
     def gather(self, src, dst, edge):
         return src.step + 1
 
     def apply(self, vertex, gathered):
         return {"step": semirings.maximum(vertex.step, gathered)}
-
-
-class WeightedCount(_TightIn, Count):
-    """Count, over tight edges."""
-
-
-class WeightedDepend(_TightOut, Depend):
-    """Depend, over tight edges."""
-
-
-class WideWeightedCount(_TightIn, WideCount):
-    """WideCount, over tight edges."""
-
-
-class WideWeightedDepend(_TightOut, WideDepend):
-    """WideDepend, over tight edges."""
-
-
-PROGRAMS = {
-    (False, False): (Count, Depend),
-    (False, True): (WideCount, WideDepend),
-    (True, False): (WeightedCount, WeightedDepend),
-    (True, True): (WideWeightedCount, WideWeightedDepend),
-}
 
 
 class Found(NamedTuple):
@@ -249,7 +217,7 @@ def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
         distances, farthest = xp.where(is_reached, distances, np.nan), float(xp.where(is_reached, distances, 0).max())
         ascending = _ascending(graph, source, distances) if least <= VANISHES * farthest else graph
         assert ascending.values is not None
-        program = Steps.typed(weight=ascending.values.dtype)
+        program = Steps(lengths=ascending.values.dtype)
         steps = run(program, ascending, active=[source], max_iterations=graph.n, distance=distances, notice=False)
         if not steps.converged:
             raise RuntimeError(
@@ -309,11 +277,10 @@ def _accumulate(
 
 def _prepared(graph: Graph, weighted: bool, wide: bool) -> tuple[Prepared, Prepared]:
     """What counts paths, and what adds up dependencies."""
-    types: dict[str, Any] = {"weight": graph.values.dtype} if weighted and graph.values is not None else {}
-    count, depend = (
-        prepare(program.typed(**types), graph, scheduled=True, notice=False) for program in PROGRAMS[weighted, wide]
-    )
-    return count, depend
+    lengths = graph.values.dtype if weighted and graph.values is not None else None
+    number, total = (WIDE, wide_plus) if wide else (np.float64, semirings.plus)
+    count, depend = Count(lengths=lengths, number=number, reduce=total), Depend(lengths=lengths, number=number)
+    return prepare(count, graph, scheduled=True, notice=False), prepare(depend, graph, scheduled=True, notice=False)
 
 
 def _surely_overflows(graph: Graph, depth: int) -> bool:

@@ -13,65 +13,41 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, Tight, follow, has_lengths, shifted
+from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, follow, has_lengths, is_tight, shifted
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from semirings import where
 
 
 class Share(VertexProgram):
-    """score(u -> v) grows by paths(u) * back(v), if v is one level further."""
+    """score(u -> v) grows by paths(u) * back(v), if v is one level further, or the edge is tight.
 
+    Of wide numbers paths(u) / paths(v) is at most 1, so that a part is a plain number.
+    """
+
+    lengths = option(None)  # their type, if edges have lengths
+    number = option(np.float64)  # or WIDE
     level = vertex(np.int32)
-    paths = vertex(np.float64)
-    back = vertex(np.float64)
+    paths = vertex(number)
+    back = vertex(number)
+    distance = vertex(np.float64, when=lengths)
+    weight = edge(lengths, when=lengths)
     score = edge(np.float64, init=0)
     everyone = True
 
     def activate(self, before, after):
         return True
 
-    def is_on_path(self, src, dst, edge):
-        return src.level + 1 == dst.level
-
-    def part(self, src, dst):
-        return src.paths * dst.back
-
     def scatter(self, src, dst, edge):
-        return {"score": edge.score + where(self.is_on_path(src, dst, edge), self.part(src, dst), 0.0)}
-
-
-class WideShare(Share):
-    """The same of wide numbers: paths(u) / paths(v) is at most 1, so that a part is a plain number."""
-
-    paths = vertex(WIDE)
-    back = vertex(WIDE)
-
-    def part(self, src, dst):
-        return shifted(src.paths, dst.back[1]) * dst.back[0]
-
-
-class WeightedShare(Tight, Share):
-    """Share, over tight edges."""
-
-    def is_on_path(self, src, dst, edge):
-        return src.distance + edge.weight == dst.distance
-
-
-class WideWeightedShare(WeightedShare, WideShare):
-    """WideShare, over tight edges."""
-
-
-PROGRAMS = {
-    (False, False): Share,
-    (False, True): WideShare,
-    (True, False): WeightedShare,
-    (True, True): WideWeightedShare,
-}
+        is_on_path = is_tight(src, dst, edge) if self.lengths else src.level + 1 == dst.level
+        wide = self.number == WIDE
+        part = shifted(src.paths, dst.back[1]) * dst.back[0] if wide else src.paths * dst.back
+        return {"score": edge.score + where(is_on_path, part, 0.0)}
 
 
 def edge_betweenness_centrality(
@@ -169,12 +145,10 @@ def _partners(graph: Graph, weighted: bool) -> Any:
 
 def _shared(found: Found, weighted: bool, scores: Any) -> Any:
     """The scores with what the paths from one more source add. A GPU may still be working on them."""
-    program: type[VertexProgram] = PROGRAMS[weighted, found.is_wide]
     graph, fields = found.graph, dict(found.fields)
-    if weighted:
-        assert graph.values is not None
-        program = program.typed(weight=graph.values.dtype)
-    else:
+    lengths = graph.values.dtype if weighted and graph.values is not None else None
+    program = Share(lengths=lengths, number=WIDE if found.is_wide else np.float64)
+    if lengths is None:
         fields["level"] = found.levels
     fields |= {"paths": found.state["paths"], "back": found.state["back"], "score": scores}
     return run(program, graph, max_iterations=1, wait=False, notice=False, **fields).state["score"]
