@@ -8,18 +8,21 @@ import pytest
 from emulated_loop import EmulatedRun
 
 import gasla
-from gasla.algorithms.paths.shortest_path import Back, Search
+from gasla.algorithms.paths.shortest_path import Search, Way
 from gasla.gpu.program.plan import Variant
 
 GOAL = 40
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
-class SearchTo(Search.typed(distance=np.float32, bound=np.float32, weight=np.float32)):  # type: ignore[misc]
+class SearchTo(Search):
+    real = lengths = np.float32
     goal = gasla.parameter(np.int64, GOAL)
 
 
-class BackTo(Back.typed(distance=np.float32, weight=np.float32)):  # type: ignore[misc]
+class BackTo(Way):
+    real = lengths = np.float32
+    direction = "out"
     goal = gasla.parameter(np.int64, 0)
 
 

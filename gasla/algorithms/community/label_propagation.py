@@ -35,13 +35,20 @@ from gasla.operations.prepare import prepare
 from gasla.operations.primitives import number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Labels(VertexProgram):
-    """label(v) = that of most neighbours. A round begins with all; in its odd iterations labels only get earlier."""
+    """label(v) = that of most neighbours, or that whose edges weigh most.
 
+    A round begins with all; in its odd iterations labels only get earlier.
+    """
+
+    weights = option(None)  # their type, where edges count by weight
+    direction = option("in")
     label = vertex(ID, init=lambda vertex: vertex.id)
+    weight = edge(weights, when=weights)
     enough = parameter(np.float64, 0)
     began = parameter(np.int64, 0)
     took = parameter(np.int64, 0)
@@ -55,7 +62,7 @@ class Labels(VertexProgram):
         return semirings.where(src.id == dst.id, -1, src.label)
 
     def gather(self, src, dst, edge):
-        return semirings.cast(1, np.int32)
+        return semirings.cast(edge.weight, sum_type(self.weights)) if self.weights else semirings.cast(1, np.int32)
 
     def choose(self, vertex, key, total):
         return total  # of those that weigh the same, the smallest label wins
@@ -76,15 +83,6 @@ class Labels(VertexProgram):
 
     def wake(self, vertex):
         return self.took > 1
-
-
-class ByWeight(Labels):
-    """label(v) = that whose edges weigh most."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return semirings.cast(edge.weight, sum_type(edge.weight.dtype))
 
 
 class Smallest(VertexProgram):
@@ -198,17 +196,15 @@ def label_propagation(
     seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
     tol = real_number("tol", tol)
     smallest = prepare(Smallest, graph)  # first, so that ranks, which can't run it, refuse before they work
-    program: Any = Labels
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
         graph, _ = in_range(graph)
         check_sums("label_propagation", graph)
-        program = ByWeight if graph.values.dtype == np.float64 else ByWeight.typed(weight=graph.values.dtype)
-    program = undirected(program, graph, weighted=weighted)
+    form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
     lot = Lot(seed, graph.id_dtype)
     drawn = lot.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
-    found = run(program, graph, max_iterations=limit, enough=tol * graph.n, label=drawn, notice=False).label
+    found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=drawn, notice=False).label
     labels = smallest(max_iterations=1, label=lot.vertices(found)).least
     number(labels)
     return labels

@@ -25,30 +25,25 @@ from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Inside(VertexProgram):
-    """inside(v) = how many edges reach v from its own community."""
+    """inside(v) = how many edges reach v from its own community, or what these weigh."""
 
+    weights = option(None)  # their type, where edges count by weight
     label = vertex(ID)
     inside = vertex(np.float64)
+    weight = edge(weights, when=weights)
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
-        return semirings.where(src.label == dst.label, 1.0, 0.0)
+        one = semirings.cast(edge.weight, np.float64) if self.weights else 1.0
+        return semirings.where(src.label == dst.label, one, 0.0)
 
     def apply(self, vertex, gathered):
         return {"inside": gathered}
-
-
-class Weighing(Inside):
-    """inside(v) = the weight of the edges that reach v from its own community."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return semirings.where(src.label == dst.label, semirings.cast(edge.weight, np.float64), 0.0)
 
 
 def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: float = 1.0) -> float:
@@ -114,7 +109,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     if total == 0:
         raise ValueError("the weights of all edges sum to 0, of which there are no shares; expected some weight")
     named = given.astype(graph.id_dtype, copy=False)
-    program = Inside if counted else Weighing.typed(weight=graph.values.dtype)
+    program = Inside(weights=None if counted else graph.values.dtype)
     inside = float(run(program, graph, max_iterations=1, label=named).inside.sum())
     out = reduce_by_key(given, leaving, semirings.plus, graph.n)
     into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus, graph.n)

@@ -29,6 +29,7 @@ from gasla.graph.graph import as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 RANGE = 1e-150, 1e150  # of the sum of weights at a vertex, so that shares of shares are numbers
@@ -37,17 +38,20 @@ RANGE = 1e-150, 1e150  # of the sum of weights at a vertex, so that shares of sh
 class Pushes(VertexProgram):
     """A vertex with enough residual adds the share `retained` of it to its score, and sends on the rest."""
 
+    weights = option(None)  # their type, where edges count by weight
+    direction = option("in")
     degree = vertex(np.float64)
     score = vertex(np.float64)
     residual = vertex(np.float64)
-    sent = vertex(np.float64)  # along each edge, by active vertices
+    sent = vertex(np.float64)  # along each edge, by active vertices; times its weight, where there are weights
+    weight = edge(weights, when=weights)
     retained = parameter(np.float64, 0)
     epsilon = parameter(np.float64, 0)
     reduce = semirings.plus
     sources = "active"
 
     def gather(self, src, dst, edge):
-        return src.sent
+        return src.sent * edge.weight if self.weights else src.sent
 
     def apply(self, vertex, gathered):
         residual = vertex.residual + gathered
@@ -62,20 +66,15 @@ class Pushes(VertexProgram):
         return after.sent > 0
 
 
-class WeightedPushes(Pushes):
-    """The same, where what is sent along an edge is in proportion to its weight."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return src.sent * edge.weight
-
-
 class Inside(VertexProgram):
     """inside(v) = v's edges to vertices before it and back, and loops: what its degree is more than the cut gains."""
 
+    weights = option(None)  # their type, where edges count by weight
+    sums = option(np.int64)
+    direction = option("in")
     place = vertex(ID)
-    inside = vertex(np.int64)
+    inside = vertex(sums)
+    weight = edge(weights, when=weights)
     reduce = semirings.plus
     sources = "active"
 
@@ -83,19 +82,11 @@ class Inside(VertexProgram):
         return vertex.place < self.n
 
     def gather(self, src, dst, edge):
-        return semirings.where(src.place < dst.place, 2, semirings.where(src.id == dst.id, 1, 0))
+        times = semirings.where(src.place < dst.place, 2, semirings.where(src.id == dst.id, 1, 0))
+        return semirings.cast(edge.weight, np.float64) * times if self.weights else times
 
     def apply(self, vertex, gathered):
         return {"inside": gathered}
-
-
-class WeightInside(Inside):
-    """The same, by weight."""
-
-    weight = edge(np.float64)
-
-    def gather(self, src, dst, edge):
-        return semirings.cast(edge.weight, np.float64) * super().gather(src, dst, edge)
 
 
 class NibbleResult(NamedTuple):
@@ -199,12 +190,12 @@ def _degrees(graph: Any, weighted: bool) -> Any:
 def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
     """Scores once no vertex can push; the source does so in any case. A lazy step is a plain one, or none."""
     retained, own = 2 * alpha / (1 + alpha), degree[source].item()
-    program: Any = WeightedPushes.typed(weight=graph.values.dtype) if weighted else Pushes
     fields: dict[str, Any] = {
         "score": {source: retained if own else 1.0},
         "sent": {source: (1 - retained) / own if own else 0.0},
     }
-    program = undirected(program, graph, weighted=weighted)(retained=retained, epsilon=epsilon)
+    form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
+    program = Pushes(retained=retained, epsilon=epsilon, **form)
     # Each iteration in which a vertex pushes turns that much into score, which comes to 1 in all; twice, for rounding.
     least = retained * epsilon * float(degree[degree > 0].min()) if own else 1.0
     most = int(min(2 / least + 2, NO_LIMIT)) if least > 0 else NO_LIMIT
@@ -230,8 +221,8 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     order = some[xp.argsort(-(scores[some] / xp.maximum(degree[some], RANGE[0])), kind="stable")]
     place = xp.full(graph.n, graph.n, graph.id_dtype)
     place[order] = xp.arange(len(order))
-    program: Any = WeightInside.typed(weight=graph.values.dtype, inside=np.float64) if weighted else Inside
-    program = undirected(program, graph, weighted=weighted)
+    form: dict[str, Any] = {"weights": graph.values.dtype, "sums": np.float64} if weighted else {}
+    program = Inside(direction=undirected(graph, weighted=weighted), **form)
     inside = run(program, graph, active=order, max_iterations=1, place=place, notice=False).inside[order]
     own = degree[order]
     others = degree.copy()

@@ -22,6 +22,7 @@ from gasla.operations.primitives import intersect
 from gasla.operations.run import run
 from gasla.program.fields import vertex
 from gasla.program.frontier import EdgeFrontier
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 BOTH = 3  # sides
@@ -31,6 +32,7 @@ SAMPLE = 8  # edges looked at for a triangle
 class Sides(VertexProgram):
     """sides(v) = those that its neighbours are not on; a bit each. Ends, as only bits are added: 2 n at most."""
 
+    direction = option("in")
     sides = vertex(np.int32)
     reduce = semirings.bor
 
@@ -39,12 +41,6 @@ class Sides(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"sides": vertex.sides | gathered}
-
-
-class SidesBothWays(Sides):
-    """Sides, whichever way edges point."""
-
-    direction = "all"
 
 
 class BipartiteResult(NamedTuple):
@@ -101,7 +97,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
         return False
     xp: Any = module_of(graph.device)
     first = smallest_members(graph)
-    program = Sides if graph.is_symmetric else SidesBothWays
+    program = Sides(direction="in" if graph.is_symmetric else "all")
     sides = run(program, graph, active=first, sides=xp.where(first, 1, 0).astype(np.int32)).sides
     bipartite = not bool((sides == BOTH).any())
     return BipartiteResult(bipartite, xp.where(sides == BOTH, -1, sides - 1)) if colors else bipartite

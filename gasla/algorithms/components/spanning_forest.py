@@ -21,6 +21,7 @@ from gasla.graph.graph import Graph
 from gasla.operations.primitives import compress, hook, likely_largest, link
 from gasla.operations.run import run
 from gasla.program.fields import ID, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 
@@ -90,8 +91,9 @@ class Subtrees(VertexProgram):
 
 
 class Twins(VertexProgram):
-    """count(v) = the number of edges from the parent of v to v."""
+    """count(v) = the number of edges from the parent of v to v, or with direction "out" of those to its parent."""
 
+    direction = option("in")
     parent = vertex(ID)
     count = vertex(np.int64)
     reduce = semirings.plus
@@ -102,12 +104,6 @@ class Twins(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"count": gathered}
-
-
-class TwinsBack(Twins):
-    """The same of edges from v to its parent."""
-
-    direction = "out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,5 +178,5 @@ def listed(src: Array, dst: Array, n: int) -> Graph:
 
 def has_twin(graph: Graph, parents: Array) -> Array:
     """Whether more than one edge joins each vertex to its parent; of i -> j and j -> i either counts, not both."""
-    there, back = (run(kind, graph, max_iterations=1, parent=parents).count for kind in (Twins, TwinsBack))
+    there, back = (run(Twins(direction=way), graph, max_iterations=1, parent=parents).count for way in ("in", "out"))
     return (there > 1) | (back > 1)

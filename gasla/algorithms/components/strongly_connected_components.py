@@ -28,6 +28,7 @@ from gasla.operations.phases import Phase
 from gasla.operations.primitives import number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 FIRST = 8  # seeds of the first turn, about
@@ -60,8 +61,9 @@ class Sinks(Sources):
 
 
 class Descendants(VertexProgram):
-    """Marks the vertices that are reached, of those that are left."""
+    """Marks the vertices that are reached, of those that are left; with direction "out" those that reach it."""
 
+    direction = option("in")
     left = vertex(bool)
     reached = vertex(bool)
     reduce = semirings.any
@@ -75,12 +77,6 @@ class Descendants(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"reached": True}
-
-
-class Ancestors(Descendants):
-    """Marks the vertices that reach it."""
-
-    direction = "out"
 
 
 class Colour(VertexProgram):
@@ -231,8 +227,8 @@ def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
     """Take off the component of a vertex of many edges; a region for each vertex, out of which no component leads."""
     pivot = int((left * graph.in_degrees.astype(np.int64) * graph.out_degrees).argmax())
     after, before = (
-        run(program, graph, active=[pivot], left=left, reached={pivot: True}).reached
-        for program in (Descendants, Ancestors)
+        run(Descendants(direction=way), graph, active=[pivot], left=left, reached={pivot: True}).reached
+        for way in ("in", "out")
     )
     both = after & before
     parent[both] = int(both.argmax())

@@ -28,6 +28,7 @@ from gasla.operations.phases import Phase
 from gasla.operations.primitives import compress, link
 from gasla.operations.run import run
 from gasla.program.fields import parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 Strategy = Literal["largest_first", "random_sequential"]
@@ -54,6 +55,7 @@ class Levels(VertexProgram):
     """level(v) = how many edges v is away from the root of its component."""
 
     level = vertex(np.int32, init=-1)
+    direction = option("in")
     reduce = semirings.any
     sources = "active"
 
@@ -72,6 +74,7 @@ class Odd(VertexProgram):
 
     level = vertex(np.int32)
     is_odd = vertex(np.bool_)
+    direction = option("in")
     reduce = semirings.any
     everyone = True
 
@@ -106,6 +109,7 @@ class Count(VertexProgram):
     waiting = vertex(np.int64)
     tells_in = vertex(np.int32, init=-1)
     rank = vertex(np.uint64)
+    direction = option("in")
     reduce = semirings.plus
     everyone = True
 
@@ -133,6 +137,7 @@ class Colour(VertexProgram):
     taken = vertex((np.uint64, (WORDS,)))  # of the first colours
     tells_in = vertex(np.int32, init=-1)  # what turn, if not at once
     turn = parameter(np.int32, 0)
+    direction = option("in")
     reduce = semirings.product(semirings.plus, semirings.bor)
     sources = "active"
 
@@ -167,6 +172,7 @@ class Further(VertexProgram):
     first = vertex(np.int32, init=COLOURS * WORDS)
     tells_in = vertex(np.int32)
     turn = parameter(np.int32, 0)
+    direction = option("in")
     reduce = semirings.bor
     everyone = True
 
@@ -255,8 +261,9 @@ def greedy_color(
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     else:
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
-    begun = run(undirected(Count, graph), graph, max_iterations=1, colour=sides, rank=rank)
-    phases: list[Any] = [Phase(undirected(Colour, graph), until="still"), undirected(Further, graph)]
+    direction = undirected(graph)
+    begun = run(Count(direction=direction), graph, max_iterations=1, colour=sides, rank=rank)
+    phases: list[Any] = [Phase(Colour(direction=direction), until="still"), Further(direction=direction)]
     return run(phases, graph, colour=begun.colour, waiting=begun.waiting, tells_in=begun.tells_in).colour
 
 
@@ -277,8 +284,9 @@ def _two_sides(graph: Graph) -> Any:
     link(graph, root)
     compress(root)
     is_root = root == xp.arange(graph.n, dtype=graph.id_dtype)
-    level = run(undirected(Levels, graph), graph, active=is_root, level=is_root.astype(np.int32) - 1).level
-    is_odd = run(undirected(Odd, graph), graph, max_iterations=1, level=level).is_odd
+    direction = undirected(graph)
+    level = run(Levels(direction=direction), graph, active=is_root, level=is_root.astype(np.int32) - 1).level
+    is_odd = run(Odd(direction=direction), graph, max_iterations=1, level=level).is_odd
     has_odd = xp.zeros(graph.n, bool)
     has_odd[root[is_odd]] = True
     return xp.where(has_odd[root], -1, level & 1).astype(np.int32, copy=False)

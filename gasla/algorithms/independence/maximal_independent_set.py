@@ -24,6 +24,7 @@ from gasla.graph.arguments import MOST_SEED, several_vertices, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 JOINED, LEFT = 2**32 - 1, 0  # ranks of those that are decided
@@ -63,6 +64,7 @@ class Decide(VertexProgram):
     """
 
     rank = vertex(np.uint32)
+    direction = option("in")
     reduce = semirings.any
     everyone = True
 
@@ -87,6 +89,7 @@ class Quarrel(VertexProgram):
 
     is_chosen = vertex(np.bool_)
     is_beside = vertex(np.bool_)
+    direction = option("in")
     reduce = semirings.any
     everyone = True
 
@@ -150,14 +153,14 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed).rank
     if chosen is not None:
         rank[chosen] = JOINED
-    return run(undirected(Decide, graph), graph, wait=False, rank=rank).rank == JOINED
+    return run(Decide(direction=undirected(graph)), graph, wait=False, rank=rank).rank == JOINED
 
 
 def _chosen(graph: Graph, nodes: Iterable[int]) -> Any:
     """The vertices that were asked for, marked, if no two of them are neighbours."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
     chosen[several_vertices(graph, "nodes", nodes, "node")] = True
-    beside = run(undirected(Quarrel, graph), graph, max_iterations=1, is_chosen=chosen).is_beside
+    beside = run(Quarrel(direction=undirected(graph)), graph, max_iterations=1, is_chosen=chosen).is_beside
     if any_true(beside):
         raise ValueError(f"vertex {int(beside.argmax())} and a neighbour are both among nodes; leave out one of them")
     return chosen

@@ -27,6 +27,7 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import sum_type
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 FEW = 255  # edges, up to which their number counts
@@ -55,41 +56,27 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the best of the edges to free neighbours."""
+    """best(v) = the best of the edges to free neighbours, or of the heaviest: a number, the less the better."""
 
-    reduce = semirings.min
+    weights = option(None)  # their type, where heavier edges are better
+    reduce = option(semirings.min)  # argmin by weight
+    direction = option("in")
+    weight = edge(weights, when=weights)
 
     def gather(self, src, dst, edge):
-        return self.offered(src, dst)
-
-    def offered(self, src, dst):
-        """An edge as a number, the better the less."""
         degree = semirings.cast(semirings.minimum(src.degree, dst.degree), np.int64)
         is_free = (src.degree != 0) & (src.id != dst.id)
-        return semirings.where(is_free, degree << BITS | (src.id ^ dst.id), semirings.cast(NONE, np.int64))
-
-    def apply(self, vertex, gathered):
-        return self.chosen(vertex, gathered)
-
-    def chosen(self, vertex, best):
-        """A vertex that has no free neighbour any more drops out."""
-        return {"best": best, "degree": semirings.where(best == NONE, semirings.cast(0, np.uint8), vertex.degree)}
-
-
-class ChooseHeavy(Choose):
-    """best(v) = the best of the heaviest edges to free neighbours."""
-
-    weight = edge(np.float64)
-    reduce = semirings.argmin
-
-    def gather(self, src, dst, edge):
-        offered = self.offered(src, dst)
-        kind = edge.weight.dtype
+        offered = semirings.where(is_free, degree << BITS | (src.id ^ dst.id), semirings.cast(NONE, np.int64))
+        if not self.weights:
+            return offered
+        kind = self.weights
         reversed_order, last = (-edge.weight, np.inf) if kind.kind == "f" else (~edge.weight, np.iinfo(kind).max)
         return semirings.where(offered == NONE, semirings.cast(last, kind), reversed_order), offered
 
     def apply(self, vertex, gathered):
-        return self.chosen(vertex, gathered[1])
+        best = gathered[1] if self.weights else gathered
+        is_last = best == NONE  # no neighbour is free any more: it drops out
+        return {"best": best, "degree": semirings.where(is_last, semirings.cast(0, np.uint8), vertex.degree)}
 
 
 class Agree(Free):
@@ -154,14 +141,16 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     graph = as_graph(graph)
     check_flags(weighted=weighted)
     weighted = weighted and graph.values is not None
-    choose: type[VertexProgram] = Choose
+    form: dict[str, Any] = {"direction": undirected(graph, weighted=weighted)}
     if weighted:
         graph.notice_values()
         check_weights(graph)
         kind = graph.values.dtype
-        choose = ChooseHeavy.typed(weight=kind if kind.kind == "f" else sum_type(kind))  # which rounds no integer
-    phases = [undirected(choose, graph, weighted=weighted), Agree]
-    found = run(phases, graph, max_iterations=ROUNDS, notice=False)
+        form |= {
+            "weights": kind if kind.kind == "f" else sum_type(kind),
+            "reduce": semirings.argmin,
+        }  # rounds no integer
+    found = run([Choose(**form), Agree], graph, max_iterations=ROUNDS, notice=False)
     mate: np.ndarray = found.mate
     if not found.converged:
         ends, mates = _in_order(graph.subgraph(found.degree != 0), found.degree, weighted)

@@ -1,20 +1,10 @@
-"""Programs that take edges both ways: neighbours are all that an edge leads to or comes from."""
+"""For programs that take edges both ways: neighbours are all that an edge leads to or comes from."""
 
-import functools
-from typing import Any
+from typing import Literal
 
 from gasla.graph.graph import Graph
-from gasla.program.program import VertexProgram
 
 
-def undirected(program: type[VertexProgram], graph: Graph, *, weighted: bool = False) -> type[VertexProgram]:
-    """The program as it is where every edge has its other direction, else over in-edges and out-edges."""
-    has_both = graph.has_symmetric_values if weighted else graph.is_symmetric
-    either: Any = program
-    return either if has_both else _both_ways(either)
-
-
-@functools.cache
-def _both_ways(program: Any) -> Any:
-    body: dict[str, Any] = {"direction": "all"}
-    return type(program.__name__, (program,), body)
+def undirected(graph: Graph, *, weighted: bool = False) -> Literal["in", "all"]:
+    """The direction of a program: in-edges where every edge has its other direction, else in-edges and out-edges."""
+    return "in" if (graph.has_symmetric_values if weighted else graph.is_symmetric) else "all"

@@ -38,6 +38,7 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import may_overflow
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 Method = Literal["auto", "a*", "bidirectional", "dijkstra"]
@@ -50,9 +51,12 @@ class Search(VertexProgram):
     Ends: a vertex is active again only nearer, and its distances are sums along finitely many simple paths.
     """
 
-    distance = vertex(np.float64, init=np.inf, missing=np.inf)
-    bound = vertex(np.float64)
-    weight = edge(np.float64)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    direction = option("in")
+    distance = vertex(real, init=np.inf, missing=np.inf)
+    bound = vertex(real)
+    weight = edge(lengths)
     goal = parameter(np.int64, -1)
     width = parameter(np.float64, 1)  # of a bucket
     most = parameter(np.int64, NO_LIMIT)  # vertices that come nearer in one iteration
@@ -88,23 +92,21 @@ class Search(VertexProgram):
         return (self.at(self.goal).distance <= waits) | (self.nearer > self.most)
 
 
-class BackwardSearch(Search):
-    """The search against the edges."""
+class Way(VertexProgram):
+    """following(v) = the vertex before v on a tight edge, by = that edge.
 
-    direction = "out"
-
-
-class Forth(VertexProgram):
-    """following(v) = the vertex before v on a tight edge, by = that edge; distances are those to the target.
-
-    Ends after n iterations, as each vertex receives once; and the way back closes no circle, as it leads to one that
-    has been found before.
+    Distances are those to the target; or, with direction "out", from the source, and the way leads back against the
+    edges. Ends after n iterations, as each vertex receives once; and the way closes no circle, as each vertex follows
+    one that has been found before.
     """
 
-    distance = vertex(np.float64)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    direction = option("in")
+    distance = vertex(real)
     following = vertex(ID, init=-1, missing=-1)
     by = vertex(np.int64, init=-1)
-    weight = edge(np.float64)
+    weight = edge(lengths)
     goal = parameter(np.int64, -1)
     reduce = semirings.any
     sources = "active"
@@ -123,12 +125,6 @@ class Forth(VertexProgram):
 
     def stop(self):
         return self.at(self.goal).following >= 0
-
-
-class Back(Forth):
-    """The way back against the edges, where distances are those from the source."""
-
-    direction = "out"
 
 
 class PathResult(NamedTuple):
@@ -246,34 +242,34 @@ def shortest_path(
 
 
 def _one_way(graph: Graph, source: int, target: int, width: float, bound: Any) -> PathResult | None:
-    found = _search(Search, graph, source, target, width, {} if bound is None else {"bound": bound})
-    return _walk(Back, graph, found.distance, source, target)
+    found = _search("in", graph, source, target, width, {} if bound is None else {"bound": bound})
+    return _path("out", graph, found.distance, source, target)
 
 
 def _two_ways(graph: Graph, source: int, target: int, width: float) -> PathResult | None:
     most = math.isqrt(graph.n)
-    first = _search(Search, graph, source, target, width, {}, most=most)
+    first = _search("in", graph, source, target, width, {}, most=most)
     if not int(first.nearer) > most:
-        return _walk(Back, graph, first.distance, source, target)
+        return _path("out", graph, first.distance, source, target)
     waits = min(float(first.least), (int(first.opened) + 1) * width)  # no other vertex is nearer than that
     settled = first.distance.clip(max=first.distance.dtype.type(waits))
-    second = _search(BackwardSearch, graph, target, source, width, {"bound": settled})
-    return _walk(Forth, graph, second.distance, source, target)
+    second = _search("out", graph, target, source, width, {"bound": settled})
+    return _path("in", graph, second.distance, source, target)
 
 
 def _search(
-    kind: Any, graph: Graph, start: int, goal: int, width: float, bound: dict[str, Any], most: int = NO_LIMIT
+    direction: str, graph: Graph, start: int, goal: int, width: float, bound: dict[str, Any], most: int = NO_LIMIT
 ) -> Any:
-    program = kind.typed(**_types(graph, "bound"))(goal=goal, width=width, most=most)
+    program = Search(**_types(graph), direction=direction, goal=goal, width=width, most=most)
     return run(program, graph, active=[start], distance={start: 0}, notice=False, **bound)
 
 
-def _walk(kind: Any, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
-    """The path by distances from the source, or to the target; None if there is none."""
-    start, goal = (target, source) if kind is Back else (source, target)
+def _path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
+    """The path by distances to the target, or with direction "out" from the source; None if there is none."""
+    start, goal = (target, source) if direction == "out" else (source, target)
     if not float(distance[start]) < np.inf:
         return None
-    program = kind.typed(**_types(graph))(goal=goal)
+    program = Way(**_types(graph), direction=direction, goal=goal)
     found = run(program, graph, active=[start], distance=distance, notice=False)
     following, by = moved(found.following, "cpu"), moved(found.by, "cpu")
     path, edges = [goal], []
@@ -282,7 +278,7 @@ def _walk(kind: Any, graph: Graph, distance: Any, source: int, target: int) -> P
             return None
         edges.append(int(by[path[-1]]))
         path.append(int(following[path[-1]]))
-    return _result(graph, path, edges) if kind is Back else _result(graph, path[::-1], edges[::-1])
+    return _result(graph, path, edges) if direction == "out" else _result(graph, path[::-1], edges[::-1])
 
 
 def _result(graph: Graph, path: list[int], edges: list[int]) -> PathResult:
@@ -296,10 +292,9 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
     return xp.asarray(path, dtype=graph.id_dtype), xp.asarray(edges, dtype=np.int64)
 
 
-def _types(graph: Graph, *fields: str) -> dict[str, np.dtype]:
+def _types(graph: Graph) -> dict[str, Any]:
     kind = float_type(graph)
-    own = kind if graph.values is None else graph.values.dtype
-    return {"distance": kind, "weight": own} | dict.fromkeys(fields, kind)
+    return {"real": kind, "lengths": kind if graph.values is None else graph.values.dtype}
 
 
 def _width(graph: Graph) -> float:
