@@ -72,7 +72,7 @@ _HOMES = {
     "walk": "operations.chance.walks",
     "sample_neighbors": "operations.chance.samples",
     "ConvergenceWarning": "operations.result",
-    "reduce_by_key": "graph.derive.reduction",
+    "reduce_by_key": "graph.transform.reduction",
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",
     "top_k": "operations.selection.top_k",

@@ -117,7 +117,7 @@ def test_a_changed_graph_is_what_its_edges_make(change: Any, weighted: bool, bui
     changed = graph.changed(insert=tuple(new) if weighted else tuple(new[:2]), remove=gone)
     right = made(n, np.concatenate([np.delete(old, gone, axis=1), new], axis=1), weighted)
     assert_alike(changed, right)
-    assert built & {"out", "in_"} <= changed.__dict__.keys()
+    assert built & {"out", "in_"} <= changed.lists.__dict__.keys()
     for array, held in zip(before, graph.edges(), strict=True):
         np.testing.assert_array_equal(array, held)
     assert changed.change is not None

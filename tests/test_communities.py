@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
-from gasla.graph.derive.combining import nothing, reduce_picked, reduce_runs
+from gasla.graph.transform.combining import nothing, reduce_picked, reduce_runs
 from tests.test_graph_gpu import sent
 
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)

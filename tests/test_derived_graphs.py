@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
-from gasla.graph.derive import contracting, cutting
+from gasla.graph.transform import contracting, cutting
 from tests.test_graph import edge_lists
 from tests.test_graph_gpu import both_ways, sent, sort
 
@@ -144,9 +144,9 @@ def test_graphs_from_graphs_as_on_a_gpu(data: Any, seed: int) -> None:
     """By the functions that make lists of CuPy's arrays, on NumPy's."""
     with pytest.MonkeyPatch.context() as patch:
         sort(patch)
-        for module in ("derivable", "origin", "combining"):
-            patch.setattr(f"gasla.graph.derive.{module}.lists_on", gasla.graph.graph.lists_on)
-        patch.setattr("gasla.graph.derive.combining.takes_one_by_one", lambda monoid, parts: False)
+        for module in ("merging", "subgraphs", "origin", "combining"):
+            patch.setattr(f"gasla.graph.transform.{module}.lists_on", gasla.graph.neighbor_lists.lists_on)
+        patch.setattr("gasla.graph.transform.combining.takes_one_by_one", lambda monoid, parts: False)
         for graph in places(data, "cpu"):
             check_all(graph, seed)
 
@@ -204,7 +204,7 @@ def test_sums_of_groups_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     n, m = 5_000, 300_000
     graph = Graph.from_edges(np.sort(rng.integers(0, n, m)), rng.integers(0, n, m), rng.random(m), n=n)
     labels = np.where(rng.random(n) < 0.5, 7, rng.integers(0, n, n))
-    assert contracting.is_for(graph._rows, graph.values, semirings.plus, n)
+    assert contracting.is_for(graph.lists.rows, graph.values, semirings.plus, n)
     check_sums_of_groups(graph, labels, True, monkeypatch)
 
 
@@ -218,7 +218,7 @@ def test_lists_that_are_cut(share: float, by_row: bool) -> None:
     first[m // 2 :] = np.maximum(first[m // 2 :], n - 50)
     src, dst = (first, second) if by_row else (second, first)
     graph = Graph.from_edges(src, dst, rng.random(m), n=n)
-    lists = graph._rows if by_row else graph._columns
+    lists = graph.lists.rows if by_row else graph.lists.columns
     assert lists is not None and cutting.is_for(lists)
     mask = rng.random(n) < share
     part = graph.subgraph(mask)

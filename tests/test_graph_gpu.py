@@ -79,7 +79,7 @@ def both_ways(n, src, dst, values):
 
 def sort(patch):
     """Have lists made as on the GPU, but for what a kernel finds there."""
-    for module in ("graph.adjacency", "graph.structure", "graph.graph"):
+    for module in ("graph.adjacency", "graph.neighbor_lists"):
         patch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
     for name in ("Facts", "is_symmetric"):
         patch.setattr(lists, name, getattr(cpu_lists, name))
@@ -110,7 +110,7 @@ def test_all_that_is_asked_of_lists_is_found_in_one_pass(monkeypatch):
         passes.append(values is not None)
         return [False] * 4
 
-    for module in ("graph.adjacency", "graph.structure", "graph.graph"):
+    for module in ("graph.adjacency", "graph.neighbor_lists"):
         monkeypatch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
     monkeypatch.setattr(lists, "_find_facts", find)
     g = Graph(datasets.rmat(5))
@@ -161,15 +161,15 @@ def check_ties(g, there):
 
 def test_a_graph_keeps_its_copy_and_no_copy_its_graph(monkeypatch):
     """What `to` remembers, with copies that stay on the CPU."""
-    for module in ("adjacency", "graph"):
+    for module in ("adjacency", "edge_values", "neighbor_lists"):
         monkeypatch.setattr(f"gasla.graph.{module}.moved", lambda array, device: array.copy())
-    for module in ("adjacency", "structure", "graph"):
+    for module in ("adjacency", "neighbor_lists", "graph"):
         monkeypatch.setattr(f"gasla.graph.{module}.finish", lambda device: None)
     for A in (datasets.rmat(5), datasets.rmat(5).tocsc(), directed(5), directed(5).tocoo()):
         g = Graph(A)
         assert g.has_symmetric_values or not g.is_symmetric
         there = g.to("gpu")
-        assert "is_symmetric" in vars(there)  # what is known goes along
+        assert "is_symmetric" in vars(there.lists)  # what is known goes along
         check_ties(g, there)
         gone = weakref.ref(g)
         del g

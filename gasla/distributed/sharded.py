@@ -81,7 +81,7 @@ class Graph(OneGraph):
     handle: Handle
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
-        return super().__new__(cls)  # type: ignore[return-value]
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -182,7 +182,6 @@ class Graph(OneGraph):
         graph.ranks, graph.handle = ranks, Handle(ranks)
         m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
         graph.n, graph.m, graph.device = n, m, "cpu"
-        graph._rows = graph._columns = graph._ends = None
         graph._range = None if kind is None or m == 0 else (least, largest)
         graph.values = None if kind is None else EdgeValues(m, kind, graph._range)
         made: Graph = graph
@@ -209,7 +208,7 @@ class Graph(OneGraph):
         one = as_graph(graph).to("cpu")
         src, dst = one.edges()
         made = cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
-        made._names = one._names
+        made.naming = one.naming
         return made
 
     @property
@@ -351,7 +350,7 @@ def _elsewhere(name: str) -> property:
 
 
 LISTS = ("out", "in_", "both", "leaving", "sorted_out", "out_values", "in_values", "out_edge_ids", "in_edge_ids")
-for _name in (*LISTS, "reverse_edge_ids"):
+for _name in ("lists", *LISTS, "reverse_edge_ids"):
     setattr(Graph, _name, _elsewhere(_name))
 
 

@@ -6,18 +6,16 @@ their ends: entries move up, and nothing but the new edges is sorted. What was f
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, finish, module_of, running_sums
+from gasla.arrays import any_true, array_module, device_of, module_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
-from gasla.graph.structure import Structure
+from gasla.graph.edge_values import Values
+from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_ids, as_values, check_range
 
-G = TypeVar("G", bound="Changing")
 Edges = tuple[Array, Array, Array | None]  # sources, destinations, values
 
 
@@ -41,112 +39,35 @@ class Edition:
     """A graph's edges and values at one time, to remember which they were without holding the graph."""
 
 
-class Changing(Structure):
-    """What a `Graph` knows of changes."""
+def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
+    """Lists and values without some edges, and with new ones: see `Graph.changed`."""
+    new = _new_edges(lists, values.each, insert)
+    removed, stays = _removed(lists, remove)
+    old = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
+    src, dst, each = (_joined(a, stays, b) for a, b in zip(old, new, strict=True))
+    assert src is not None and dst is not None
+    made = Lists(lists.n, lists.device, ends=(src, dst))
+    made_values = Values(made, each)
+    _hand_on(lists, values, made, made_values, new, stays)
+    return made, made_values, Change(*new[:2], removed)
 
-    values: Array | None
-    change: Change | None = None  # by which it was made of another
-    _known: dict[Hashable, Any]
 
-    def changed(self: G, insert: Any = None, remove: Any = None) -> G:
-        """A graph of other edges: without some, and with new ones. This one stays as it is.
-
-        Edges that stay keep their order, and where none is removed their numbers; else these close up. New edges have
-        the last numbers, in the order in which they are given. The new graph's `change` says what they are, and which
-        were removed.
-
-        Parameters
-        ----------
-        insert : (src, dst) or (src, dst, weights), optional
-            New edges ``src[e] -> dst[e]``; with weights if the graph has values, which they become.
-        remove : array of integers, optional
-            The numbers of edges that are to go, each once.
-
-        Returns
-        -------
-        Graph
-            On the same device, with as many vertices. It shares no array with this one.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For vertices or edges outside the graph, edges removed twice, arrays on another device, and weights that are
-            missing, not wanted, or of a type that the graph's values can't hold.
-
-        Notes
-        -----
-        A pass over the ends of all edges, their values, and such neighbour lists as this graph has built: the new one
-        has them too, and need not sort its edges. Beside what that holds it takes up to 20 bytes an edge for a moment.
-        `gasla.run` may go on from a result of the graph before: see its `start`.
-
-        Examples
-        --------
-        >>> from gasla import Graph
-        >>> path = Graph.from_edges([0, 1, 2], [1, 2, 3], [5, 3, 4])
-        >>> detour = path.changed(insert=([0], [3], [9]), remove=[1])
-        >>> detour.out.indices, detour.out_edge_ids, detour.values
-        (array([1, 3, 3], dtype=int32), array([0, 2, 1], dtype=int32), array([5, 4, 9]))
-        >>> detour.change.removed
-        array([1])
-        """
-        self.notice_values()
-        new = _new_edges(self, insert)
-        removed, stays = _removed(self, remove)
-        made = type(self).__new__(type(self))
-        made.n, made.m, made.device = self.n, self.m - len(removed) + len(new[0]), self.device
-        made._rows = made._columns = None
-        made._names = self._names
-        old = (*(ends.astype(self.id_dtype, copy=False) for ends in self.edges()), self.values)
-        src, dst, made.values = (_joined(a, stays, b) for a, b in zip(old, new, strict=True))
-        assert src is not None and dst is not None
-        made._ends = src, dst
-        made.change = Change(*new[:2], removed)
-        self._hand_on(made, new, stays)
-        earlier = {} if len(removed) else {**self._known.get("earlier", {}), self.edition: self.m}
-        made._known["earlier"] = WeakKeyDictionary(earlier)  # only those that are still referred to
-        finish(self.device)
-        made._note_values()
-        return made
-
-    @property
-    def edition(self) -> Edition:
-        """Which edges and values these are: another, once values were written to and that was noticed."""
-        found: Edition | None = self._known.get("edition")
-        return found or self._known.setdefault("edition", Edition())
-
-    def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Sources and destinations of the edges that are new since then; None if that is not all that has changed."""
-        first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
-        if first is None:
-            return None
-        if self._ends is None:  # which it has where it was changed
-            nothing = module_of(self.device).zeros(0, self.id_dtype)
-            return nothing, nothing
-        return self._ends[0][first:], self._ends[1][first:]
-
-    def notice_values(self) -> None:
-        """Forget what was derived of values that are others now: see `Graph`."""
-        raise NotImplementedError
-
-    def _note_values(self) -> None:
-        raise NotImplementedError
-
-    def _hand_on(self, made: Changing, new: Edges, stays: Array | None) -> None:
-        """Give another graph the neighbour lists that are here, with the values in their order, brought up to date."""
-        src, dst, weights = new
-        assert made._ends is not None
-        for name, given, of_new, ends in (
-            ("out", self._rows, (src, dst, weights), made._ends),
-            ("in_", self._columns, (dst, src, weights), made._ends[::-1]),
-        ):
-            lists: Adjacency | None = self.__dict__.get(name) or given
-            if lists is None:
-                continue
-            in_order = lists.are_numbered and lists.edge_ids is None
-            values = self.__dict__.get(f"{name.rstrip('_')}_values", self.values if in_order else None)
-            made.__dict__[name], found = _merged(lists, values, of_new, stays, ends, made.n)
-            if found is not None:
-                made.__dict__[f"{name.rstrip('_')}_values"] = found
+def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new: Edges, stays: Array | None) -> None:
+    """Bring the neighbor lists that have been built, and the values in their order, up to date for the new graph."""
+    src, dst, weights = new
+    assert made.ends is not None
+    for name, by_list, given, of_new, ends in (
+        ("out", "by_out", lists.rows, (src, dst, weights), made.ends),
+        ("in_", "by_in", lists.columns, (dst, src, weights), made.ends[::-1]),
+    ):
+        built: Adjacency | None = lists.__dict__.get(name) or given
+        if built is None:
+            continue
+        in_order = built.are_numbered and built.edge_ids is None
+        listed = values.__dict__.get(by_list, values.each if in_order else None)
+        made.__dict__[name], found = _merged(built, listed, of_new, stays, ends, made.n)
+        if found is not None:
+            made_values.__dict__[by_list] = found
 
 
 def _merged(
@@ -187,7 +108,7 @@ def _joined(old: Array | None, stays: Array | None, new: Array | None) -> Array 
     return array_module(old).concatenate([old if stays is None else old[stays], new])
 
 
-def _removed(graph: Changing, given: Any) -> tuple[Array, Array | None]:
+def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
     """The numbers of edges that go, ascending, and of all edges whether they stay; None if all do."""
     xp = module_of(graph.device)
     if given is None:
@@ -208,27 +129,27 @@ def _removed(graph: Changing, given: Any) -> tuple[Array, Array | None]:
     return ids, stays
 
 
-def _new_edges(graph: Changing, given: Any) -> Edges:
+def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
     """Sources, destinations and values of the edges that come, in the types of the graph's."""
     xp = module_of(graph.device)
     if given is None:
         empty = xp.zeros(0, graph.id_dtype)
-        return empty, empty, None if graph.values is None else xp.zeros(0, graph.values.dtype)
-    wanted = "(src, dst)" if graph.values is None else "(src, dst, weights), as the graph has values"
-    if not isinstance(given, tuple | list) or len(given) != (2 if graph.values is None else 3):
+        return empty, empty, None if held is None else xp.zeros(0, held.dtype)
+    wanted = "(src, dst)" if held is None else "(src, dst, weights), as the graph has values"
+    if not isinstance(given, tuple | list) or len(given) != (2 if held is None else 3):
         found = f"{len(given)} items" if isinstance(given, tuple | list) else type(given).__name__
         raise TypeError(f"insert is {found}; expected {wanted}")
     src, dst = as_ids("the src of insert", given[0]), as_ids("the dst of insert", given[1])
     if len(src) != len(dst):
         raise ValueError(f"insert has {len(src)} sources and {len(dst)} destinations; expected as many of each")
-    values = None if graph.values is None else as_values(given[2], len(src))
-    if graph.values is not None and values is None:
+    values = None if held is None else as_values(given[2], len(src))
+    if held is not None and values is None:
         raise TypeError(f"insert has None for weights; expected {wanted}")
     _check_device(graph, src=src, dst=dst, weights=values)
     for name, ids in (("the src of insert", src), ("the dst of insert", dst)):
         check_range(name, ids, graph.n)
-    if values is not None and graph.values is not None:
-        values = _as_held(values, graph.values.dtype)
+    if values is not None and held is not None:
+        values = _as_held(values, held.dtype)
     return src.astype(graph.id_dtype), dst.astype(graph.id_dtype), values
 
 
@@ -244,7 +165,7 @@ def _as_held(weights: Array, kind: np.dtype[Any]) -> Array:
     return held
 
 
-def _check_device(graph: Changing, **arrays: Any) -> None:
+def _check_device(graph: Lists, **arrays: Any) -> None:
     """Refuse arrays that are elsewhere."""
     for name, array in arrays.items():
         if array is not None and device_of(array) != graph.device:

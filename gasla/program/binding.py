@@ -253,7 +253,7 @@ class NeighbourLists:
     @property
     def are_given(self) -> bool:
         """Whether these lists are what the graph was made of."""
-        held = [lists.indices for lists in (self.graph._rows, self.graph._columns) if lists is not None]
+        held = [lists.indices for lists in (self.graph.lists.rows, self.graph.lists.columns) if lists is not None]
         return any(self._lists.indices is indices for indices in held)
 
     @property

@@ -18,8 +18,8 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module
 from gasla.graph.arguments import LARGEST, check_flags, real_number
-from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.transform.reduction import reduce_by_key
 from gasla.graph.validate import as_labels, same_device
 from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv, vxm

@@ -7,8 +7,8 @@ import numpy as np
 import semirings
 from gasla.arrays import any_true, array_module
 from gasla.graph.arguments import source_vertex
-from gasla.graph.derive.reduction import reduce_by_key
 from gasla.graph.graph import Graph
+from gasla.graph.transform.reduction import reduce_by_key
 
 LARGEST = 2**62 - 1  # of integer capacities: those of an edge and its partner together then fit in 63 bits
 

@@ -16,8 +16,8 @@ import numpy as np
 
 import semirings
 from gasla.arrays import module_of
-from gasla.graph.derive.derivable import mirrored
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.transform.merging import mirrored
 from gasla.graph.weights import check_sums, sum_type
 from gasla.operations.matrices import mxm
 from gasla.operations.operands import check_semiring

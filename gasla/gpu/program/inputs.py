@@ -12,7 +12,7 @@ from gasla.program.program import VertexProgram
 def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
     """int64 where the lists have more than 2**31 entries, or came with such offsets."""
     entries = graph.m * (2 if program.direction == "all" else 1)
-    given = graph._rows or graph._columns
+    given = graph.lists.rows or graph.lists.columns
     wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
     return np.dtype(np.int64 if wide else np.int32)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, device_of
-from gasla.graph.derive.combining import reduce_by, require_closed
+from gasla.graph.transform.combining import reduce_by, require_closed
 from gasla.graph.validate import as_ids, as_values, check_range, vertex_count
 from semirings import Monoid
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gasla.arrays import array_module
 from gasla.graph.adjacency import Array, lists_on
-from gasla.graph.derive.origin import numbered
+from gasla.graph.transform.origin import numbered
 from semirings import Monoid, Semiring, Symbol, TupleType, plus_second
 from semirings import any as any_of
 from semirings.advice import monoid_for

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gasla.arrays import Device, array_module, module_of, moved
 from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.exchange.naming import Names
-from gasla.graph.structure import lasting
+from gasla.graph.neighbor_lists import Lists, lasting
 
 
 class Numbers:
@@ -42,17 +43,17 @@ class Numbers:
         became: Array | None = None,
     ) -> None:
         self.device = device
-        self._counts = old, new
+        self.counts = old, new
         self._members, self._begins, self._became = members, begins, became
 
     @lasting
     def first(self) -> Array:
         """Of each of the new ones, the first that it was."""
         if self._became is not None:
-            offsets, _, members = lists_on(self._became).group(self._became, self._became, self._counts[1])
+            offsets, _, members = lists_on(self._became).group(self._became, self._became, self.counts[1])
             return members[offsets[:-1]]
         if self._members is None:
-            return self._arange(self._counts[1])
+            return self._arange(self.counts[1])
         return self._members if self._begins is None else self._members[self._begins]
 
     @lasting
@@ -61,8 +62,8 @@ class Numbers:
         if self._became is not None:
             return self._became
         if self._members is None:
-            return self._arange(self._counts[0])
-        found = module_of(self.device).full(self._counts[0], -1, self._members.dtype)
+            return self._arange(self.counts[0])
+        found = module_of(self.device).full(self.counts[0], -1, self._members.dtype)
         found[self._members] = self._places()
         return found
 
@@ -79,7 +80,7 @@ class Numbers:
         return self._arange(count) if self._begins is None else numbered(self._begins, count, self._members.dtype)
 
     def _arange(self, count: int) -> Array:
-        kind = np.dtype(np.int32 if max(self._counts) < 2**31 else np.int64)
+        kind = np.dtype(np.int32 if max(self.counts) < 2**31 else np.int64)
         made: Array = module_of(self.device).arange(count, dtype=kind)
         return made
 
@@ -116,6 +117,14 @@ class LaterNumbers(Numbers):
         return 0 if found is None else found.nbytes
 
 
+class Known(Numbers):
+    """Numbers that are known both ways."""
+
+    def __init__(self, device: Any, first: Array, became: Array) -> None:
+        super().__init__(device, len(became), len(first))
+        self.__dict__.update(first=first, became=became)
+
+
 class Origin:
     """Where the vertices and edges of a graph came from: `Graph.origin`.
 
@@ -144,32 +153,48 @@ class Origin:
     """
 
     def __init__(self, vertices: Numbers, edges: Numbers) -> None:
-        self._vertices, self._edges = vertices, edges
+        self.vertex_numbers, self.edge_numbers = vertices, edges
 
     @property
     def vertices(self) -> Array:
-        return self._vertices.first
+        return self.vertex_numbers.first
 
     @property
     def edges(self) -> Array:
-        return self._edges.first
+        return self.edge_numbers.first
 
     @property
     def new_vertices(self) -> Array:
-        return self._vertices.became
+        return self.vertex_numbers.became
 
     @property
     def new_edges(self) -> Array:
-        return self._edges.became
+        return self.edge_numbers.became
 
     @property
     def nbytes(self) -> int:
         """Bytes held now."""
-        return self._vertices.nbytes + self._edges.nbytes
+        return self.vertex_numbers.nbytes + self.edge_numbers.nbytes
 
     def __repr__(self) -> str:
-        (vertices, n), (edges, m) = self._vertices._counts, self._edges._counts
+        (vertices, n), (edges, m) = self.vertex_numbers.counts, self.edge_numbers.counts
         return f"Origin({n} of {vertices} vertices, {m} of {edges} edges)"
+
+
+class Derived(NamedTuple):
+    """What a graph is made of that is derived from another one."""
+
+    lists: Lists
+    values: Array | None
+    origin: Origin
+
+
+def derived(
+    lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: Numbers, selected: Array | None
+) -> Derived:
+    """A graph of edges that are known to be right, of which `selected` says which of another's they were."""
+    made = Lists.of_edges(n, lists.device, src, dst)
+    return Derived(made, values, Origin(vertices, Numbers(lists.device, lists.m, made.m, selected)))
 
 
 def numbered(begins: Array, count: int, kind: np.dtype) -> Array:

@@ -1,0 +1,196 @@
+"""Graphs in which several edges, or several vertices, become one: `simple`, `contract` and `symmetrized` of `Graph`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module, module_of, with_bits_of_numbers
+from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.neighbor_lists import Lists
+from gasla.graph.transform.combining import (
+    is_for_product,
+    nothing,
+    reduce_by,
+    reduce_picked,
+    reduce_runs,
+    require_closed,
+)
+from gasla.graph.transform.origin import Derived, Known, LaterNumbers, Numbers, Origin, derived, numbered
+from semirings import Monoid, plus
+from semirings import any as any_of
+
+
+def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bool) -> Derived:
+    """One edge for all from i to j: see `Graph.simple`."""
+    weights = _combined(lists, values, combine)
+    same = Numbers(lists.device, lists.n, lists.n)
+    if loops or not lists.has_self_loops:
+        return _merged(lists, weights, combine, same)
+    src, dst = lists.edges()
+    selected = _between_two(lists, src, dst)
+    less = Lists.of_edges(lists.n, lists.device, src[selected], dst[selected])
+    return _merged(less, None if weights is None else weights[selected], combine, same, selected, lists.m)
+
+
+def contract(lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool) -> Derived:
+    """The graph of groups of vertices: see `Graph.contract`."""
+    weights = _combined(lists, values, combine)
+    became, count = _groups(lists, labels)
+    if combine is not None and lists.device == "cpu":
+        from gasla.graph.transform import contracting  # which has kernels
+
+        if contracting.is_for(lists.rows, weights, combine, count):
+            return _summed(lists, weights, became, count, loops)
+    return _grouped(lists, weights, combine, became, count, loops)
+
+
+def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> Derived:
+    """Every edge in both directions: see `Graph.symmetrized`."""
+    weights = _combined(lists, values, combine)
+    src, dst = lists.edges()
+    xp = array_module(src)
+    turned = _between_two(lists, src, dst)
+    ids = xp.concatenate([xp.arange(lists.m, dtype=lists.offset_dtype), turned])
+    ends = xp.concatenate([src, dst[turned]]), xp.concatenate([dst, src[turned]])
+    same = Numbers(lists.device, lists.n, lists.n)
+    found = _merged(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same)
+    became, back = found.origin.new_edges[: lists.m], found.origin.new_edges[lists.m :]
+    both = None
+    if weights is not None and combine is not None:  # once for all edges between two, so both directions have it
+        is_up = xp.less(src[turned], dst[turned])
+        one = became.copy()
+        one[turned] = xp.where(is_up, became[turned], back)
+        (both,) = reduce_by(combine, one, (weights,), found.lists.m)
+        both[xp.where(is_up, back, became[turned])] = both[one[turned]]
+    return Derived(found.lists, both, Origin(same, Known(lists.device, ids[found.origin.edges], became)))
+
+
+def _between_two(lists: Lists, src: Array, dst: Array) -> Array:
+    """The numbers of all edges but loops."""
+    selected: Array = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(lists.offset_dtype)
+    return selected
+
+
+def _merged(
+    lists: Lists,
+    weights: Array | None,
+    combine: Monoid | None,
+    vertices: Numbers,
+    selected: Array | None = None,
+    before: int | None = None,
+) -> Derived:
+    """The graph with one edge for all from i to j; of its edges, `selected` says which of `before` they were."""
+    rows = lists.sorted_out
+    ids, indices = rows.numbers(), rows.indices
+    xp, m = array_module(indices), lists.m
+    fresh = xp.ones(m, bool)
+    fresh[1:] = xp.not_equal(indices[1:], indices[:-1])
+    starts = rows.indptr[:-1]
+    fresh[starts[xp.less(starts, m)]] = True
+    begins = xp.flatnonzero(fresh).astype(lists.offset_dtype)
+    del fresh, starts
+    whole = len(begins) == m
+    found = rows.by_position(weights) if whole else _values(weights, combine, ids, begins)
+    indptr = rows.indptr
+    if not whole:
+        indptr = xp.searchsorted(begins, indptr).astype(np.int32 if len(begins) < 2**31 else np.int64)
+    kept = Adjacency(indptr, indices if whole else indices[begins])
+    if weights is not None and combine is not None and not whole:
+        found = _as_symmetric(kept, found, combine, rows, weights)
+    made = Lists(lists.n, lists.device, kept)
+    members = ids if selected is None else selected[ids]
+    numbers = Numbers(lists.device, before or m, made.m, members, None if whole else begins)
+    return Derived(made, found, Origin(vertices, numbers))
+
+
+def _grouped(
+    lists: Lists, weights: Array | None, combine: Monoid | None, became: Array, count: int, loops: bool
+) -> Derived:
+    """The graph of groups, of which each vertex became one."""
+    src, dst = (became[ends] for ends in lists.edges())
+    selected = None
+    if not loops:
+        selected = _between_two(lists, src, dst)
+        src, dst = src[selected], dst[selected]
+    weights = weights if weights is None or selected is None else weights[selected]
+    groups = Numbers(lists.device, lists.n, count, became=became)
+    edges = derived(lists, count, src, dst, weights, groups, selected)
+    return edges if combine is None else _merged(edges.lists, weights, combine, groups, selected, lists.m)
+
+
+def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) -> Derived:
+    """The graph of groups, weights added up; the edges that each edge was made of are worked out when asked for."""
+    from gasla.graph.transform import contracting
+
+    assert lists.rows is not None
+    rows, values = contracting.summed(lists.rows, weights, became, count, loops)
+    values = _as_symmetric(rows, values, plus, lists.rows, weights)
+    edges = partial(_edges_of_groups, lists.n, lists.rows, became, count, loops)
+    groups = Numbers(lists.device, lists.n, count, became=became)
+    made = Lists(count, lists.device, rows)
+    return Derived(made, values, Origin(groups, LaterNumbers(lists.device, lists.m, made.m, edges)))
+
+
+def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Array | None:
+    """The values that are to be combined: 1 for each edge without, if that makes a difference."""
+    kind = np.dtype(np.int64) if values is None else values.dtype
+    if combine is not None:
+        require_closed(combine, (kind,))
+    if values is not None or combine is None or combine.idempotent:
+        return values
+    ones: Array = module_of(lists.device).ones(lists.m, kind)
+    return ones
+
+
+def _groups(lists: Lists, labels: Array) -> tuple[Array, int]:
+    """The number of each vertex's group, and how many groups there are."""
+    xp = array_module(labels)
+    if lists.n == 0:
+        return labels.astype(lists.id_dtype), 0
+    there = xp.zeros(lists.n, bool)
+    there[labels] = True
+    numbers = xp.cumsum(there, dtype=lists.id_dtype)
+    return xp.subtract(numbers, 1)[labels].astype(lists.id_dtype, copy=False), int(numbers[-1])
+
+
+def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> Numbers:
+    """The edges that each edge between groups was made of."""
+    return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_numbers
+
+
+def _as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
+    """Combined values, by rows; if the weights that they are made of were symmetric, those of i -> j for j -> i, i < j.
+
+    Weights are in the order of the input. Both directions combine the same ones, but in two orders: sums of floats may
+    then differ in the last bits, and `any` may take two of them.
+    """
+    has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
+    if not (has_order and combine.commutative):
+        return values
+    numbers = before.by_position(with_bits_of_numbers(weights))
+    if not lists_on(before.indptr).is_symmetric(before.indptr, before.indices, numbers):
+        return values
+    return mirrored(lists, values)
+
+
+def mirrored(lists: Adjacency, values: Array) -> Array:
+    """Values by rows, those of i -> j for j -> i where i < j, in a symmetric pattern without parallel edges."""
+    back = lists.transposed().numbers()
+    chosen: Array = array_module(values).where(lists.owners() > lists.indices, values[back], values)
+    return chosen
+
+
+def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:
+    """What the values of edges that come together come to; the first without a monoid."""
+    if weights is None:
+        return None
+    if combine is None:
+        return weights[ids[begins]]
+    if is_for_product(combine, (weights,)):
+        return reduce_picked(combine, array_module(ids).append(begins, len(ids)).astype(ids.dtype), ids, weights)
+    found = nothing(combine, (weights,), len(begins))
+    reduce_runs(combine, numbered(begins, len(ids), begins.dtype), (weights[ids],), found)
+    return found[0]
