@@ -82,7 +82,7 @@ def _outputs(program: Program, inputs: Columns) -> Columns:
 
 def python_source(programs: Sequence[Program]) -> str:
     """A module with a loop over arrays for each program: ``kernel0``, ``kernel1`` …."""
-    parts = ["from gasla.cpu.runtime.blocks import jit\n", python.PRELUDE]
+    parts = ["from gasla.compiler.function import compiled\njit = compiled\n", python.PRELUDE]
     for number, program in enumerate(programs):
         inputs, outputs = _shape(program)
         names = [f"x{i}[n]" for i in range(len(inputs))]
@@ -95,8 +95,8 @@ def python_source(programs: Sequence[Program]) -> str:
         arrays += room
         arguments = ", ".join([*filter(None, [arguments]), *room])
         parts += [
-            "\n@jit\n" + python.function(f"f{number}", program.parameters, program.results),
-            f"\n@jit\ndef kernel{number}({', '.join(arrays)}):",
+            "\n@compiled\n" + python.function(f"f{number}", program.parameters, program.results),
+            f"\n@compiled\ndef kernel{number}({', '.join(arrays)}):",
             "    for n in range(len(y0)):",
             f"        result = f{number}({arguments})",
             *(f"        y{i}[n] = {value}" for i, value in enumerate(values)),

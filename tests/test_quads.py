@@ -59,14 +59,15 @@ def of_truths(a: Any, b: Any) -> list[Any]:
 
 DRIVER = """
 from gasla.cpu.runtime import quads
-from gasla.cpu.runtime.blocks import entry_point, jit
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import jit
 
 {prelude}
 
-@jit
+@compiled
 {operations}
 
-@entry_point
+@compiled
 def run(a, b, {outs}):
     for k in range(0, len(a), 4):
         e = np.uint64(k)

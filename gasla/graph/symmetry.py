@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.blocks import entry_point, jit
+from gasla.compiler.function import compiled
 from gasla.cpu.runtime.threads import SHORT, new_control, num_threads, run_parallel
 
 Array = np.ndarray[Any, Any]
@@ -34,19 +34,19 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
     return int(sums.sum()) == 0
 
 
-@jit
+@compiled
 def _mix(z):  # type: ignore[no-untyped-def]  # the finalizer of splitmix64
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-@jit
+@compiled
 def _hash(i, j, extra):  # type: ignore[no-untyped-def]
     return _mix((i << np.uint64(32) ^ j) * _ODD + extra)
 
 
-@jit
+@compiled
 def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
     """The first list that begins at this edge or later: `np.searchsorted`, which takes a second to compile."""
     low, high = 0, len(indptr) - 1
@@ -59,7 +59,7 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
     return low
 
 
-@entry_point
+@compiled
 def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: ignore[no-untyped-def]
     """Sum over whole lists that hold an equal share of the edges."""
     m = len(indices)

@@ -3,7 +3,8 @@
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from gasla.cpu.runtime.blocks import entry_point, inlined
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import inlined
 from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import barrier
 
@@ -19,7 +20,7 @@ def _scattered(x):
     return x ^ (x >> _LAST)
 
 
-@entry_point
+@compiled
 def copy(thread, threads, control, a, b, rounds):
     """A thread's part of one array to the other, and back."""
     first, last = np.uint64(len(a) * thread // threads), np.uint64(len(a) * (thread + 1) // threads)
@@ -29,7 +30,7 @@ def copy(thread, threads, control, a, b, rounds):
         a, b = b, a
 
 
-@entry_point
+@compiled
 def gather(thread, threads, control, x, reads, sums):
     """Read words anywhere in an array of a power of two."""
     k, mask = np.uint32(thread) * reads, np.uint32(len(x) - 1)
@@ -42,7 +43,7 @@ def gather(thread, threads, control, x, reads, sums):
     sums[64 * thread] = a + b + c + d
 
 
-@entry_point
+@compiled
 def add(thread, threads, control, x, adds):
     """Add to words anywhere."""
     k, mask = np.uint32(thread) * adds, np.uint32(len(x) - 1)
@@ -50,7 +51,7 @@ def add(thread, threads, control, x, adds):
         fetch_add(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
 
 
-@entry_point
+@compiled
 def wait(thread, threads, control, rounds):
     """Wait for the other threads, again and again."""
     for _ in range(rounds):

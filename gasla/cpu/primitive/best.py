@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import blocks, run
 
 Array = np.ndarray[Any, Any]
 
@@ -26,7 +27,7 @@ def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, 
     return columns, best
 
 
-@entry_point
+@compiled
 def _select(thread, threads, control, indptr, indices, values, columns, best):
     k = np.uint64(columns.shape[1])
     for start, end in blocks(control, np.uint64(len(indptr) - 1), _GRAIN):
@@ -45,12 +46,12 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
                 _sink(ids, heap, count, last, value)
 
 
-@jit
+@compiled
 def _is_worse(value, column, other, its_column):
     return value < other or (value == other and column > its_column)
 
 
-@jit
+@compiled
 def _rise(ids, heap, at, column, value):
     """Add an entry to the heap of those before the place `at`."""
     while at:
@@ -62,7 +63,7 @@ def _rise(ids, heap, at, column, value):
     ids[at], heap[at] = column, value
 
 
-@jit
+@compiled
 def _sink(ids, heap, count, column, value):
     """Put an entry in the place of the root of a heap of so many."""
     at, child = np.uint64(0), _ONE

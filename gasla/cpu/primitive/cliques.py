@@ -18,8 +18,9 @@ from math import comb
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.primitive.neighbours import ByDegree
-from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run, threads_for
+from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
 from gasla.cpu.runtime.threads import STOP
 from gasla.graph.adjacency import Adjacency
@@ -53,7 +54,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     return sum(count * comb(p, lack) for count, lack, p in with_pivots)
 
 
-@entry_point
+@compiled
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
@@ -77,7 +78,7 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
                 _search(control, rows, words, k - 1, sets, states, leaves)
 
 
-@jit
+@compiled
 def _fill(indptr, heads, low, count, words, places, rows):
     """Row i marks those of the list at `low` that are in the list of its i-th: all of those after it, others maybe."""
     for i in range(count):
@@ -95,7 +96,7 @@ def _fill(indptr, heads, low, count, words, places, rows):
         places[np.uint64(heads[low + i])] = 0
 
 
-@jit
+@compiled
 def _mirror(rows, count, words):
     """Row j is to hold i where row i holds j."""
     for i in range(count):
@@ -106,7 +107,7 @@ def _mirror(rows, count, words):
                 left &= left - _ONE
 
 
-@jit
+@compiled
 def _search(control, rows, words, lack, sets, states, leaves):
     """All cliques of so many more vertices, of those in sets[0, 0]; without recursion."""
     members, untried = sets[0], sets[1]
@@ -142,7 +143,7 @@ def _search(control, rows, words, lack, sets, states, leaves):
             states[depth, 2] = _choose(rows, words, members[depth], untried[depth])
 
 
-@jit
+@compiled
 def _next(words, untried, state):
     """The vertex that is tried next, the pivot first; -1 if none is left."""
     if state[2] >= 0:
@@ -153,7 +154,7 @@ def _next(words, untried, state):
     return np.int64(-1)
 
 
-@jit
+@compiled
 def _choose(rows, words, members, untried):
     """The member with most neighbours among the members; to be tried are it and those that aren't its neighbours."""
     best, most = _NONE, np.int64(-1)
@@ -172,7 +173,7 @@ def _choose(rows, words, members, untried):
     return np.int64(best)
 
 
-@jit
+@compiled
 def _tell(rows, words, members, after, leaves, pivots):
     """The cliques of three or fewer members, each as a leaf that lacks the rest of three."""
     size = edges = triangles = _NONE

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.program.walking.chances import ONE, mixed, share
-from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, jit, run, threads_for
+from gasla.cpu.runtime.blocks import block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
@@ -39,7 +40,7 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
     return found
 
 
-@entry_point
+@compiled
 def _sum(thread, threads, control, indptr, weights, sums, grain):
     n = np.uint64(len(indptr) - 1)
     for start, end in blocks(control, n, grain):
@@ -50,7 +51,7 @@ def _sum(thread, threads, control, indptr, weights, sums, grain):
                 sums[k] = total
 
 
-@entry_point
+@compiled
 def _guide(thread, threads, control, indptr, sums, guides, grain):
     n = np.uint64(len(indptr) - 1)
     for start, end in blocks(control, n, grain):
@@ -64,7 +65,7 @@ def _guide(thread, threads, control, indptr, sums, guides, grain):
                 guides[first + j] = k - first
 
 
-@entry_point
+@compiled
 def _sample(thread, threads, control, indptr, indices, ids, key, replace, found):
     n, k = np.uint64(len(ids)), np.uint64(found.shape[1])
     for start, end in blocks(control, n, _ROWS):
@@ -83,7 +84,7 @@ def _sample(thread, threads, control, indptr, indices, ids, key, replace, found)
                 found[w, j] = -1
 
 
-@jit
+@compiled
 def _draw_apart(row, count, degree, state):
     """So many different numbers below the degree (Floyd): of two that meet, the later becomes the highest so far."""
     for j in range(count):

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, inlined, jit, run, threads_for
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import block_size, blocks, go_on, inlined, run, threads_for
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, prefetch, store_unordered
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.graph import Graph
@@ -85,7 +86,7 @@ def _grain(n: int) -> np.uint64:
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 
-@entry_point
+@compiled
 def _hook(thread, threads, control, indptr, indices, parents, grain):
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
@@ -131,7 +132,7 @@ def _link_list(parents, v, indices, low, high):
             root = _unite(parents, root, np.uint64(indices[k]))
 
 
-@entry_point
+@compiled
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, grain):
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
@@ -141,7 +142,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
                 _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
 
 
-@entry_point
+@compiled
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
     """Link the ends of edges outside the known tree, and of its own edges those that lead out of it."""
     n = np.uint64(len(parents))
@@ -157,7 +158,7 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
                         _link_list(parents, v, indices, k, k + _ONE)
 
 
-@jit
+@compiled
 def _flatten(parents, v):
     """Point v at its root, which is returned. Only reads the path: others may be done with it."""
     parent = np.uint64(load_unordered(parents, v))
@@ -170,7 +171,7 @@ def _flatten(parents, v):
     return root
 
 
-@entry_point
+@compiled
 def _compress(thread, threads, control, parents, grain):
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
@@ -178,7 +179,7 @@ def _compress(thread, threads, control, parents, grain):
             _flatten(parents, v)
 
 
-@entry_point
+@compiled
 def _number(thread, threads, control, parents, counts):
     """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
     n, team = np.uint64(len(parents)), np.uint64(threads)
@@ -203,7 +204,7 @@ def _number(thread, threads, control, parents, counts):
         parents[v] = max(parents[v], ~parents[v])
 
 
-@entry_point
+@compiled
 def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, grain):
     """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
     _hook(thread, threads, control, indptr, indices, parents, grain)
@@ -227,7 +228,7 @@ def _label(thread, threads, control, indptr, indices, parents, symmetric, larges
     _number(thread, threads, control, parents, counts)
 
 
-@entry_point
+@compiled
 def _majority(parents):
     """The root that most vertices of a sample point at, if more than half of them do."""
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
@@ -239,7 +240,7 @@ def _majority(parents):
     return root
 
 
-@jit
+@compiled
 def _name_roots(parents, start, end, number):
     for v in range(start, end):
         parent = parents[v]

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run, threads_for
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import select
 from gasla.graph.graph import Graph
 
@@ -45,7 +46,7 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     return found
 
 
-@entry_point
+@compiled
 def _merge(thread, threads, control, indptr, indices, sources, targets, weights, found):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
@@ -61,7 +62,7 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
             found[e] = total
 
 
-@entry_point
+@compiled
 def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, found, marks):
     """What is in the longer list is marked by how often it is; all marks are 0 between two groups."""
     mine = marks[thread]
@@ -88,7 +89,7 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
             start = last
 
 
-@jit
+@compiled
 def _look_up(indptr, indices, v, marks, weights, total):
     """The common entries of v's list and of that which is marked."""
     count, before = 0, np.int64(-1)
@@ -101,7 +102,7 @@ def _look_up(indptr, indices, v, marks, weights, total):
     return total
 
 
-@jit
+@compiled
 def _search(indptr, indices, v, low, high, weights, total):
     """The same, with the longer list at [low, high): each entry is searched in what is left of it."""
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import running_sums
-from gasla.cpu.runtime.blocks import blocks, entry_point, jit, run
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import blocks, run
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +45,7 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
     return found
 
 
-@entry_point
+@compiled
 def _list(thread, threads, control, indptr, indices, sources, targets, above, counts, places, found, is_writing):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):
@@ -59,7 +60,7 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
             counts[e] = _merge(indices, i, i_end, j, j_end, np.uint64(places[e]), found, is_writing)
 
 
-@jit
+@compiled
 def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
     """The number of common entries of two ascending lists, the shorter first; they are written from `place` on."""
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
@@ -80,7 +81,7 @@ def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
     return count
 
 
-@jit
+@compiled
 def _first_not_less(indices, low, high, w):
     while low < high:
         middle = (low + high) >> _ONE
@@ -91,7 +92,7 @@ def _first_not_less(indices, low, high, w):
     return low
 
 
-@entry_point
+@compiled
 def _look_up(thread, threads, control, indptr, indices, sources, targets, found):
     for start, end in blocks(control, np.uint64(len(sources)), _GRAIN):
         for e in range(start, end):

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import block_size, blocks, go_on, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import STOP, barrier
 from gasla.graph.adjacency import Adjacency
@@ -132,7 +133,7 @@ def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
 # --- short lists -----------------------------------------------------------------------------------------------------
 
 
-@entry_point
+@compiled
 def _merge(thread, threads, control, indptr, indices, totals, counts, grain):
     """For u, its smaller neighbours v, and its neighbours w smaller than those: is w in v's list?
 
@@ -168,7 +169,7 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, grain):
 # --- lists by degree -------------------------------------------------------------------------------------------------
 
 
-@entry_point
+@compiled
 def _orient(
     thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
     vertices, starts, heads, rest_starts, rests,
@@ -190,7 +191,7 @@ def _orient(
         _fill(control, indptr, indices, ranks, vertices, places[part], heads, rest_starts, rests, first, last)
 
 
-@jit
+@compiled
 def _rank(indptr, by_degree, ranks, vertices):
     """A counting sort of the vertices by degree."""
     n = np.uint64(len(ranks))
@@ -206,7 +207,7 @@ def _rank(indptr, by_degree, ranks, vertices):
         vertices[np.uint64(rank)] = v
 
 
-@jit
+@compiled
 def _divide(indptr, vertices, bounds):
     """Cut the ranks into parts of about as many edges: part p is bounds[p] to bounds[p + 1]."""
     n, m, parts = len(vertices), indptr[np.uint64(len(vertices))], len(bounds) - 1
@@ -222,7 +223,7 @@ def _divide(indptr, vertices, bounds):
         bounds[rest] = n
 
 
-@jit
+@compiled
 def _count_higher(control, indptr, indices, ranks, bounds, places):
     """For each rank, how many higher neighbours it has in each part of the ranks."""
     n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
@@ -241,7 +242,7 @@ def _count_higher(control, indptr, indices, ranks, bounds, places):
                     places[part, r] += _ONE
 
 
-@jit
+@compiled
 def _lay_out(indptr, vertices, places, starts, rest_starts):
     """Turn counts into the places where each part of each list starts, and how many entries are left from there."""
     n, parts = np.uint64(len(vertices)), np.uint64(places.shape[0])
@@ -261,7 +262,7 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
     starts[n], rest_starts[n] = place, rest
 
 
-@jit
+@compiled
 def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
     """Append each rank to the lists of its lower neighbours. Ranks come in order, so the lists ascend."""
     for r in range(first, last):
@@ -279,7 +280,7 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
                 at += _ONE
 
 
-@entry_point
+@compiled
 def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
     for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
@@ -306,7 +307,7 @@ def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_ma
                 counts[thread, r] += np.int64(closed[k])
 
 
-@jit
+@compiled
 def _count_marked(indices, rests, marks, first, last):
     """How many entries of some rests of lists are marked."""
     found = np.uint64(0)
@@ -318,7 +319,7 @@ def _count_marked(indices, rests, marks, first, last):
     return found
 
 
-@jit
+@compiled
 def _note_marked(indices, rests, marks, first, last, closed, counts):
     """The same; also counts what was found at the vertex itself, and at the list's entry before the rest."""
     total = np.uint64(0)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.primitive.neighbours import ByDegree
-from gasla.cpu.runtime.blocks import block_size, blocks, entry_point, go_on, jit, run, threads_for
+from gasla.cpu.runtime.blocks import block_size, blocks, go_on, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
@@ -53,7 +54,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
     return total, in_order
 
 
-@entry_point
+@compiled
 def _merge(thread, threads, control, indptr, indices, counts, grain):
     """Lists ascend and are short: an edge is met at its larger end, and counts at both."""
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
@@ -76,7 +77,7 @@ def _merge(thread, threads, control, indptr, indices, counts, grain):
                 counts[at] = counts[back] = found
 
 
-@entry_point
+@compiled
 def _mark(
     thread, threads, control, indptr, indices, ranks,
     starts, heads, rest_starts, rests, tallies, counters, counts,
@@ -105,7 +106,7 @@ def _mark(
             _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters[0], counts)
 
 
-@jit
+@compiled
 def _count(heads, low, high, rests, first, last, tally, counters):
     """Each entry of the list at [low, high) has a tally of 1, plus how often it was met in rests of other lists."""
     for k in range(low, high):
@@ -129,7 +130,7 @@ def _count(heads, low, high, rests, first, last, tally, counters):
         tally[w] = 0
 
 
-@jit
+@compiled
 def _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
     """Edges to higher ranks by a look into a table of them; those to lower ones are in the order of the rests."""
     rank = ranks[v]

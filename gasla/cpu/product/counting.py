@@ -7,8 +7,8 @@ column j is left out. So nothing is cleared between rows, and columns that nobod
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.runtime import quads
-from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import STOP, TICKET
 
@@ -18,7 +18,7 @@ _FOUR, _BITS = np.uint64(4), np.uint64(63)
 _PACKED = np.uint64(8)  # marks are read span by span where there is a column for so many spans
 
 
-@entry_point
+@compiled
 def check(thread, threads, control, indptr, indices, width, grain):
     """Set the stop flag where rows or columns of a matrix are outside it."""
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
@@ -40,7 +40,7 @@ def check(thread, threads, control, indptr, indices, width, grain):
             return
 
 
-@entry_point
+@compiled
 def ascend(thread, threads, control, indptr, indices, grain):
     """Set the stop flag where the columns of a row don't ascend, each once."""
     rows = np.uint64(len(indptr) - 1)
@@ -56,7 +56,7 @@ def ascend(thread, threads, control, indptr, indices, grain):
             control[STOP] = 1
 
 
-@jit
+@compiled
 def place_of(indices, low, high, column):
     """Where a column is among ascending ones; `high` if it isn't."""
     end = high
@@ -69,7 +69,7 @@ def place_of(indices, low, high, column):
     return low if low < end and indices[low] == column else end
 
 
-@entry_point
+@compiled
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
     """How many products each row takes; none where a mask has no entry in it. `other` is indptr of B."""
     rows = np.uint64(len(indptr) - 1)
@@ -86,7 +86,7 @@ def measure(thread, threads, control, indptr, indices, other, mask, steps, grain
             steps[i] = found
 
 
-@entry_point
+@compiled
 def count(
     thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
     mask_indptr, mask_indices, all_stamps, counts,
@@ -115,14 +115,14 @@ def count(
             counts[i] = found
 
 
-@jit
+@compiled
 def leave_out(stamps, stamp, indptr, indices, i):
     """Mark the columns of row i of a mask."""
     for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
         stamps[np.uint64(indices[e])] = -stamp
 
 
-@jit
+@compiled
 def meet(stamps, stamp, columns, indptr, indices, other_indptr, other_indices, mask, i):
     """Write the columns that row i meets to `columns`, each once, and perhaps one more; how many there are."""
     found = np.uint64(0)
@@ -141,7 +141,7 @@ def meet(stamps, stamp, columns, indptr, indices, other_indptr, other_indices, m
     return found
 
 
-@jit
+@compiled
 def in_order(columns, found, indices, start, marks, spans):
     """Write so many different columns to `indices` from a place on, ascending. All marks are 0 before and after.
 
@@ -177,14 +177,14 @@ def in_order(columns, found, indices, start, marks, spans):
             word &= word - _ONE
 
 
-@jit
+@compiled
 def gather_marks(marks, width, indices, start):
     """Write all columns that are marked to `indices`, ascending, and take the marks away."""
     for span in range((np.uint64(width) + _BITS) >> _SIX):
         start = _unpack(marks, span, indices, start)
 
 
-@jit
+@compiled
 def _unpack(marks, span, indices, start):
     """Write the columns that are marked in a span of 64, and take the marks away; where the next column goes."""
     word = take_marks(marks, span << _SIX)

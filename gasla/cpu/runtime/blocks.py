@@ -10,7 +10,7 @@ from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
-entry_point = jit = compiled
+entry_point = jit = compiled  # as the texts of gasla.cpu.program and the printer's prelude have it
 # Called seldom, and kept apart from those that call it: LLVM takes longer over one large function than over its parts,
 # and there would be too few registers for all.
 stage = functools.partial(Compiled, marks=frozenset({"noinline"}))
@@ -47,7 +47,7 @@ def block_size(n: int, threads: int) -> np.uint64:
     return np.uint64(min(max(n // (16 * threads), 64), 4096))
 
 
-@jit
+@compiled
 def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
     """Wait for all; False if all are to leave, as this pass was stopped. Blocks are given out `again` if wanted."""
     barrier(control, threads)
@@ -58,7 +58,7 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
     return control[LEAVE] == 0
 
 
-@jit
+@compiled
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """The blocks for this thread to work on, each from where to where, until none is left or the run is to stop."""
     while not control[STOP]:

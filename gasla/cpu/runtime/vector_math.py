@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.emit import Builtin, Emitter, Operand, Value
+from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import scalar_type, vector_of
 from gasla.compiler.objects import host
-from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.intrinsics import select
 
 LANES = 64  # at most four vectors of 16 values are computed side by side
@@ -87,7 +87,7 @@ def _even(plain: Any, kind: Any, limit: float) -> Any:
     """The exponential in the same time for all values: the library computes one by one what is no normal number."""
     near, one, middle = kind(limit), kind(1), kind(0.5)
 
-    @jit
+    @compiled
     def exp(x):
         is_near, half = abs(x) <= near, x * middle
         half = select(half < near, select(half > -near, half, -near), near)

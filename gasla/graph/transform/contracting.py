@@ -9,7 +9,8 @@ group at work, holds what its edges come to. Nothing is sorted but what is left.
 import numpy as np
 
 from gasla.arrays import running_sums
-from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, entry_point, run, threads_for
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency, Array
 from semirings import Monoid
 
@@ -43,7 +44,7 @@ def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: b
     return Adjacency(found.indptr, found.indices), totals[places[found.edge_ids]]
 
 
-@entry_point
+@compiled
 def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain

@@ -9,7 +9,8 @@ from the nearest caches are cheaper than memory for entries that may not stay.
 import numpy as np
 
 from gasla.arrays import running_sums
-from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, entry_point, run, threads_for
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency, Array
 
 
@@ -35,7 +36,7 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
     return Adjacency(firsts.astype(kind, copy=False), targets), places
 
 
-@entry_point
+@compiled
 def _count(thread, threads, control, chosen, indptr, indices, number, lengths, grain):
     """Of each list, how many entries stay."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
@@ -46,7 +47,7 @@ def _count(thread, threads, control, chosen, indptr, indices, number, lengths, g
             lengths[i] = staying
 
 
-@entry_point
+@compiled
 def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, grain):
     """Of each list, the entries that stay, by their new numbers, and where they were."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
