@@ -251,6 +251,29 @@ def test_declarations_follow_options() -> None:
     assert int(found.aggregates["total"]) == 50
 
 
+def test_a_setting_may_have_the_value_of_another_option() -> None:
+    class Steps(gasla.VertexProgram):
+        spreads = gasla.option(True)
+        everyone = spreads
+        total = gasla.option(semirings.plus)
+        reduce = total
+        x = gasla.vertex(np.int64, init=1)
+
+        def gather(self, src, dst, edge):
+            return src.x
+
+        def apply(self, vertex, gathered):
+            return {"x": gathered + 1}
+
+    assert Steps.options.keys() == {"spreads", "total"}
+    assert type(Steps(spreads=False)).everyone is False and Steps().everyone is True
+    path = gasla.Graph.from_edges([0, 0, 1], [1, 1, 2])
+    assert gasla.run(Steps, path, max_iterations=1).x.tolist() == [1, 3, 2]
+    assert gasla.run(Steps(spreads=False, total=semirings.max), path, max_iterations=1).x.tolist() == [1, 2, 2]
+    with pytest.raises(TypeError, match=r"Steps has no parameter 'everyone'; its parameters: none; its options: spre"):
+        Steps(everyone=False)
+
+
 def test_tests_that_say_nothing_are_left_out() -> None:
     class Tests(gasla.VertexProgram):
         all = gasla.option(True)

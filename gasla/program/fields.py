@@ -111,11 +111,11 @@ class Declared:
         for base in reversed(cls.__mro__):
             members.update(vars(base))
         for name, member in members.items():
-            if isinstance(member, VertexField | EdgeField | Parameter | Aggregate):
+            if isinstance(member, VertexField | EdgeField | Parameter | Aggregate | Option):
                 members[name] = resolved(member, members)
                 if members[name] is not member:
                     setattr(cls, name, members[name])
-        cls.options = {k: v for k, v in members.items() if isinstance(v, Option)}
+        cls.options = {k: v for k, v in members.items() if isinstance(v, Option) and v.name == k}
         cls.vertex_fields = {k: v for k, v in members.items() if isinstance(v, VertexField)}
         cls.edge_fields = {k: v for k, v in members.items() if isinstance(v, EdgeField)}
         cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}

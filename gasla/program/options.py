@@ -43,8 +43,8 @@ def option(default: Any) -> Any:
     is traced and compiled when it first runs; a number that often changes is a `gasla.parameter`.
 
     A declaration may name an option, too: as a type, as `init`, as the length of a vector, and in ``when=name``, with
-    which the field or aggregate is there only where the option's value is true. So may the settings of a class:
-    ``direction = gasla.option("in")``.
+    which the field or aggregate is there only where the option's value is true. The settings of a class may be options:
+    ``direction = gasla.option("in")``, or have the value of another: ``everyone = name``.
 
     Parameters
     ----------
@@ -71,8 +71,10 @@ def option(default: Any) -> Any:
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
     """A declaration with the values of options in their places, as far as these are known; None where it is left out.
 
-    `members` are a class's, in which an option that has a value is that value.
+    `members` are a class's, in which an option that has a value is that value. So is whatever else is that option.
     """
+    if isinstance(declared, Option):
+        return _value(declared, members)
     own = {field.name: getattr(declared, field.name) for field in fields(declared)}
     known = {name: _value(given, members) for name, given in own.items()}
     if not (isinstance(when := known.get("when", True), Option) or when):

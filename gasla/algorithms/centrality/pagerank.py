@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import distribution, has_settled
+from gasla.algorithms.centrality.ranking import distribution, has_settled, type_of_weights
 from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
@@ -36,13 +36,16 @@ class PageRank(VertexProgram):
     `inverse` is one over the number of out-edges, or over the sum of their weights; 0 where that is 0. In place the
     ranks do not keep their sum, and it would settle late: jumps deal out `total`, whatever it is by now. Then only
     proportions have to settle; a last division has the ranks sum to 1. All jumps go by the iteration before.
+    Without normalisation rank(v) = 1 - alpha + alpha * (sum of share(u)), and a vertex that moves wakes others.
     """
 
+    normalized = option(True)
     real = option(np.float64)
     weights = option(None)  # the type of the weights by which edges carry rank, if they do
     personal = option(False)  # jumps lead to some vertices more than to others, and from a dead end to yet others
     settles = option(True)  # the run ends when the ranks hardly change; without this a GPU need not be waited for
     in_place = option(False)
+    norm = option(semirings.plus)  # of all changes
 
     rank = vertex(real)
     share = vertex(real)
@@ -53,13 +56,15 @@ class PageRank(VertexProgram):
     alpha = parameter(real, 0.85)
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
-    everyone = True
+    everyone = normalized
 
     def gather(self, src, dst, edge):
         return src.share * edge.weight if self.weights else src.share
 
     def jump(self, vertex):
         """What comes other than along an edge."""
+        if not self.normalized:
+            return 1 - self.alpha
         kept = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
         lost = self.alpha * self.lost
         return kept * vertex.home + lost * vertex.refuge if self.personal else (kept + lost) / self.n
@@ -69,13 +74,13 @@ class PageRank(VertexProgram):
         return {"rank": rank, "share": rank * vertex.inverse}
 
     def activate(self, before, after):
-        return True  # the residual alone ends the run
+        return self.normalized or abs(after.rank - before.rank) > self.tolerance  # True: only the residual ends the run
 
-    @aggregate(semirings.plus)
+    @aggregate(semirings.plus, when=normalized)
     def lost(self, before, after):
         return semirings.where(after.inverse == 0, after.rank, 0)
 
-    @aggregate(semirings.plus)
+    @aggregate(norm)
     def residual(self, before, after):
         return abs(after.rank - before.rank)
 
@@ -89,32 +94,6 @@ class PageRank(VertexProgram):
 
 
 _made = lru_cache(PageRank)  # which spares a call on a small graph a few microseconds
-
-
-class Unnormalised(VertexProgram):
-    """rank(v) = 1 - alpha + alpha * (sum of share(u)); a vertex that moved by more than the tolerance wakes others."""
-
-    real = option(np.float64)
-    rank = vertex(real)
-    share = vertex(real)
-    inverse = vertex(real)
-    alpha = parameter(real, 0.85)
-    tolerance = parameter(np.float64, 1e-6)
-    reduce = semirings.plus
-
-    def gather(self, src, dst, edge):
-        return src.share
-
-    def apply(self, vertex, gathered):
-        rank = 1 - self.alpha + self.alpha * gathered
-        return {"rank": rank, "share": rank * vertex.inverse}
-
-    def activate(self, before, after):
-        return abs(after.rank - before.rank) > self.tolerance
-
-    @aggregate(semirings.max)
-    def residual(self, before, after):
-        return abs(after.rank - before.rank)
 
 
 class PageRankResult(NamedTuple):
@@ -218,10 +197,8 @@ def pagerank(
     if order == "in place" and _is_several(personalization):
         raise ValueError("personalization holds several distributions, which run together; expected one, in place")
     max_iter = whole_number("max_iter", max_iter)
-    weights = graph.values.dtype if weighted and normalized and graph.values is not None else None
+    weights = type_of_weights(graph, weighted and normalized)
     kind = score_type(weights, dtype)
-    if weights is not None:
-        graph.notice_values()
     if graph.n == 0:
         return _of_nothing(graph, kind, personalization)
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
@@ -242,10 +219,10 @@ def pagerank(
     if shares:
         fields = fields | _other_fields(graph, fields["inverse"], shares)
     if normalized:
-        form = {"personal": "home" in fields, "settles": tol > 0, "in_place": order == "in place"}
-        program: VertexProgram = _made(real=kind, weights=weights, alpha=alpha, tolerance=tol, **form)
+        form: dict[str, Any] = {"personal": "home" in fields, "settles": tol > 0, "in_place": order == "in place"}
     else:
-        program = Unnormalised(real=kind, alpha=alpha, tolerance=tol)
+        form = {"normalized": False, "settles": False, "norm": semirings.max}
+    program = _made(real=kind, weights=weights, alpha=alpha, tolerance=tol, **form)
     result = run(program, graph, max_iterations=max_iter, order=order, wait=False, notice=False, **fields)
     if tol > 0 or not normalized:  # else the host need not wait for a GPU
         has_settled("ranks", result.converged, float(result.residual), max_iter, silent=False)
