@@ -1,5 +1,6 @@
-"""The algorithms as verbs of the command line: an entry each."""
+"""The algorithms as verbs of the command line: what each calls, saves and shows."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,354 +9,301 @@ import numpy as np
 import gasla
 from gasla import verify
 from gasla.arrays import moved
-from gasla.cli.summaries import (
-    alike,
-    by_searches,
-    cliques,
-    colours,
-    communities,
-    components,
-    condensed,
-    cores,
-    cut,
-    distances,
-    edges_from,
-    features,
-    flow,
-    forest,
-    from_sources,
-    independent,
-    is_reached,
-    levels,
-    links,
-    matches,
-    mates,
-    members,
-    nearby,
-    nibbled,
-    of_each,
-    order,
-    pairs,
-    passed,
-    path,
-    points,
-    ranking,
-    route,
-    sampled,
-    settled,
-    sides,
-    similar,
-    supported,
-    truss,
-    walked,
-)
-from gasla.cli.verbs import Verb
+from gasla.cli import views
+from gasla.cli.verbs import Answered, Verb
 
-SIMILARITIES: tuple[Any, ...] = (
-    gasla.jaccard,
-    gasla.overlap,
-    gasla.cosine,
-    gasla.adamic_adar,
-    gasla.resource_allocation,
-    gasla.preferential_attachment,
-)
+Heading = Callable[[Answered], str]
+Saves = dict[str, str]
+UNWEIGHTED = {"weighted": "--unweighted"}
+CLOSEST = views.from_sources("by distances from {:,} sources, the closest")
+THROUGH = views.from_sources("shortest paths from {:,} sources run through")
+ALONG = views.from_sources("most shortest paths from {:,} sources go along")
+
+
+def _scores(name: str, function: Any, saves: Saves, heading: Heading, **more: Any) -> Verb:
+    """A verb whose answer is a score for each vertex, of which the highest are shown."""
+    return Verb(name, function, saves, heading, views.ranking(next(iter(saves))), **more)
+
+
+def _edges(name: str, function: Any, saves: Saves, heading: Heading, view: Any = None, **more: Any) -> Verb:
+    """A verb whose answer is a number for each edge, of which the highest are shown."""
+    view = view or views.edges(views.highest(next(iter(saves))))
+    return Verb(name, function, saves, heading, view, shape="edge", **more)
+
+
+def _groups(name: str, function: Any, column: str, what: str) -> Verb:
+    """A verb whose answer is a label for each vertex."""
+    return Verb(name, function, {"labels": column}, views.grouped(what), views.groups)
+
+
+def _links(name: str, function: Any) -> Verb:
+    """A verb whose answer is a score for each vertex as a hub, and one as an authority."""
+    parts = views.ranking("hubs"), views.line(lambda _: "the best authorities:"), views.ranking("authorities")
+    saves, heading = {"hubs": "hub", "authorities": "authority"}, views.settled("best hubs")
+    return Verb(name, function, saves, heading, views.several(*parts), options=UNWEIGHTED)
+
+
+def _similarity(function: Any) -> Verb:
+    """A verb whose answer is the similarity of the ends of each edge."""
+    name, verifier = function.__name__, partial(verify.similarity, measure=function.__name__)
+    heading = views.positive("scores", "score above 0")
+    return _edges(name.replace("_", "-"), function, {"scores": name}, heading, checked_by=verifier)
+
+
+def _per_source(name: str, function: Any, saves: Saves) -> Verb:
+    """A verb whose answer is a level or distance for each source and vertex."""
+    heading = lambda f: f"from {len(f.arguments['sources']):,} sources, of {f.graph.n:,} vertices:"  # noqa: E731
+    return Verb(name, function, saves, heading, views.per_source(next(iter(saves))))
+
+
+def _walks(name: str, function: Any) -> Verb:
+    """A verb whose answer is a row of vertices for each walker."""
+    steps = lambda f: int((f["walks"][:, 1:] >= 0).sum())  # noqa: E731
+    return Verb(
+        *(name, function, {"visits": "visits"}),
+        lambda f: (
+            f"{len(f['walks']):,} walkers took {steps(f):,} steps, and {(f['walks'][:, -1] < 0).sum():,} came to where "
+            "no edge leads on; most often at:"
+        ),
+        views.times_named("visits"),
+        *("ids", verify.random_walks),
+        defaults={"length": 10},
+        unpack=lambda _, found: {"walks": found, "visits": found[found >= 0]},
+        edges=steps,
+    )
+
+
+def _from_to(f: Answered) -> str:
+    return f"{f.end('source')} to {f.end('target')}"
+
+
+def _members(kind: str, f: Answered) -> str:
+    k = f.arguments["k"]
+    return f"are in the main {kind}" if k is None else f"are in the {kind} of {k:,}"
+
+
+def _matches(f: Answered) -> str:
+    count = f["matches"] if isinstance(f["matches"], int) else len(f["matches"])
+    kind = "induced matches" if f.arguments["induced"] else "matches"
+    return f"{count:,} {kind} of a pattern of {len(f.arguments['pattern'])} vertices"
+
+
+def _core(f: Answered) -> str:
+    highest = int(f["numbers"].max(initial=0))
+    count = int((f["numbers"] == highest).sum())
+    return f"the main core is that of {highest:,}, and has {count:,} vertices; the innermost:"
+
+
+def _pairs(f: Answered) -> Any:
+    first = np.flatnonzero(f["mates"] > np.arange(f.graph.n))
+    return np.stack([first, f["mates"][first]], axis=1)
+
+
+def _used(f: Answered) -> Any:
+    return views.highest("flow")(f)[: int((f["flow"] > 0).sum())]
+
+
+def _cut(f: Answered) -> Any:
+    src, dst = f.graph.edges()
+    return np.flatnonzero(f["source_side"][src] & ~f["source_side"][dst])
+
 
 ALGORITHMS: tuple[Verb, ...] = (
     Verb(
-        *("bfs", gasla.bfs, verify.bfs),
-        answers={"levels": "level", "parents": "parent"},
-        summary=levels,
-        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["levels"])),
-        iterations=lambda found: int(found.answer["levels"].max(initial=0)),
+        *("bfs", gasla.bfs, {"levels": "level", "parents": "parent"}),
+        *(views.reached("levels"), views.histogram("levels", "level")),
+        iterations=lambda f: int(f["levels"].max(initial=0)),
+    ),
+    _per_source("multi-source-bfs", gasla.multi_source_bfs, {"levels": "level"}),
+    Verb(
+        *("sssp", gasla.sssp, {"distances": "distance", "parents": "parent"}),
+        *(views.reached("distances"), views.distances),
     ),
     Verb(
-        *("multi-source-bfs", gasla.multi_source_bfs, verify.multi_source_bfs),
-        answers={"levels": "level"},
-        summary=of_each("levels"),
-        edges=lambda found: sum(edges_from(found.graph.graph, is_reached(row)) for row in found.answer["levels"]),
+        *("shortest-path", gasla.shortest_path, {"path": "on_path"}),
+        lambda f: (
+            f"a shortest path from {_from_to(f)} has {len(f['path']):,} vertices; its length is {f['distance']:,.6g}:"
+            if len(f["path"])
+            else f"no path leads from {_from_to(f)}"
+        ),
+        *(views.way, "ids"),
+        fixed={"check_bound": False},
     ),
+    _per_source("multi-source-shortest-paths", gasla.multi_source_shortest_paths, {"distances": "distance"}),
+    _scores("pagerank", gasla.pagerank, {"ranks": "rank"}, views.settled("highest ranks"), options=UNWEIGHTED),
+    _links("hits", gasla.hits),
+    _links("salsa", gasla.salsa),
+    _scores("katz", gasla.katz_centrality, {"scores": "katz"}, views.settled("highest scores")),
+    _scores("eigenvector", gasla.eigenvector_centrality, {"scores": "eigenvector"}, views.settled("highest scores")),
+    _groups("components", gasla.connected_components, "component", "components"),
     Verb(
-        *("sssp", gasla.sssp, verify.sssp),
-        answers={"distances": "distance", "parents": "parent"},
-        summary=distances,
-        edges=lambda found: edges_from(found.graph.graph, is_reached(found.answer["distances"])),
-    ),
-    Verb(
-        *("shortest-path", gasla.shortest_path, verify.shortest_path),
-        answers={"path": "on_path"},
-        summary=route,
-        fixed={"bound": None, "check_bound": False},
-        names_vertices=True,
-    ),
-    Verb(
-        *("multi-source-shortest-paths", gasla.multi_source_shortest_paths, verify.multi_source_shortest_paths),
-        answers={"distances": "distance"},
-        summary=of_each("distances"),
-        edges=lambda found: sum(edges_from(found.graph.graph, is_reached(row)) for row in found.answer["distances"]),
-    ),
-    Verb(
-        *("pagerank", gasla.pagerank, verify.pagerank),
-        answers={"ranks": "rank"},
-        summary=ranking("ranks", settled("ranks")),
-        options={"weighted": "--unweighted"},
-        iterations=lambda found: int(found.answer["iterations"]),
-    ),
-    *(
-        Verb(
-            *(name, function, verifier),
-            answers={"hubs": "hub", "authorities": "authority"},
-            summary=links,
-            options={"weighted": "--unweighted"},
-            iterations=lambda found: int(found.answer["iterations"]),
-        )
-        for name, function, verifier in (("hits", gasla.hits, verify.hits), ("salsa", gasla.salsa, verify.salsa))
-    ),
-    Verb(
-        *("katz", gasla.katz_centrality, verify.katz),
-        answers={"scores": "katz"},
-        summary=ranking("scores", settled("scores")),
-        iterations=lambda found: int(found.answer["iterations"]),
-    ),
-    Verb(
-        *("eigenvector", gasla.eigenvector_centrality, verify.eigenvector),
-        answers={"scores": "eigenvector"},
-        summary=ranking("scores", settled("scores")),
-        iterations=lambda found: int(found.answer["iterations"]),
-    ),
-    Verb(
-        *("components", gasla.connected_components, verify.components),
-        answers={"labels": "component"},
-        summary=components,
-    ),
-    Verb(
-        *("bipartite", gasla.is_bipartite, verify.bipartite),
-        answers={"colors": "color"},
-        summary=sides,
+        *("bipartite", gasla.is_bipartite, {"colors": "color"}),
+        lambda f: "bipartite" if f["bipartite"] else "NOT bipartite: some component has an odd cycle",
+        views.counts("colors", {0: "colour 0", 1: "colour 1", -1: "neither"}),
         fixed={"colors": True},
     ),
     Verb(
-        *("bridges", gasla.bridges, verify.bridges),
-        answers={"bridges": "bridges"},
-        summary=pairs,
-        names_vertices=True,
+        *("bridges", gasla.bridges, {"bridges": "bridges"}, views.counted("bridges", "bridges", "; the first:")),
+        *(views.numbered_rows("bridges", " and "), "ids"),
     ),
     Verb(
-        *("articulation-points", gasla.articulation_points, verify.articulation_points),
-        answers={"points": "articulation_point"},
-        summary=points,
-        names_vertices=True,
+        *("articulation-points", gasla.articulation_points, {"points": "articulation_point"}),
+        views.counted("points", "articulation points", "; those of the most edges out:"),
+        views.numbered(
+            lambda f: f["points"][np.argsort(-f.graph.out_degrees[f["points"]], kind="stable")],
+            lambda f: f.graph.out_degrees,
+        ),
+        "ids",
     ),
     Verb(
-        *("minimum-spanning-forest", gasla.minimum_spanning_forest, verify.minimum_spanning_forest),
-        answers={"ends": "tree_edges"},
-        summary=forest,
+        *("minimum-spanning-forest", gasla.minimum_spanning_forest, {"ends": "tree_edges"}),
+        lambda f: (
+            f"{len(f['edges']):,} edges of weight {f['total'].item():,} join {f.graph.n:,} vertices to "
+            f"{f.graph.n - len(f['edges']):,} trees"
+        ),
+        shape="ids",
         unpack=lambda graph, found: {**found._asdict(), "ends": np.stack(graph.edges())[:, found.edges]},
-        names_vertices=True,
     ),
+    _groups("strong-components", gasla.strongly_connected_components, "component", "components"),
     Verb(
-        *("strong-components", gasla.strongly_connected_components, verify.strong_components),
-        answers={"labels": "component"},
-        summary=components,
-    ),
-    Verb(
-        *("condensation", gasla.condensation, verify.condensation),
-        answers={"labels": "component"},
-        summary=condensed,
-        fixed={"labels": None},
+        *("condensation", gasla.condensation, {"labels": "component"}, views.grouped("strong components")),
+        views.several(views.groups, views.line(lambda f: f"{f['condensed'].m:,} pairs of them are joined by edges")),
         unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
     Verb(
-        *("ego-graph", gasla.ego_graph, verify.ego_graph),
-        answers={"vertices": "nearby"},
-        summary=nearby,
+        *("ego-graph", gasla.ego_graph, {"vertices": "nearby"}),
+        lambda f: (
+            f"{f['ego'].n:,} of {f.graph.n:,} vertices and {f['ego'].m:,} of {f.graph.m:,} edges are within "
+            f"{f.arguments['radius']:g} of {f.end('source')}{', among them' if f['ego'].n else ''}"
+        ),
+        *(views.vertices("vertices"), "ids"),
         unpack=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
-        names_vertices=True,
     ),
-    Verb(
-        *("triangles", gasla.triangle_count, verify.triangles),
-        answers={"per_vertex": "triangles"},
-        summary=ranking("per_vertex", lambda f: f"{f.answer['total']:,} triangles; the vertices in most of them:"),
+    _scores(
+        *("triangles", gasla.triangle_count, {"per_vertex": "triangles"}),
+        lambda f: f"{f['total']:,} triangles; the vertices in most of them:",
         fixed={"per_vertex": True},
     ),
+    _edges(
+        *("edge-support", gasla.edge_support, {"support": "support"}), views.positive("support", "are in triangles")
+    ),
+    _scores(
+        *("clustering", gasla.clustering, {"scores": "clustering"}),
+        lambda _: "the vertices whose neighbours are neighbours of each other most often:",
+    ),
+    _similarity(gasla.jaccard),
+    _similarity(gasla.overlap),
+    _similarity(gasla.cosine),
+    _similarity(gasla.adamic_adar),
+    _similarity(gasla.resource_allocation),
+    _similarity(gasla.preferential_attachment),
     Verb(
-        *("edge-support", gasla.edge_support, verify.edge_support),
-        answers={"support": "support"},
-        summary=supported,
-        by_edge=True,
+        *("top-k-similar", gasla.top_k_similar, {"vertices": "similar", "scores": "score"}),
+        lambda f: f"{(f['vertices'] >= 0).any(axis=1).sum():,} of {f.graph.n:,} vertices share a neighbour with others",
+        *(views.similar, "rows"),
+    ),
+    _scores(
+        *("square-clustering", gasla.square_clustering, {"scores": "square_clustering"}),
+        lambda _: "the vertices whose neighbours have others in common most often:",
+    ),
+    _edges(
+        *("k-truss", gasla.k_truss, {"edges": "truss"}),
+        views.inside("edges", "stored edges", partial(_members, "truss")),
+        views.edges(lambda f: np.flatnonzero(f["edges"])),
     ),
     Verb(
-        *("clustering", gasla.clustering, verify.clustering),
-        answers={"scores": "clustering"},
-        summary=ranking("scores", lambda _: "the vertices whose neighbours are neighbours of each other most often:"),
-    ),
-    *(
-        Verb(
-            *(function.__name__.replace("_", "-"), function, partial(verify.similarity, measure=function.__name__)),
-            answers={"scores": function.__name__},
-            summary=alike,
-            fixed={"pairs": None},
-            by_edge=True,
-        )
-        for function in SIMILARITIES
-    ),
-    Verb(
-        *("top-k-similar", gasla.top_k_similar, None),
-        answers={"vertices": "similar", "scores": "score"},
-        summary=similar,
-        by_vertex=True,
-    ),
-    Verb(
-        *("square-clustering", gasla.square_clustering, None),
-        answers={"scores": "square_clustering"},
-        summary=ranking("scores", lambda _: "the vertices whose neighbours have others in common most often:"),
-    ),
-    Verb(
-        *("k-truss", gasla.k_truss, None),
-        answers={"edges": "truss"},
-        summary=truss,
-        by_edge=True,
-    ),
-    Verb(
-        *("count-cliques", gasla.count_cliques, None),
-        answers={},
-        summary=cliques,
+        *("count-cliques", gasla.count_cliques, {}),
+        lambda f: f"{f['count']:,} cliques of {f.arguments['k']:,} vertices",
         defaults={"k": 4},
         unpack=lambda _, count: {"count": count},
     ),
     Verb(
-        *("subgraph-matches", gasla.subgraph_matches, None),
-        answers={"matches": "matches"},
-        summary=matches,
+        *("subgraph-matches", gasla.subgraph_matches, {"matches": "matches"}),
+        *(_matches, views.rows(lambda f: f["matches"]), "ids"),
         fixed={"count": False},
-        names_vertices=True,
     ),
     Verb(
-        *("count-matches", gasla.subgraph_matches, None),
-        answers={},
-        summary=matches,
+        *("count-matches", gasla.subgraph_matches, {}, _matches),
         fixed={"count": True, "limit": None},
         unpack=lambda _, count: {"matches": count},
     ),
+    _groups("label-propagation", gasla.label_propagation, "community", "communities"),
+    _groups("louvain-communities", gasla.louvain_communities, "community", "communities"),
     Verb(
-        *("label-propagation", gasla.label_propagation, verify.label_propagation),
-        answers={"labels": "community"},
-        summary=communities,
-    ),
-    Verb(
-        *("louvain-communities", gasla.louvain_communities, verify.louvain_communities),
-        answers={"labels": "community"},
-        summary=communities,
-    ),
-    Verb(
-        *("pagerank-nibble", gasla.pagerank_nibble, verify.pagerank_nibble),
-        answers={"member": "member"},
-        summary=nibbled,
+        *("pagerank-nibble", gasla.pagerank_nibble, {"member": "member"}),
+        lambda f: (
+            f"{len(f['vertices']):,} of {f.graph.n:,} vertices are the community of {f.end('source')}, of conductance "
+            f"{f['conductance']:.3g}, first of them"
+        ),
+        views.vertices("vertices"),
         unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
+    _scores("core-number", gasla.core_number, {"numbers": "core"}, _core),
     Verb(
-        *("core-number", gasla.core_number, verify.core_number),
-        answers={"numbers": "core"},
-        summary=ranking("numbers", cores),
+        *("k-core", gasla.k_core, {"members": "member"}),
+        *(views.inside("members", "vertices", partial(_members, "core")), views.vertices("members")),
     ),
     Verb(
-        *("k-core", gasla.k_core, verify.k_core),
-        answers={"members": "member"},
-        summary=members,
-        fixed={"core_number": None},
+        *("maximal-independent-set", gasla.maximal_independent_set, {"members": "member"}),
+        *(views.inside("members", "vertices", lambda _: "are members"), views.vertices("members")),
     ),
     Verb(
-        *("maximal-independent-set", gasla.maximal_independent_set, verify.maximal_independent_set),
-        answers={"members": "member"},
-        summary=independent,
-        fixed={"nodes": None},
+        *("greedy-color", gasla.greedy_color, {"colours": "colour"}),
+        *(lambda f: f"{f['colours'].max(initial=-1) + 1:,} colours", views.histogram("colours", "colour")),
     ),
     Verb(
-        *("greedy-color", gasla.greedy_color, verify.greedy_color),
-        answers={"colours": "colour"},
-        summary=colours,
-        fixed={"priority": None},
+        *("maximal-matching", gasla.maximal_matching, {"mates": "mate"}),
+        lambda f: f"{len(_pairs(f)):,} pairs of {f.graph.n:,} vertices{', among them' * bool(len(_pairs(f)))}",
+        views.rows(_pairs),
     ),
+    _scores("betweenness", gasla.betweenness_centrality, {"scores": "betweenness"}, THROUGH),
+    _edges("edge-betweenness", gasla.edge_betweenness_centrality, {"scores": "edge_betweenness"}, ALONG),
+    _scores("closeness", gasla.closeness_centrality, {"scores": "closeness"}, CLOSEST, fixed={"u": None}),
+    _scores("harmonic", gasla.harmonic_centrality, {"scores": "harmonic"}, CLOSEST),
     Verb(
-        *("maximal-matching", gasla.maximal_matching, verify.maximal_matching),
-        answers={"mates": "mate"},
-        summary=mates,
-    ),
-    Verb(
-        *("betweenness", gasla.betweenness_centrality, verify.betweenness),
-        answers={"scores": "betweenness"},
-        summary=ranking("scores", from_sources("shortest paths from {:,} sources run through")),
-        edges=by_searches,
-    ),
-    Verb(
-        *("edge-betweenness", gasla.edge_betweenness_centrality, verify.edge_betweenness),
-        answers={"scores": "edge_betweenness"},
-        summary=passed,
-        edges=by_searches,
-        by_edge=True,
-    ),
-    Verb(
-        *("closeness", gasla.closeness_centrality, verify.closeness),
-        answers={"scores": "closeness"},
-        summary=ranking("scores", from_sources("by distances from {:,} sources, the closest")),
-        fixed={"u": None},
-        edges=by_searches,
-    ),
-    Verb(
-        *("harmonic", gasla.harmonic_centrality, verify.harmonic),
-        answers={"scores": "harmonic"},
-        summary=ranking("scores", from_sources("by distances from {:,} sources, the closest")),
-        fixed={"nbunch": None},
-        edges=by_searches,
-    ),
-    Verb(
-        *("topological-order", gasla.topological_order, verify.topological_order),
-        answers={"levels": "level"},
-        summary=order,
+        *("topological-order", gasla.topological_order, {"levels": "level"}),
+        lambda f: f"{f['levels'].max(initial=-1) + 1:,} levels; the first in order:",
+        views.numbered(lambda f: f["order"], lambda f: f["levels"]),
         fixed={"levels": True},
     ),
     Verb(
-        *("longest-path", gasla.longest_path, verify.longest_path),
-        answers={"lengths": "length", "parents": "parent"},
-        summary=path,
-        options={"weighted": "--unweighted"},
+        *("longest-path", gasla.longest_path, {"lengths": "length", "parents": "parent"}),
+        lambda f: f"the longest path leads through {len(f['path']):,} vertices, and its length is {f['length']:,.6g}:",
+        views.numbered(
+            lambda f: f["path"], lambda f: f["lengths"], more=lambda f: f"more, to {f.label(int(f['path'][-1]))}"
+        ),
+        options=UNWEIGHTED,
+    ),
+    _edges(
+        *("maximum-flow", gasla.maximum_flow, {"flow": "flow"}),
+        lambda f: (
+            f"{f['value']:,} from {_from_to(f)} along {len(_used(f)):,} of {f.graph.m:,} edges"
+            f"{', most along' * bool(len(_used(f)))}"
+        ),
+        views.edges(_used),
     ),
     Verb(
-        *("maximum-flow", gasla.maximum_flow, verify.maximum_flow),
-        answers={"flow": "flow"},
-        summary=flow,
-        by_edge=True,
+        *("minimum-cut", gasla.minimum_cut, {"source_side": "source_side"}),
+        lambda f: (
+            f"{len(_cut(f)):,} edges of {f['value']:,} together part {_from_to(f)}, with {f['source_side'].sum():,} "
+            f"and {(~f['source_side']).sum():,} vertices{', among them' * bool(len(_cut(f)))}"
+        ),
+        views.edges(_cut),
     ),
     Verb(
-        *("minimum-cut", gasla.minimum_cut, verify.minimum_cut),
-        answers={"source_side": "source_side"},
-        summary=cut,
+        *("aggregate-features", gasla.aggregate_features, {"aggregated": "feature"}),
+        lambda f: f"{f.arguments['reduce']} over in-neighbours: the least, the mean and the largest of each feature",
+        *(views.features, "rows"),
+        options=UNWEIGHTED,
     ),
+    _walks("random-walks", gasla.random_walks),
+    _walks("node2vec-walks", gasla.node2vec_walks),
     Verb(
-        *("aggregate-features", gasla.aggregate_features, verify.aggregate_features),
-        answers={"aggregated": "feature"},
-        summary=features,
-        options={"weighted": "--unweighted"},
-        by_vertex=True,
-    ),
-    *(
-        Verb(
-            *(name, function, verify.random_walks),
-            answers={"visits": "visits"},
-            summary=walked,
-            defaults={"length": 10},
-            unpack=lambda _, found: {"walks": found, "visits": found[found >= 0]},
-            edges=lambda found: int((found.answer["walks"][:, 1:] >= 0).sum()),
-            names_vertices=True,
-        )
-        for name, function in (("random-walks", gasla.random_walks), ("node2vec-walks", gasla.node2vec_walks))
-    ),
-    Verb(
-        *("sample-neighbors", gasla.sample_neighbors, verify.sample_neighbors),
-        answers={"drawn": "drawn"},
-        summary=sampled,
+        *("sample-neighbors", gasla.sample_neighbors, {"drawn": "drawn"}),
+        lambda f: f"{len(f['drawn']):,} neighbours of {len(f['sampled']):,} vertices were drawn; most often:",
+        *(views.times_named("drawn"), "ids"),
         defaults={"k": 5},
         unpack=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},
-        edges=lambda found: len(found.answer["drawn"]),
-        names_vertices=True,
+        edges=lambda f: len(f["drawn"]),
     ),
 )

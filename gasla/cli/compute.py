@@ -10,6 +10,7 @@ from gasla.arrays import Device, module_of, moved
 from gasla.cli import data, text
 from gasla.cli.algorithms import ALGORITHMS
 from gasla.cli.verbs import Answered, Verb
+from gasla.cli.views import traversed
 from gasla.graph.graph import Graph
 from gasla.progress import bar
 
@@ -60,7 +61,7 @@ def run(verb: Verb, options: Namespace) -> int:
             answer = on_host(verb.call(graph, arguments))
             times[call] = perf_counter() - start
     found = Answered(named, arguments, verb.named(named.graph, answer), options.top)
-    lines = [*verb.summary(found)]
+    lines = [verb.heading(found), *verb.view(found)]
     if options.stats:
         with bar("counting edges"):
             lines += ["", *statistics(verb, found, times)]
@@ -89,10 +90,10 @@ def on_host(answer: Any) -> Any:
 
 def statistics(verb: Verb, found: Answered, times: dict[str, float]) -> Iterator[str]:
     """Sizes, iterations, edges, times, TEPS, and what the figures were taken with."""
-    graph, edges = found.graph.graph, verb.edges(found)
+    graph, edges = found.graph, (verb.edges or traversed)(found)
     rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
-    if verb.iterations is not None:
-        rows["iterations"] = verb.iterations(found)
+    if (iterations := verb.iterations(found)) is not None:
+        rows["iterations"] = int(iterations)
     rows["edges traversed"] = edges
     rows |= {f"time to {name}" if name == "read" else f"time of {name}": f"{t:.6f} s" for name, t in times.items()}
     rows["TEPS"] = f"{edges / times['call']:,.0f}  ({TEPS})"

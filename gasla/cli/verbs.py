@@ -8,58 +8,78 @@ arrays, are no options.
 import inspect
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 import gasla
+from gasla import verify
 from gasla.cli import text
 from gasla.cli.data import Named
 from gasla.graph.arguments import chosen_sources
 
 Array = NDArray[Any]
-EACH = {"starts", "ids"}  # parameters that take vertices, of any number
 TRIANGLE = "0-1,1-2,0-2"
+DEGREES = "the numbers of its in-edges and out-edges"
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
 
-class Answered(NamedTuple):
-    """A question and its answer."""
+@dataclass(frozen=True)
+class Answered:
+    """A question and its answer; `found["levels"]` is the part of the answer of that name."""
 
-    graph: Named
+    named: Named
     arguments: Mapping[str, Any]  # of the function
     answer: Mapping[str, Any]  # what it returned, by name
     top: int  # how long rankings are to be
 
+    def __getitem__(self, name: str) -> Any:
+        return self.answer[name]
 
-def all_edges(answered: Answered) -> int:
-    """How many edges count as traversed: those of the graph."""
-    return int(answered.graph.graph.m)
+    @property
+    def graph(self) -> gasla.Graph:
+        """The graph, on the host."""
+        return self.named.graph
+
+    def label(self, vertex: int) -> str:
+        """How a person would call a vertex."""
+        return self.named.label(vertex)
+
+    def end(self, name: str) -> str:
+        """How a person would call the vertex that is an argument."""
+        return self.label(self.arguments[name])
+
+
+View = Callable[[Answered], Iterable[str]]
 
 
 @dataclass(frozen=True)
 class Verb:
-    """What the command line has to know of one algorithm."""
+    """What the command line has to know of one algorithm.
+
+    `shape` says what a value of the answer belongs to, and so what a file holds, which has a value for each vertex:
+    that of the "vertex" itself; columns, if the answer has "rows", one a vertex; if each "edge" has a value, their sums
+    over the vertex's out-edges; if the answer consists of "ids" of vertices, how often the vertex is among them.
+    """
 
     name: str
     function: Callable[..., Any]  # of gasla
-    verifier: Callable[..., None] | None  # of gasla.verify, if there is one; given whatever it has a parameter for
     answers: Mapping[str, str]  # what is saved: its name in the answer, and the file's name for it; of a number nothing
-    summary: Callable[[Answered], Iterator[str]]  # what a person wants to know
+    heading: Callable[[Answered], str]  # the first line that is printed
+    view: View = lambda _: ()  # the others
+    shape: Literal["vertex", "rows", "edge", "ids"] = "vertex"
+    checked_by: Callable[..., None] | None = None  # by default that of gasla.verify of the verb's name, if there is one
     options: Mapping[str, str] = field(default_factory=dict)  # parameters whose options are called otherwise
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of options whose parameters have none
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments that are no options
-    edges: Callable[[Answered], int] = all_edges
-    iterations: Callable[[Answered], int] | None = None
-    by_vertex: bool = False  # whether answers have a row a vertex: files have one a feature
-    unpack: Callable[[Any, Any], dict[str, Any]] | None = None  # by name what a graph's answer tells of its vertices
-    by_edge: bool = False  # whether answers have a value an edge: files have their sums over each vertex's out-edges
-    names_vertices: bool = False  # whether answers are ids: files count how often each vertex is named
+    edges: Callable[[Answered], int] | None = None  # how many count as traversed; by default `views.traversed`
+    iterations: Callable[[Answered], int | None] = lambda f: f.answer.get("iterations")
+    unpack: Callable[[Any, Any], dict[str, Any]] | None = None  # the parts of a graph's answer, by name
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -76,26 +96,14 @@ class Verb:
     def add_options(self, parser: ArgumentParser) -> None:
         """Options of this algorithm alone."""
         hints, said = get_type_hints(self.function), descriptions(self.function)
-        if "source" in self.parameters:
-            default = "default: the vertex of most out-edges"
-            parser.add_argument("--source", metavar="VERTEX", help=f"where to start ({default})")
-        elif "sources" in self.parameters:
+        if "sources" in self.parameters:
             _add_sources(parser, is_required=self._needs_sources)
-        elif "features" in self.parameters:
-            default = "default: the numbers of its in-edges and out-edges"
-            parser.add_argument("--features", metavar="FILE", help=f"a row a vertex, in .npy or as text ({default})")
-        elif "pattern" in self.parameters:
-            parser.add_argument(
-                "--pattern", metavar="EDGES", default=TRIANGLE, help="its edges, as in 0-1,1-2 (default: %(default)s)"
-            )
-        for name in EACH & set(self.parameters):
-            parser.add_argument(f"--{name}", nargs="+", metavar="VERTEX", help=f"{said[name]} (default: each once)")
-        if "target" in self.parameters:
-            parser.add_argument("--target", metavar="VERTEX", help="where to end (default: the last vertex)")
-        others = {"source", "target", "sources", "features", "pattern", *EACH}
-        others |= {"k", "seed"} if "sources" in self.parameters else set()
+        for name, (about, _) in READ.items():
+            if name in self.parameters:
+                parser.add_argument(f"--{name}", **{"metavar": "VERTEX", **about, "help": about["help"].format(**said)})
+        others = {"sources", "k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
-            if name not in others:
+            if name not in others and name not in READ:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
                 default = self.defaults.get(name, parameter.default)
                 _add(parser, name, option, hints.get(name), default, said.get(name, ""))
@@ -113,25 +121,15 @@ class Verb:
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
         """What the options ask the function for."""
         given = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
-        if "source" in given:
-            given["source"] = _source(graph, options.source)
-            if "target" in given:
-                given["target"] = graph.graph.n - 1 if options.target is None else graph.vertex(options.target)
-        elif "sources" in given:
+        if "sources" in given:
             if options.sources is not None:
                 given["sources"] = [graph.vertex(name) for name in options.sources]
             elif options.k is not None:  # which of them, is for summary and verifier to know
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [_source(graph, None)]
-        for name in EACH & set(given):
-            names = given[name]
-            given[name] = np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
-        if "features" in given:
-            given["features"] = _features(graph, options.features)
-        elif "pattern" in given:
-            given["pattern"] = _pattern(options.pattern)
-        return {**given, **self.fixed}
+        read = {name: how(graph, given[name]) for name, (_, how) in READ.items() if name in given}
+        return {**given, **read, **self.fixed}
 
     def columns(self, options: Namespace) -> list[str]:
         """What will be saved of the answer; what is asked for by an option of its own, only then."""
@@ -144,6 +142,11 @@ class Verb:
             return self.unpack(graph, answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
 
+    @cached_property
+    def verifier(self) -> Callable[..., None] | None:
+        """What checks an answer, if there is such a function; it is given whatever it has a parameter for."""
+        return self.checked_by or getattr(verify, self.name.replace("-", "_"), None)
+
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Raise `verify.VerificationError` if the answer is wrong."""
         assert self.verifier is not None
@@ -154,14 +157,17 @@ class Verb:
     def saved(self, answer: Mapping[str, Any], graph: gasla.Graph) -> dict[str, Array]:
         """The arrays to save, of a value for each vertex, by their names in the file."""
         found = {column: answer[name] for name, column in self.answers.items() if name in answer}
-        if self.names_vertices:
-            return {column: np.bincount(array.ravel(), minlength=graph.n) for column, array in found.items()}
-        if self.by_edge:
-            numbers, owners = graph.out.numbers(), graph.out.owners()
-            sums = {column: np.bincount(owners, array[numbers], graph.n) for column, array in found.items()}
-            kinds = {column: np.float64 if array.dtype.kind == "f" else np.int64 for column, array in found.items()}
-            return {column: array.astype(kinds[column]) for column, array in sums.items()}
-        return {column: array.T for column, array in found.items()} if self.by_vertex else found
+        return {column: _per_vertex(array, self.shape, graph) for column, array in found.items()}
+
+
+def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
+    """An array of a value for each vertex, see `Verb`."""
+    if shape == "ids":
+        return np.bincount(array.ravel(), minlength=graph.n)
+    if shape == "edge":
+        kind = np.float64 if array.dtype.kind == "f" else np.int64
+        return np.bincount(graph.edges()[0], array, graph.n).astype(kind)
+    return array.T if shape == "rows" else array
 
 
 def descriptions(function: Callable[..., Any]) -> dict[str, str]:
@@ -186,16 +192,13 @@ def _plain(sentence: str) -> str:
 
 def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, said: str) -> None:
     """The option of one parameter, if its type can be one."""
-    kinds = [kind for kind in (get_args(hint) or (hint,)) if kind is not NoneType]
-    if get_origin(hint) is Literal:
-        kinds = [hint]
+    said = said.replace("%", "%%")
+    kinds = [hint] if get_origin(hint) is Literal else [k for k in get_args(hint) or (hint,) if k is not NoneType]
     kind = kinds[0] if len(kinds) == 1 else None
-    text = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
-    help = text.replace("%", "%%")
+    help = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
     if kind is bool:
-        off = option if option != f"--{name.replace('_', '-')}" else f"--no-{option[2:]}"
-        said = said.replace("%", "%%")
         if default is True:
+            off = option if option != f"--{name.replace('_', '-')}" else f"--no-{option[2:]}"
             parser.add_argument(off, dest=name, action="store_false", help=f"switch off: {said}")
         else:
             parser.add_argument(option, dest=name, action="store_true", help=said)
@@ -241,3 +244,28 @@ def _pattern(edges: str) -> Array:
     matrix = np.zeros((pairs.max() + 1,) * 2, bool)
     matrix[pairs[:, 0], pairs[:, 1]] = matrix[pairs[:, 1], pairs[:, 0]] = True
     return matrix
+
+
+def _each(graph: Named, names: list[str] | None) -> Array:
+    """The vertices of these names; where there are none, all."""
+    return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
+
+
+# Parameters whose options are neither numbers nor words: how the option is declared, and how it is read.
+READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
+    "source": ({"help": "where to start (default: the vertex of most out-edges)"}, _source),
+    "features": (
+        {"metavar": "FILE", "help": f"a row a vertex, in .npy or as text (default: {DEGREES})"},
+        _features,
+    ),
+    "pattern": (
+        {"metavar": "EDGES", "default": TRIANGLE, "help": "its edges, as in 0-1,1-2 (default: %(default)s)"},
+        lambda _, edges: _pattern(edges),
+    ),
+    "starts": ({"nargs": "+", "help": "{starts} (default: each once)"}, _each),
+    "ids": ({"nargs": "+", "help": "{ids} (default: each once)"}, _each),
+    "target": (
+        {"help": "where to end (default: the last vertex)"},
+        lambda graph, name: graph.graph.n - 1 if name is None else graph.vertex(name),
+    ),
+}

@@ -1,0 +1,230 @@
+"""Views of an answer by its shape: scores of vertices, values of edges, sets, groups and rows of vertices, paths.
+
+A heading is the first line that is printed, and a view yields the others. Both are functions of what was `Answered`;
+most are made by a function that is given the name of the part to show.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla.cli import text
+from gasla.cli.verbs import Answered, Array, View
+from gasla.progress import track
+
+Pick = Callable[[Answered], Any]  # a part of an answer, or a line about it
+
+
+def several(*views: View) -> View:
+    """One view after the other."""
+    return lambda f: chain.from_iterable(view(f) for view in views)
+
+
+def line(heading: Pick) -> View:
+    """One more heading."""
+    return lambda f: [heading(f)]
+
+
+# --- a number for each vertex -----------------------------------------------------------------------------------------
+
+
+def ranking(name: str) -> View:
+    """The vertices of the highest scores."""
+    return lambda f: text.ranking(f.named, f[name], f.top)
+
+
+def times_named(name: str) -> View:
+    """The vertices that an array names most often."""
+    return lambda f: text.ranking(f.named, np.bincount(f[name], minlength=f.graph.n), f.top)
+
+
+def histogram(name: str, word: str) -> View:
+    """How many vertices have each number, from 0 on."""
+
+    def view(f: Answered) -> Iterator[str]:
+        counts = np.bincount(f[name][f[name] >= 0]).tolist()
+        names, counts = text.shortened([*map(str, range(len(counts)))], counts, 20)
+        return text.histogram([f"{word} {name}" for name in names], counts, "vertices")
+
+    return view
+
+
+def counts(name: str, titles: Mapping[int, str]) -> View:
+    """How many vertices have each of some numbers."""
+    return lambda f: text.histogram([*titles.values()], [int((f[name] == x).sum()) for x in titles], "vertices")
+
+
+def distances(f: Answered) -> Iterator[str]:
+    """How many vertices there are at each distance, and the farthest."""
+    distance = f["distances"]
+    reached = is_reached(distance)
+    if np.ptp(distance[reached]) > 0:
+        found, edges = np.histogram(distance[reached], bins=10)
+        yield from text.histogram([f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)], found.tolist(), "vertices")
+    yield "farthest:"
+    yield from text.ranking(f.named, np.where(reached, distance, -np.inf), min(f.top, int(reached.sum())))
+
+
+def per_source(name: str) -> View:
+    """For each source how many vertices it reaches, and how far the farthest is."""
+
+    def view(f: Answered) -> Iterator[str]:
+        for source, row in list(zip(f.arguments["sources"], f[name]))[: f.top]:
+            some = row[is_reached(row)]
+            farthest = some.max(initial=0).item()
+            yield f"      {some.size:>14,} reached from {f.label(source)}, the farthest at {farthest:,.6g}"
+
+    return view
+
+
+def groups(f: Answered) -> Iterator[str]:
+    """The largest groups of vertices with equal labels."""
+    sizes = np.bincount(f["labels"])
+    _, first = np.unique(f["labels"], return_index=True)
+    for place, c in enumerate(np.argsort(-sizes, kind="stable")[: f.top].tolist(), 1):
+        yield f"{place:4}  {sizes[c]:>14,} vertices, among them {f.label(int(first[c]))}"
+
+
+def features(f: Answered) -> Iterator[str]:
+    """The least, the mean and the largest of each feature."""
+    numbers = np.atleast_2d(f["aggregated"].T)
+    for i, one in enumerate(numbers[: f.top] if numbers.size else []):
+        yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
+
+
+# --- vertices, and rows of vertices -----------------------------------------------------------------------------------
+
+
+def vertices(name: str) -> View:
+    """The first vertices of an array or a mask."""
+
+    def view(f: Answered) -> Iterable[str]:
+        ids = np.flatnonzero(f[name]) if f[name].dtype.kind == "b" else f[name]
+        return (f"      {f.label(v)}" for v in ids[: f.top].tolist())
+
+    return view
+
+
+def numbered(ids: Pick, numbers: Pick, more: Pick | None = None) -> View:
+    """The first vertices with their places and their numbers; then how many `more` there are."""
+
+    def view(f: Answered) -> Iterator[str]:
+        all_of, left = numbers(f), len(ids(f)) - f.top
+        for place, v in enumerate(ids(f)[: f.top].tolist(), 1):
+            yield f"{place:4}  {all_of[v].item():14,.6g}  {f.label(v)}"
+        if more is not None and left > 0:
+            yield f"      and {left:,} {more(f)}"
+
+    return view
+
+
+def way(f: Answered) -> Iterable[str]:
+    """The vertices of a shortest path, and how far along it they are."""
+    path, numbers, along = f["path"], f["edges"], np.zeros(f.graph.n)
+    lengths = np.ones(len(numbers)) if f.graph.values is None else f.graph.values[numbers]
+    along[path[1:]] = lengths.cumsum(dtype=np.float64)
+    return numbered(lambda _: path, lambda _: along, more=lambda _: "more")(f)
+
+
+def rows(ids: Pick) -> View:
+    """The first rows of an array of vertices: pairs, edges, matches."""
+    return lambda f: (f"      {' – '.join(map(f.label, row))}" for row in ids(f)[: f.top].tolist())
+
+
+def numbered_rows(name: str, between: str) -> View:
+    """The same with their places."""
+    return lambda f: (
+        f"{place:4}  {between.join(map(f.label, row))}" for place, row in enumerate(f[name][: f.top].tolist(), 1)
+    )
+
+
+def edges(numbers: Pick) -> View:
+    """The ends of the first edges."""
+    return rows(lambda f: np.stack([ends[numbers(f)[: f.top]] for ends in f.graph.edges()], axis=1))
+
+
+def highest(name: str) -> Pick:
+    """The numbers of edges, those of the highest values first."""
+    return lambda f: np.argsort(-f[name], kind="stable")
+
+
+def similar(f: Answered) -> Iterator[str]:
+    """The most similar pairs, of each vertex and the first of its others."""
+    found, scores = f["vertices"], f["scores"]
+    for v in np.argsort(-scores[:, 0], kind="stable")[: f.top].tolist() if found.shape[1] else ():
+        if found[v, 0] >= 0:
+            yield f"{scores[v, 0]:14,.6g}  {f.label(v)} – {f.label(int(found[v, 0]))}"
+
+
+# --- headings ---------------------------------------------------------------------------------------------------------
+
+
+def settled(title: str) -> Pick:
+    """Whether an iteration converged, and how far it came; then a title."""
+    return lambda f: (
+        f"{'converged' if f['converged'] else 'did NOT converge'} after {f['iterations']} iterations, residual "
+        f"{f['residual']:.3g}; the {title}:"
+    )
+
+
+def reached(name: str) -> Pick:
+    """How many vertices were reached from the source."""
+    return lambda f: f"{is_reached(f[name]).sum():,} of {f.graph.n:,} vertices reached from {f.end('source')}"
+
+
+def from_sources(title: str) -> Pick:
+    """A title with the number of sources."""
+    return lambda f: f"{title.format(f.graph.n if (some := f.arguments['sources']) is None else len(some))}:"
+
+
+def inside(name: str, what: str, where: Pick) -> Pick:
+    """How many vertices or edges a mask has."""
+    return lambda f: f"{f[name].sum():,} of {len(f[name]):,} {what} {where(f)}{', among them' * bool(f[name].any())}"
+
+
+def positive(name: str, what: str) -> Pick:
+    """How many edges have a value above 0."""
+    return lambda f: f"{(f[name] > 0).sum():,} of {len(f[name]):,} stored edges {what}{', most' * bool(len(f[name]))}"
+
+
+def counted(name: str, what: str, title: str) -> Pick:
+    """How many there are, and a title if there are some."""
+    return lambda f: f"{len(f[name]):,} {what}{title * bool(len(f[name]))}"
+
+
+def grouped(what: str) -> Pick:
+    """How many groups there are."""
+
+    def heading(f: Answered) -> str:
+        single = (np.bincount(f["labels"]) == 1).sum()
+        count = f.answer.get("count", f["labels"].max(initial=-1) + 1)
+        return f"{count:,} {what}, {single:,} of them single vertices; the largest:"
+
+    return heading
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
+
+
+def is_reached(values: Array) -> Array:
+    """Which levels or distances are those of vertices that were reached."""
+    reached: Array = values >= 0 if values.dtype.kind == "i" else np.isfinite(values)
+    return reached
+
+
+def traversed(f: Answered) -> int:
+    """How many stored edges a call goes along: those whose source each search reaches; without searches, all."""
+    reached = next((f[name] for name in ("levels", "distances") if name in f.answer), None)
+    if reached is not None and {"source", "sources"} & f.arguments.keys():
+        return sum(_edges_from(f, is_reached(row)) for row in np.atleast_2d(reached))
+    if "sources" not in f.arguments:
+        return f.graph.m
+    sources = range(f.graph.n) if f.arguments["sources"] is None else f.arguments["sources"]
+    return sum(_edges_from(f, gasla.bfs(f.graph, s) >= 0) for s in track(sources, "sources"))
+
+
+def _edges_from(f: Answered, reached: Array) -> int:
+    return int(f.graph.out_degrees[reached].sum(dtype=np.int64))
