@@ -167,11 +167,11 @@ def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> 
     """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
     from gasla.gpu.program.engine import Prepared
     from gasla.graph.arguments import NO_LIMIT
-    from gasla.operations.prepare import in_pieces
+    from gasla.operations.prepare import Course, in_pieces
     from gasla.program.frontier import Frontier
 
     run = Prepared().begin(program, graph, start, Frontier(graph.n, [source]))
     try:
-        return np.concatenate(in_pieces(run, NO_LIMIT, True, None, None))
+        return np.concatenate(in_pieces(run, NO_LIMIT, Course(trace=True)))
     finally:
         run.close()

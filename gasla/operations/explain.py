@@ -6,7 +6,7 @@ from gasla.arrays import Device
 from gasla.engines import engine
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
-from gasla.operations.prepare import Direction, check_device, runs_of, way_of
+from gasla.operations.prepare import Direction, Variant, check_device, runs_of, way_of
 from gasla.program.fields import Order
 from gasla.program.program import VertexProgram, as_program, in_order
 
@@ -64,5 +64,5 @@ def explain(
     check_flags(deterministic=deterministic, scheduled=scheduled)
     if device is not None:
         graph = graph.to(check_device(device))
-    runs = runs_of(program, graph, (way_of(direction), deterministic, scheduled, True))
+    runs = runs_of(program, graph, Variant(way_of(direction), deterministic, scheduled, True))
     return "\n".join(engine(graph.engine).explain(runs, program, graph))

@@ -3,9 +3,9 @@
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
-from gasla.operations.prepare import Options, runs_of
+from gasla.operations.prepare import Begin, Course, Variant, runs_of
 from gasla.operations.result import Result
 from gasla.program.binding import Binding
-from gasla.program.frontier import Frontier
+from gasla.program.frontier import Frontier, as_frontier
 from gasla.program.plan import Plan
 from gasla.program.program import as_program
 from gasla.program.reasons import why_endless, why_restless
@@ -84,17 +84,6 @@ class Phase:
             raise ValueError(f"until is {self.until!r}; expected 'once' or 'still'")
 
 
-class Asked(NamedTuple):
-    """The options of a run of phases."""
-
-    active: Frontier
-    turns: int  # at most
-    delta: float | None
-    callback: Callable[[Result], Any] | None
-    progress: Callable[[int], Any] | None
-    out: Mapping[str, Any]
-
-
 def as_phases(given: Sequence[Any]) -> list[Phase]:
     """The phases given: a bare program stands for one that has one iteration in each turn."""
     phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
@@ -108,38 +97,43 @@ def as_phases(given: Sequence[Any]) -> list[Phase]:
     return phases
 
 
-def run_phases(phases: list[Phase], graph: Graph, options: Options, asked: Asked, values: dict[str, Any]) -> Result:
+def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin, course: Course) -> Result:
     """Run them by turns; the programs keep their fields in place from stay to stay."""
-    stays = [_Stay(phase, graph, options) for phase in phases]
-    shared, restless = _Shared(stays, graph, values, asked.out), _restless(stays)
-    _check_ends(stays, restless, asked)
+    if begin.start is not None:
+        raise ValueError("a run of phases has no start; leave it out, or give fields and active by themselves")
+    if course.trace or begin.schedule is not None:
+        raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
+    limit, active = course.limit, as_frontier(graph.n, begin.active)
+    stays = [_Stay(phase, graph, variant) for phase in phases]
+    shared, restless = _Shared(stays, graph, begin.values, begin.out or {}), _restless(stays)
+    _check_ends(stays, restless, limit, course)
     shared.fill_out()
-    active, turns, edges, is_over, shown = asked.active, 0, 0, False, time.perf_counter()
-    while not is_over and turns < asked.turns:
+    turns, edges, is_over, shown = 0, 0, False, time.perf_counter()
+    while not is_over and turns < limit:
         left = 0
         for stay in stays:
-            active, looked, is_over, went_on = shared.go_on(stay, active, turns, asked.delta)
+            active, looked, is_over, went_on = shared.go_on(stay, active, turns, course.delta)
             edges, left = edges + looked, left + len(active) + went_on
             if is_over:
                 break
         turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or restless)
-        if asked.callback and asked.callback(shared.result(turns, is_over, edges, active)):
+        if course.callback and course.callback(shared.result(turns, is_over, edges, active)):
             break
-        if asked.progress and time.perf_counter() - shown > 0.1:
+        if course.progress and time.perf_counter() - shown > 0.1:
             shown = time.perf_counter()
-            asked.progress(turns)
+            course.progress(turns)
     return shared.result(turns, is_over, edges, active)
 
 
 class _Stay(Binding):
     """A phase on a graph."""
 
-    def __init__(self, phase: Phase, graph: Graph, options: Options) -> None:
+    def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         kind: Any = type(phase.program)
-        self.plan = Plan(kind.traced(graph.id_dtype), options[1])
+        self.plan = Plan(kind.traced(graph.id_dtype), variant.deterministic)
         super().__init__(phase.program, graph)
         self.limit = 1 if phase.until == "once" else NO_LIMIT
-        self.runs = runs_of(phase.program, graph, options)
+        self.runs = runs_of(phase.program, graph, variant)
         self.starts = getattr(kind, "start", None)
 
     @functools.cached_property
@@ -283,7 +277,7 @@ def _restless(stays: list[_Stay]) -> str | None:
     return None
 
 
-def _check_ends(stays: list[_Stay], restless: str | None, asked: Asked) -> None:
+def _check_ends(stays: list[_Stay], restless: str | None, limit: int, course: Course) -> None:
     """Refuse a stay that nothing ends, and a run without a limit of turns that nothing ends."""
     for stay in stays:
         where, why = type(stay.program).__name__, why_endless(stay.plan)
@@ -295,7 +289,7 @@ def _check_ends(stays: list[_Stay], restless: str | None, asked: Asked) -> None:
         if why is not None and restless is None and stay.plan.ends_when_still:
             restless = f"in {where} {why}"
     has_stop = any("stop" in stay.traced.functions for stay in stays)
-    if restless is not None and not has_stop and asked.turns >= NO_LIMIT and asked.callback is None:
+    if restless is not None and not has_stop and limit >= NO_LIMIT and course.callback is None:
         raise ValueError(
             f"these phases never end by themselves: {restless}, so that a turn which changes nothing may not be the "
             "last, and none has a stop; give max_iterations, or add stop(self) to a phase, or activate(before, after) "

@@ -1,7 +1,7 @@
 """Prepared runs: a vertex program and a graph brought together once, and run many times."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,12 +20,47 @@ from gasla.program.schedule import as_schedule
 __all__ = ["Prepared", "prepare"]
 
 Direction = Literal["auto", "push", "pull"]
-Options = tuple[int, bool, bool, bool]  # way; whether deterministic; whether scheduled; whether compiled
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
 FLAGS = {bool}  # the types of arguments that are True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 OF_RANKS = ("exchanges", "bytes")  # what there is to say of an iteration over ranks as well, of all together
 TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
+
+
+class Variant(NamedTuple):
+    """What is settled before a run: the graph keeps one preparation of a program for each variant."""
+
+    way: int  # AUTO, PUSH or PULL
+    deterministic: bool
+    scheduled: bool
+    compiled: bool
+
+
+class Begin(NamedTuple):
+    """What a run starts from; `gasla.run` says what each is."""
+
+    values: dict[str, Any]
+    active: Any = None
+    schedule: Any = None
+    out: Mapping[str, Any] | None = None
+    start: Result | Mapping[str, Any] | None = None
+
+
+class Course(NamedTuple):
+    """How a run goes, and who looks at it; `gasla.run` says what each is."""
+
+    max_iterations: int | None = None
+    delta: float | None = None
+    trace: bool = False
+    callback: Callable[[Result], Any] | None = None
+    progress: Callable[[int], Any] | None = None
+    wait: bool = True
+
+    @property
+    def limit(self) -> int:
+        """The most iterations, or turns of phases."""
+        given = self.max_iterations
+        return NO_LIMIT if given is None else most_iterations("max_iterations", given)
 
 
 def prepare(
@@ -74,9 +109,9 @@ def prepare(
     [[0, 1, 2, 3], [100, 100, 0, 1]]
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
-    options = way_of(direction), deterministic, scheduled, compile and compiles()
+    variant = Variant(way_of(direction), deterministic, scheduled, compile and compiles())
     single = in_order(alone(as_program(program)), order)
-    return Prepared(single, as_graph(graph), options, notice, device and check_device(device))
+    return Prepared(single, as_graph(graph), variant, notice, device and check_device(device))
 
 
 class Prepared:
@@ -86,9 +121,9 @@ class Prepared:
     """
 
     def __init__(
-        self, program: VertexProgram, graph: Graph, options: Options, notice: bool, device: Device | None
+        self, program: VertexProgram, graph: Graph, variant: Variant, notice: bool, device: Device | None
     ) -> None:
-        self._program, self._given, self._options, self._device = program, graph, options, device
+        self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
         self._is_running = False
         self._settle()
@@ -102,7 +137,7 @@ class Prepared:
             self._given.notice_values()
         self._mark = self._given.kept("values", lambda _: object())
         self._graph = self._given if self._device is None else self._given.to(self._device)
-        self._runs = runs_of(self._program, self._graph, self._options)
+        self._runs = runs_of(self._program, self._graph, self._variant)
 
     def __call__(
         self,
@@ -142,8 +177,8 @@ class Prepared:
                 f"a prepared run of {type(self._program).__name__} was called while another call of it is under way; "
                 "prepare one for each thread, and for use in a callback"
             )
-        if self._options[2] is (schedule is None):
-            words = ("with", "without") if self._options[2] else ("without", "with")
+        if self._variant.scheduled is (schedule is None):
+            words = ("with", "without") if self._variant.scheduled else ("without", "with")
             name = type(self._program).__name__
             raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
         self._is_running = True
@@ -153,13 +188,12 @@ class Prepared:
                 if self._given.known("values") is not self._mark:  # values were written to
                     self._settle()
             if self._runs.turn.locked():  # another thread runs them
-                self._runs = made_runs(self._program, self._graph, self._options)
+                self._runs = made_runs(self._program, self._graph, self._variant)
             if {type(trace), type(wait)} != FLAGS:
                 check_flags(trace=trace, wait=wait)
-            return run_once(
-                self._runs, self._program, self._graph, values,
-                active, max_iterations, delta, trace, callback, progress, schedule, wait, out, start,
-            )  # fmt: skip
+            begin = Begin(values, active, schedule, out, start)
+            course = Course(max_iterations, delta, trace, callback, progress, wait)
+            return run_once(self._runs, self._program, self._graph, begin, course)
         finally:
             self._is_running = False
 
@@ -173,43 +207,29 @@ def alone(program: VertexProgram) -> VertexProgram:
     return program
 
 
-def runs_of(program: VertexProgram, graph: Graph, options: Options) -> Runs:
-    """The runs that the graph keeps for a program with such options, or new ones while these are under way."""
-    kind = type(program), *options
+def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
+    """The runs that the graph keeps for this variant of a program, or new ones while these are under way."""
+    kind = type(program), *variant
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
-        if options[2] and any(hasattr(program, name) for name in ("scatter", "mask", "bucket", "idle", "wake")):
+        if variant.scheduled and any(hasattr(program, name) for name in ("scatter", "mask", "bucket", "idle", "wake")):
             raise ValueError("the program of a scheduled run has no mask, scatter, bucket, idle and wake; remove them")
-        made = runs = made_runs(program, graph, options)
+        made = runs = made_runs(program, graph, variant)
         graph.kept(kind, lambda _: made)
     return runs
 
 
-def made_runs(program: VertexProgram, graph: Graph, options: Options) -> Runs:
+def made_runs(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
     """Make new runs."""
-    way, deterministic, scheduled, compiled = options
+    way, deterministic, scheduled, compiled = variant
     return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
 
 
-def run_once(
-    runs: Runs,
-    program: VertexProgram,
-    graph: Graph,
-    values: dict[str, Any],
-    active: Any,
-    max_iterations: int | None,
-    delta: float | None,
-    trace: bool,
-    callback: Callable[[Result], Any] | None,
-    progress: Callable[[int], Any] | None,
-    schedule: Any,
-    wait: bool,
-    out: Mapping[str, Any] | None,
-    start: Result | Mapping[str, Any] | None = None,
-) -> Result:
+def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
     """Run what has been prepared."""
-    limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
-    if max_iterations is None and callback is None and schedule is None:
+    values, active, schedule, out, start = begin
+    limit, delta, progress = course.limit, course.delta, course.progress
+    if course.max_iterations is None and course.callback is None and schedule is None:
         check_ends(program, graph.id_dtype)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     if program.parameters:
@@ -228,35 +248,30 @@ def run_once(
     with runs.turn:
         running, is_left = runs.begin(program, graph, values, frontier, schedule, delta, out), False
         try:
-            if not (trace or callback):
-                is_left = not wait and not progress and running.leave(limit)
+            if not (course.trace or course.callback):
+                is_left = not course.wait and not progress and running.leave(limit)
                 if is_left:
                     return remember(under_way(running), program, graph)
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
                 return remember(left_by(running), program, graph)
-            rows = in_pieces(running, limit, trace, callback, progress)
-            table = _as_table(rows, running.reasons()) if trace else None
+            rows = in_pieces(running, limit, course)
+            table = _as_table(rows, running.reasons()) if course.trace else None
             return remember(left_by(running, table), program, graph)
         finally:
             if not is_left:
                 running.close()
 
 
-def in_pieces(
-    running: Running,
-    limit: int,
-    trace: bool,
-    callback: Callable[[Result], Any] | None,
-    progress: Callable[[int], Any] | None,
-) -> list[np.ndarray]:
+def in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
     """Let the loop run, in pieces where a callback looks in between; returns the pieces of the trace."""
+    callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows
     rows = []
     while True:
         began = running.iteration
-        running.advance(limit if limit - began <= piece else began + piece, progress, trace)
+        running.advance(limit if limit - began <= piece else began + piece, course.progress, trace)
         if trace:
             rows.append(running.log(running.iteration - began))
         enough = running.ended or running.iteration >= limit

@@ -6,13 +6,23 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.engines import compiles
-from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
-from gasla.operations.phases import Asked, Phase, as_phases, run_phases
-from gasla.operations.prepare import FLAGS, Direction, alone, check_device, run_once, runs_of, way_of
+from gasla.operations.phases import Phase, as_phases, run_phases
+from gasla.operations.prepare import (
+    FLAGS,
+    Begin,
+    Course,
+    Direction,
+    Variant,
+    alone,
+    check_device,
+    run_once,
+    runs_of,
+    way_of,
+)
 from gasla.operations.result import Result
 from gasla.program.fields import Order
-from gasla.program.frontier import as_frontier
 from gasla.program.program import VertexProgram, as_program, in_order
 
 __all__ = ["run"]
@@ -141,30 +151,10 @@ def run(
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
-    options = way_of(direction), deterministic, schedule is not None, compile and compiles()
+    variant = Variant(way_of(direction), deterministic, schedule is not None, compile and compiles())
+    begin = Begin(values, active, schedule, out, start)
+    course = Course(max_iterations, delta, trace, callback, progress, wait)
     if phases:
-        if start is not None:
-            raise ValueError("a run of phases has no start; leave it out, or give fields and active by themselves")
-        if trace or schedule is not None:
-            raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
-        turns = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
-        asked = Asked(as_frontier(graph.n, active), turns, delta, callback, progress, out or {})
-        return run_phases(phases, graph, options, asked, values)
+        return run_phases(phases, graph, variant, begin, course)
     (single,) = programs
-    runs = runs_of(single, graph, options)
-    return run_once(
-        runs,
-        single,
-        graph,
-        values,
-        active,
-        max_iterations,
-        delta,
-        trace,
-        callback,
-        progress,
-        schedule,
-        wait,
-        out,
-        start,
-    )
+    return run_once(runs_of(single, graph, variant), single, graph, begin, course)
