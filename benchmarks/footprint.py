@@ -116,9 +116,12 @@ def ready(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> gasla.Gr
 
 def promised(graph: gasla.Graph, algorithm: str) -> dict[str, int]:
     """What a run is said to take beside the graph."""
-    programs = {"bfs": bfs.Parents, "sssp": sssp.NearFirst, "pagerank": pagerank.Uniform}
-    types = {"bfs": (), "sssp": ("distance", "weight"), "pagerank": ("rank", "share", "inverse", "alpha")}[algorithm]
-    program: Any = programs[algorithm].typed(**dict.fromkeys(types, np.dtype(np.float32)))  # type: ignore[attr-defined]
+    programs = {
+        "bfs": bfs.Parents(),
+        "sssp": sssp.NearFirst(real=np.float32, lengths=np.float32),
+        "pagerank": pagerank.PageRank(real=np.float32),
+    }
+    program: Any = type(programs[algorithm])
     return {
         "workspace": program.workspace(graph),
         "fields": field_bytes(generate.plan(program, graph.id_dtype), graph),

@@ -22,7 +22,8 @@ SEEDS = ("JFK", "LHR", "HND", "SYD")
 class Distances(gasla.VertexProgram):
     """distance(v)[k] = min over in-edges of distance(u)[k] + weight."""
 
-    distance = gasla.vertex((np.float64, (len(SEEDS),)), init=np.inf)
+    seeds = gasla.option(1)  # how many
+    distance = gasla.vertex((np.float64, (seeds,)), init=np.inf)
     weight = gasla.edge(np.float64)
     reduce = semirings.min
 
@@ -35,10 +36,9 @@ class Distances(gasla.VertexProgram):
 
 def distances_from(graph: gasla.Graph, seeds: list[int]) -> np.ndarray:
     """How far every vertex is from each of the seeds, (n, seeds)."""
-    program = Distances.typed(distance=semirings.VectorType(np.dtype(np.float64), len(seeds)))
     start = np.full((graph.n, len(seeds)), np.inf)
     start[seeds, np.arange(len(seeds))] = 0
-    return gasla.run(program, graph, active=seeds, distance=start).distance
+    return gasla.run(Distances(seeds=len(seeds)), graph, active=seeds, distance=start).distance
 
 
 def nominate(graph: gasla.Graph, seeds: list[int]) -> tuple[np.ndarray, np.ndarray]:

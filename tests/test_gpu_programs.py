@@ -90,7 +90,7 @@ def test_every_kernel_compiles_for_every_architecture(program: type[VertexProgra
     ],
 )
 def test_whether_vertices_that_were_reached_are_shut_for_good(mask: Any, kind: Any, shuts: bool) -> None:
-    program = type("Search", (bfs.Levels,), {"mask": mask}).typed(level=kind)
+    program: Any = type("Search", (bfs.Levels,), {"mask": mask, "level": gasla.vertex(kind, init=-1)})
     module = Module(program.traced(np.dtype(np.int32)), Variant(np.dtype(np.int32)))
     assert module.closes
     assert module.shuts == shuts

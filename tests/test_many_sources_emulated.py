@@ -15,7 +15,8 @@ from gasla.algorithms.traversal import multi_source_bfs as searches
 from gasla.graph.graph import Graph
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
-LANES = paths.Lanes.typed(distance=(np.float32, (8,)), weight=np.float32)
+LANES = type(paths.Lanes(real=np.float32, lengths=np.float32))
+INVERSE = type(distance_sums.Alone(inverse=True))
 RUNS = (0, 1000, 30.0), (0, 1, 1e9), (1, 1000, 1.0), (1, 4, 100.0), (2, 1, 300.0)  # way, iterations at once, delta
 
 
@@ -38,7 +39,7 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
         *(searches.Levels4, LANES),
         *(
             pytest.param(program, marks=pytest.mark.slow)
-            for program in (searches.Levels16, distance_sums.Together, distance_sums.AloneInverse)
+            for program in (searches.Levels16, distance_sums.Together, INVERSE)
         ),
     ],
     ids=lambda program: program.__name__,

@@ -167,7 +167,9 @@ def test_inner_names_are_distinct_identifiers_that_lead_back() -> None:
     assert all(names.given(text) == name and text.isascii() and text.isidentifier() for name, text in inner.items())
 
 
-@pytest.mark.parametrize("name", ["typed", "traced", "source", "workspace", "parameters", "vertex_fields", "has", "_x"])
+@pytest.mark.parametrize(
+    "name", ["options", "traced", "source", "workspace", "parameters", "vertex_fields", "has", "_x"]
+)
 def test_names_of_a_programs_own_parts_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"P\.{name}: this name is gasla's own"):
         type("P", (gasla.VertexProgram,), {name: gasla.vertex(np.int32)})

@@ -220,7 +220,6 @@ def test_subclasses_set_options_and_change_defaults() -> None:
     assert Weighted().weighted is True and Weighted().norm == "L2"
     assert "weight" in Weighted.edge_fields and "weight" not in Rank().edge_fields
     assert gasla.run(Weighted(norm="L1"), GRAPH).rank.tolist() == gasla.run(Rank(weighted=True), GRAPH).rank.tolist()
-    assert Rank.typed(rank=np.dtype("f4"))(weighted=True).vertex_fields["rank"].type == np.dtype("f4")
 
     class Further(type(Rank(weighted=True))):  # type: ignore[misc]
         alpha = gasla.parameter(np.float64, 0.75)

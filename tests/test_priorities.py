@@ -69,7 +69,7 @@ def test_no_priority_loses_a_vertex_or_holds_a_run_up(program: Any, ranks: list[
 @pytest.mark.parametrize("kind", [np.int64, pytest.param(np.uint64, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_the_ends_of_integers_are_priorities_too(kind: type) -> None:
-    program = Ranked.typed(rank=np.dtype(kind))
+    program = type("Ranked", (Ranked,), {"rank": gasla.vertex(kind)})
     ends = [np.iinfo(kind).min, np.iinfo(kind).max, 0, np.iinfo(kind).max - 1, 7, np.iinfo(kind).min]
     for ranks in (ends, ends[::-1]):
         for delta in DELTAS:

@@ -36,7 +36,7 @@ class Late(bfs.Levels):
         return vertex.level < 4
 
 
-SHORTEST = sssp.NearFirst.typed(distance=np.float32, weight=np.float32)
+SHORTEST: Any = type(sssp.NearFirst(real=np.float32, lengths=np.float32))
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
@@ -154,7 +154,7 @@ def test_any_passes_zero_over(mode: dict[str, bool], tmp_path: Path) -> None:
             np.testing.assert_array_equal(values, expected[name])
 
 
-class Ranked(SHORTEST):  # type: ignore[misc, valid-type]
+class Ranked(SHORTEST):  # type: ignore[misc]
     """Vertices wait by what is given."""
 
     rank = gasla.vertex(np.float64)

@@ -160,7 +160,7 @@ def shortest_paths(source: int) -> tuple[Any, dict[str, Any]]:
     """The program of `gasla.sssp`, and what it starts with."""
     from gasla.algorithms.paths.sssp import NearFirst
 
-    return NearFirst.typed(distance=np.float32, weight=np.float32)(), {"distance": {source: 0}}
+    return NearFirst(real=np.float32, lengths=np.float32), {"distance": {source: 0}}
 
 
 def iterations(program: Any, start: dict[str, Any], graph: Any, source: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
 FEW = 1 << 18  # edges with hubs at their ends have long lists to intersect
 ITERATIONS = 10  # of programs that don't end by themselves
-Paths = AnyOrder.typed(distance=np.float32, weight=np.float32)
+Paths = AnyOrder(real=np.float32, lengths=np.float32)
 
 
 class Spread(gasla.VertexProgram):

@@ -5,7 +5,6 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 """
 
 import functools
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, get_args
 
@@ -13,12 +12,8 @@ import numpy as np
 
 from gasla.graph.graph import as_graph
 from gasla.program.fields import (
-    Aggregate,
     Declared,
-    EdgeField,
     Order,
-    Parameter,
-    VertexField,
     as_instance,
     check_spelling,
 )
@@ -188,28 +183,6 @@ class VertexProgram(Declared):
         raise TypeError(
             "self.at(index) is for functions that iterations call, from mask to wake; of a result read its fields"
         )
-
-    @classmethod
-    @functools.cache
-    def typed(cls, /, **types: Any) -> "type[VertexProgram]":
-        """The same program with other types for some of its fields or parameters.
-
-        Examples
-        --------
-        >>> import gasla, numpy as np
-        >>> class P(gasla.VertexProgram):
-        ...     rank = gasla.vertex(np.float32)
-        >>> P.typed(rank=np.dtype("f8")).vertex_fields["rank"].type
-        dtype('float64')
-        """
-        body: dict[str, Any] = {}
-        for name, kind in types.items():
-            declared = getattr(cls, name, None)
-            if isinstance(declared, VertexField | EdgeField | Parameter | Aggregate):
-                body[name] = replace(declared, type=kind)
-            else:
-                raise TypeError(f"{cls.__name__} has no field {name!r} to give the type {kind}")
-        return type(cls.__name__, (cls,), body)
 
     @classmethod
     @functools.cache

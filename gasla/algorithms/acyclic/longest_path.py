@@ -23,6 +23,7 @@ from gasla.graph.graph import as_graph
 from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
@@ -32,9 +33,11 @@ class Lengths(VertexProgram):
     Ends after n iterations at most: a vertex is active once, when it waits for no in-edge any more.
     """
 
+    real = option(np.float64)
+    lengths = option(np.float64)
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
-    length = vertex(np.float64)
-    weight = edge(np.float64)
+    length = vertex(real)
+    weight = edge(lengths)
     reduce = semirings.product(semirings.plus, semirings.max)
     sources = "active"
 
@@ -52,9 +55,11 @@ class Lengths(VertexProgram):
 class Parents(VertexProgram):
     """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if there is none."""
 
-    length = vertex(np.float64)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    length = vertex(real)
     parent = vertex(ID)
-    weight = edge(np.float64)
+    weight = edge(lengths)
     reduce = semirings.min
     everyone = True
 
@@ -124,13 +129,13 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     graph.notice_values()
     check_weights(graph)
     length = float_type(graph)
-    types = {"length": length, "weight": length if graph.values is None else graph.values.dtype}
-    found = run(Lengths.typed(**types), graph, active=graph.in_degrees == 0, notice=False)
+    types = {"real": length, "lengths": length if graph.values is None else graph.values.dtype}
+    found = run(Lengths(**types), graph, active=graph.in_degrees == 0, notice=False)
     check_acyclic(graph, found.waiting)
     lengths = found.length
     if may_overflow(graph, length):
         check_lengths(graph, lengths)
-    parents = run(Parents.typed(**types), graph, max_iterations=1, notice=False, length=lengths).parent
+    parents = run(Parents(**types), graph, max_iterations=1, notice=False, length=lengths).parent
     if graph.n == 0:
         return LongestPathResult(parents, 0.0, lengths, parents)
     end = int(lengths.argmax())

@@ -26,6 +26,7 @@ from gasla.graph.weights import check_total, sum_type
 from gasla.operations.phases import Phase
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 NONE = 2**63 - 1  # no pair of ends
@@ -42,12 +43,13 @@ class ForestResult(NamedTuple):
 class Lightest(VertexProgram):
     """weight(v), other(v), number(v) = the lightest edge from v out of its tree, where it goes, and its number."""
 
+    kind = option(np.float64)  # of weights
     root = vertex(ID, init=lambda vertex: vertex.id, missing=-1)  # of the tree
-    weight = vertex(np.float64)
+    weight = vertex(kind)
     other = vertex(ID, init=lambda vertex: vertex.id, missing=-1)
     number = vertex(np.int64, missing=-1)
     is_left = vertex(np.bool_, init=True)  # whether any may lead out
-    length = edge(np.float64)
+    length = edge(kind)
     reduce = semirings.argmin
     direction = "out"
     everyone = True
@@ -72,8 +74,9 @@ class Choose(VertexProgram):
     What `lightest` comes to at the start is what vertices look at; then they offer their ends, if they have it.
     """
 
+    kind = option(np.float64)  # of weights
     root = vertex(ID, missing=-1)
-    weight = vertex(np.float64)
+    weight = vertex(kind)
     other = vertex(ID, missing=-1)
     is_left = vertex(np.bool_)
     ends = vertex(np.int64, init=NONE)
@@ -88,7 +91,7 @@ class Choose(VertexProgram):
         is_lightest = vertex.weight == self.at(vertex.root).lightest
         return {"ends": semirings.where(is_lightest, ends, semirings.cast(NONE, np.int64))}
 
-    @aggregate(semirings.min, at=lambda self, vertex: semirings.where(vertex.is_left, vertex.root, -1))
+    @aggregate(semirings.min, kind, at=lambda self, vertex: semirings.where(vertex.is_left, vertex.root, -1))
     def lightest(self, before, after):
         return after.weight
 
@@ -216,13 +219,7 @@ def _taken(graph: Graph) -> Any:
     """The edges of the forest of a graph that has all edges in both directions."""
     kind = np.dtype(np.int8) if graph.values is None else graph.values.dtype
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
-    phases: list[Any] = [
-        Lightest.typed(weight=kind, length=kind),
-        Choose.typed(weight=kind, lightest=kind),
-        Hook,
-        Phase(Climb, until="still"),
-        Follow,
-    ]
+    phases: list[Any] = [Lightest(kind=kind), Choose(kind=kind), Hook, Phase(Climb, until="still"), Follow]
     taken = run(phases, graph, notice=False).taken
     return taken[taken >= 0]
 

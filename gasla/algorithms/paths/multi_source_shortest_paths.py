@@ -21,6 +21,7 @@ from gasla.graph.graph import as_graph
 from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program.fields import edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from gasla.progress import track
 
@@ -30,8 +31,10 @@ LANES = 8  # sources at once
 class Lanes(VertexProgram):
     """distance(v)[i] = min over in-edges of distance(u)[i] + weight, near vertices first."""
 
-    distance = vertex((np.float64, (LANES,)), init=np.inf)
-    weight = edge(np.float64)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    distance = vertex((real, (LANES,)), init=np.inf)
+    weight = edge(lengths)
     reduce = semirings.min
 
     def gather(self, src, dst, edge):
@@ -83,8 +86,8 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
     is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
     if len(chosen) > 1 and not is_negative and look(graph, chosen).waits:
-        weight = kind if graph.values is None else graph.values.dtype
-        search = prepare(Lanes.typed(distance=(kind, (LANES,)), weight=weight), graph, notice=False)
+        lengths = kind if graph.values is None else graph.values.dtype
+        search = prepare(Lanes(real=kind, lengths=lengths), graph, notice=False)
         for first in track(range(0, len(chosen), LANES), "batches of sources"):
             _search(search, chosen[first : first + LANES], distances[first : first + LANES])
         if may_overflow(graph, kind, bounds):

@@ -32,6 +32,7 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.run import run
 from gasla.program.fields import ID, edge, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
@@ -41,8 +42,10 @@ class AnyOrder(VertexProgram):
     Ends where no cycle is negative: distances only fall, and each is the sum along one of finitely many simple paths.
     """
 
-    distance = vertex(np.float64, init=np.inf)
-    weight = edge(np.float64)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    distance = vertex(real, init=np.inf)
+    weight = edge(lengths)
     reduce = semirings.min
 
     def gather(self, src, dst, edge):
@@ -62,9 +65,11 @@ class NearFirst(AnyOrder):
 class Tight(VertexProgram):
     """parent(v) = some u strictly nearer with distance(u) + weight = distance(v)."""
 
-    distance = vertex(np.float64)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    distance = vertex(real)
     parent = vertex(ID, init=-1)
-    weight = edge(np.float64)
+    weight = edge(lengths)
     reduce = semirings.any
     everyone = True
 
@@ -97,9 +102,11 @@ class TightLevels(Tight):
 class Improvers(VertexProgram):
     """AnyOrder, a round at a time; parent(v) = the last vertex to improve v."""
 
-    distance = vertex(np.float64, init=np.inf)
+    real = option(np.float64)
+    lengths = option(np.float64)
+    distance = vertex(real, init=np.inf)
     parent = vertex(ID, init=-1)
-    weight = edge(np.float64)
+    weight = edge(lengths)
     reduce = semirings.argmin
 
     def gather(self, src, dst, edge):
@@ -257,15 +264,15 @@ def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) ->
 
 
 def _any_order(graph: Graph, kind: np.dtype) -> VertexProgram:
-    return AnyOrder.typed(**_types(graph, kind))()
+    return AnyOrder(**_types(graph, kind))
 
 
 def _near_first(graph: Graph, kind: np.dtype) -> VertexProgram:
-    return NearFirst.typed(**_types(graph, kind))()
+    return NearFirst(**_types(graph, kind))
 
 
 def _types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
-    return {"distance": kind, "weight": kind if graph.values is None else graph.values.dtype}
+    return {"real": kind, "lengths": kind if graph.values is None else graph.values.dtype}
 
 
 def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
@@ -277,16 +284,16 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
     types = _types(graph, distances.dtype)
     at_sources = {source: source for source in sources}
     if is_negative:
-        program = TightLevels.typed(**types)
+        program = TightLevels(**types)
         return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
     places = {"distance": distances} | ({} if known is None else {"parent": known})  # no other reference to these
-    found = run(Tight.typed(**types), graph, max_iterations=1, out=places, **fields).parent
+    found = run(Tight(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):
         return found
     reached, places = xp.flatnonzero(xp.greater_equal(found, 0)), {"distance": distances, "parent": found}
-    return run(TightLevels.typed(**types), graph, active=reached, out=places).parent
+    return run(TightLevels(**types), graph, active=reached, out=places).parent
 
 
 def _negative_cycle(graph: Graph, sources: list[int]) -> str:
@@ -295,7 +302,7 @@ def _negative_cycle(graph: Graph, sources: list[int]) -> str:
     A vertex that improves in a round was improved by one that did in the round before. So the last to do so has as many
     ancestors as there were rounds, and they come round.
     """
-    program = Improvers.typed(**_types(graph, float_type(graph)))
+    program = Improvers(**_types(graph, float_type(graph)))
     start = dict.fromkeys(sources, 0)
     result = run(program, graph, active=sources, max_iterations=graph.n, distance=start)
     if not result.active:  # the improvements of another order of sums were rounding

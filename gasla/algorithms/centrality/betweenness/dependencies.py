@@ -245,8 +245,7 @@ def _ascending(graph: Graph, source: int, distances: Any) -> Graph:
     hops[heads[is_tight & ~is_level]] = 0
     hops[source] = 0
     level = Graph.from_edges(tails[is_level], heads[is_level], n=graph.n)
-    search = NearFirst.typed(distance=np.dtype(np.float64), weight=np.dtype(np.float64))
-    hops = run(search, level, active=xp.equal(hops, 0), distance=hops).distance
+    hops = run(NearFirst, level, active=xp.equal(hops, 0), distance=hops).distance
     values = graph.values.astype(graph.values.dtype if graph.values.dtype.kind == "f" else np.float64)
     values[graph.out.numbers()[is_level & xp.not_equal(hops[tails] + 1, hops[heads])]] = np.nan
     return graph.with_values(values)
