@@ -138,7 +138,7 @@ TWIN: dict[str, Any] = {
     "prefetch": lambda array, index: None,
     "local": lambda kind, count: np.zeros(count, scalar(kind)),
     "inline": lambda function: function,
-    "noinline": lambda function: function,
+    "apart": lambda function: function,
     "inf": float("inf"),
     "nan": float("nan"),
     "array": {},
@@ -177,7 +177,7 @@ def compiled(text: str, name: str = "f", **names: Any) -> Any:
     """A function of a text, compiled for what it is called with; the others are known to it, and `names`."""
     file = f"<test of {name}, {abs(hash(text))}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    marks = {mark: lambda f, mark=mark: Compiled(f, frozenset({mark})) for mark in ("inline", "noinline")}
+    marks = {mark: lambda f, mark=mark: Compiled(f, frozenset({mark})) for mark in ("inline", "apart")}
     space: dict[str, Any] = {**NAMES, **BUILTINS, **marks, "len": len, "range": range, **names}
     before = {*space, "__builtins__"}
     exec(compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True), space)
@@ -246,7 +246,7 @@ class Writer:
         self._block(1, 2, 1)
         self.lines.append(f"    return {self.expr(result, 2)}")
         self.helpers.append((name, kinds, result))
-        mark = self.draw.choice(["", "@inline\n", "@noinline\n"])
+        mark = self.draw.choice(["", "@inline\n", "@apart\n"])
         return f"{mark}def {name}({header}) -> {result}:\n" + "\n".join(self.lines)
 
     def literal(self, kind: str) -> str:

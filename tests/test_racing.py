@@ -73,12 +73,12 @@ def text_of(function: Compiled, takes: Sequence[Any], name: str) -> str:
     """What LLVM is given of a function and of those that it calls; of those alone that the one named is made of."""
     unit = Unit(host()[0])
     unit.export(function.kernel_function, tuple(takes))
-    bodies = {re.findall(r"@([\w.]+)", body)[0]: body for body in unit.text}
-    waiting = [found for found in bodies if found.rpartition(".")[0] == name]
+    texts = {**unit.parts, f"{function.plain.__name__}.": unit.ir()}
+    waiting = [symbol for symbol in texts if symbol.rpartition(".")[0] == name]
     assert len(waiting) == 1
-    for found in waiting:
-        waiting += {*re.findall(r"call \S.*?@([\w.]+)", bodies[found])} & bodies.keys() - {*waiting}
-    return "\n".join(bodies[found] for found in waiting)
+    for symbol in waiting:
+        waiting += {*re.findall(r"^declare .*?@([\w.]+)", texts[symbol], re.M)} & texts.keys() - {*waiting}
+    return "\n".join(texts[symbol] for symbol in waiting)
 
 
 def plain(text: str) -> list[str]:

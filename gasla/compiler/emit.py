@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
 import operator
 import struct
 from collections.abc import Callable, Iterable, Mapping
@@ -119,7 +120,12 @@ class Sources:
         self.machine, self.builtins = machine, builtins
         self.text: list[str] = []
         self.heads: dict[str, str] = {}  # declarations, and constants
+        self.parts: dict[str, str] = {}  # the texts of functions that have objects of their own, by symbol
         self.instances: dict[tuple[Any, ...], Instance | None] = {}
+
+    def ir(self) -> str:
+        """The text of LLVM IR."""
+        return "\n".join([*self.heads.values(), *self.text, ""])
 
 
 # Of each operator: its name, what Python computes, and LLVM's instructions for kinds of scalars. Those without are
@@ -160,7 +166,7 @@ CASTS = {
     "if": ("sitofp", "sitofp"),
     "ff": ("fptrunc", "fpext"),
 }
-MARKS = {"inline": "alwaysinline", "noinline": "noinline"}  # decorators, and the attributes of LLVM that they are
+MARKS = {"inline": "alwaysinline"}  # decorators, and the attributes of LLVM that they are
 PYTHON_TYPES = {int: I64, float: F64, bool: BOOL}
 PYTHONS: dict[str, Any] = {f.__name__: f for f in (min, max, abs, len, range, int, float, bool, sum)}
 PYTHONS["array"] = array_of  # array[f64] and array[f64, 2] are types
@@ -186,6 +192,10 @@ class Frame:
         self.variables: dict[str, Variable] = {}
         self.bound: dict[str, Operand] = {}  # what is known, and parameters that are never set
         self.loops: list[tuple[str, str]] = []  # labels: where each goes on, and where it ends
+
+
+# Functions in objects of their own, and the texts of these and of those that they need. The functions keep ids alive.
+_apart: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 
 
 class Emitter:
@@ -917,8 +927,28 @@ class Emitter:
         key = id(of.node), *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in given)
         if key not in done:
             done[key] = None
-            done[key] = Emitter(self.unit, of).function(given, f"{of.name}.{len(done)}")
+            if "apart" in of.marks:
+                done[key] = self._apart(of, given, key)
+            else:
+                done[key] = Emitter(self.unit, of).function(given, f"{of.name}.{len(done)}")
         return done[key]
+
+    def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
+        """A function in an object of its own: it is named by a hash of its text, so all programs can share it."""
+        key = self.unit.machine, id(of.names), *key
+        if key not in _apart:
+            unit = Sources(self.unit.machine, self.unit.builtins)
+            unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}  # under way
+            made = Emitter(unit, of).function(given, of.name)
+            text = unit.ir()
+            symbol = f"{of.name}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+            head = f" {made.returns.ir} @"
+            text = text.replace(f"define internal{head}{of.name}(", f"define{head}{symbol}(")
+            _apart[key] = of, made._replace(symbol=symbol), unit.parts | {symbol: text}
+        _, made, parts = _apart[key]
+        self.unit.parts |= parts
+        self.declare(made.symbol, made.returns, [leaf for kind in made.takes for leaf in kind.leaves])
+        return made
 
     # --- statements ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Functions of Python modules that are compiled: for each combination of types, when they are first called.
 
 What a name means in such a function, it means in its module. Code is stored under a hash of all that it is made of:
-the text of the module and of those of gasla that it imports, the types, the processor, and the compiler.
+the text of the module and of those of gasla that it imports, the types, the target, and the compiler.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ast
 import ctypes
 import functools
 import hashlib
+import itertools
 import linecache
 import logging
 import os
@@ -18,11 +19,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numpy as np
 
 from gasla import cache
@@ -39,7 +40,7 @@ from gasla.compiler.kernel_types import (
     scalar_type,
     tuple_of,
 )
-from gasla.compiler.objects import Loaded, compile_ir, host, llvm_version
+from gasla.compiler.objects import Loaded, common, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
@@ -65,9 +66,9 @@ SECONDS = 1.0  # of compiling, after which a person is told
 class Kernel:
     """The code of a function for some types."""
 
-    def __init__(self, returns: Type, code: bytes) -> None:
+    def __init__(self, returns: Type, codes: Sequence[bytes]) -> None:
         self.returns = returns
-        self.address = Loaded(code).address("entry")
+        self.address = Loaded(*codes).address("entry")
         self.enter = ENTRY(self.address)
 
 
@@ -79,7 +80,8 @@ class Compiled:
     function
         The function; only its text and its module's names are used.
     marks
-        "inline", "noinline", or "reassociating": sums of floats may be computed in any order.
+        "inline"; "apart": compiled once, in an object of its own, for all that call it; or "reassociating": sums of
+        floats may be computed in any order.
     packs
         Whether LLVM looks for scalars side by side that make one vector.
     """
@@ -122,8 +124,13 @@ class Compiled:
 
     def _key(self, takes: tuple[Type | Known, ...]) -> str:
         text = "".join(linecache.getlines(self.plain.__code__.co_filename))
-        made = repr(self), [str(t) for t in takes], made_of(text), _platform()
+        made = repr(self), [str(t) for t in takes], made_of(text), self._target, _compiler()
         return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+
+    @property
+    def _target(self) -> tuple[str, str, str]:
+        """What its code is for: this very processor where the module says `NATIVE`, else all that are much like it."""
+        return host() if self.plain.__globals__.get("NATIVE") else common()
 
     def __repr__(self) -> str:
         where = self.plain.__qualname__, self.plain.__code__.co_firstlineno, self.packs, sorted(self.marks)
@@ -136,21 +143,22 @@ class Compiled:
     @staticmethod
     def _loaded(data: bytes | None) -> Kernel | None:
         """The kernel that was stored; None if it is of no use: what is whole may yet be another library's."""
-        name, _, code = (data or b"").partition(b"\n")
-        returns = NONE if name == b"None" else NAMES.get(name.decode("latin1"))
-        if not isinstance(returns, Type) or not code:
-            return None
-        try:
-            return Kernel(returns, code)
-        except RuntimeError:
-            return None
+        head, _, code = (data or b"").partition(b"\n")
+        with suppress(ValueError, RuntimeError):
+            name, *sizes = head.decode("latin1").split()
+            returns = NONE if name == "None" else NAMES.get(name)
+            ends = [0, *itertools.accumulate(map(int, sizes))]
+            if isinstance(returns, Type) and ends[-1] == len(code) > 0:
+                return Kernel(returns, [code[a:b] for a, b in itertools.pairwise(ends)])
+        return None
 
     def _compile(self, takes: tuple[Type | Known, ...], key: str) -> bytes:
-        began, unit = time.perf_counter(), Unit(host()[0])
+        began, unit, target = time.perf_counter(), Unit(host()[0]), self._target
         made = unit.export(self.kernel_function, takes)
         self.made += 1
-        code = compile_ir(unit.ir(), packs=self.packs)
-        data = str(made.returns).encode() + b"\n" + code
+        codes = [compile_ir(unit.ir(), self.packs, target), *(_part(text, target) for text in unit.parts.values())]
+        head = " ".join([str(made.returns), *(str(len(code)) for code in codes)])
+        data = head.encode() + b"\n" + b"".join(codes)
         cache.store(key, data)
         _report(self.plain.__name__, time.perf_counter() - began)
         return data
@@ -208,9 +216,25 @@ def _report(name: str, seconds: float) -> None:
         print(message, file=sys.stderr)
 
 
+def _part(text: str, target: tuple[str, str, str]) -> bytes:
+    """The object of a function that is compiled apart. How it is called may differ between versions of LLVM."""
+    made = text, target, llvm_version()[0]
+    key = f"parts/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+    code = cache.load(key)
+    if code is None:
+        code = compile_ir(text, target=target)
+        cache.store(key, code)
+    return code
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """A decorator: the function is compiled when it is first called."""
     return Compiled(function)
+
+
+def apart(function: Callable[..., Any]) -> Any:
+    """A decorator: what calls the function calls an object of its own, which is compiled once for all programs."""
+    return Compiled(function, frozenset({"apart"}))
 
 
 _NOTHING = object()  # stands for an argument whose words are not written
@@ -362,10 +386,10 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
 
 
 @functools.cache
-def _platform() -> tuple[Any, ...]:
-    """The processor, and what compiles for it."""
+def _compiler() -> str:
+    """A hash of the compiler's own text. LLVM's version is not part of a key: object code runs under any."""
     texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
-    return host(), llvm_version(), llvmlite.__version__.split(".")[:2], hashlib.sha256(b"".join(texts)).hexdigest()
+    return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
 @functools.cache

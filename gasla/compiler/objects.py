@@ -13,6 +13,8 @@ import llvmlite.binding as llvm
 from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # of optimisation
+# What nearly all x86-64 processors since 2013 have. Code for it runs on all of them, so it is stored once, and shipped.
+X86_64_V3 = "+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave"
 _forever: list[Any] = []  # engines: threads may be in their code to the end
 
 
@@ -35,6 +37,14 @@ def llvm_version() -> tuple[int, ...]:
     return found
 
 
+@functools.cache
+def common() -> tuple[str, str, str]:
+    """The target of code that other machines can run, too: x86-64-v3, where this machine has it; else its own."""
+    triple, _, features = own = host()
+    has_all = set(X86_64_V3.split(",")) <= set(features.split(","))
+    return (triple, "x86-64-v3", X86_64_V3) if has_all and triple.startswith("x86_64") else own
+
+
 def _machine(target: tuple[str, str, str]) -> Any:
     """A new target machine; each engine frees the one that it is given.
 
@@ -47,7 +57,7 @@ def _machine(target: tuple[str, str, str]) -> Any:
 
 
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
-    """The object code of LLVM IR for this machine, or for another: its triple, processor and features.
+    """The object code of LLVM IR for this machine, or for another target: its triple, processor and features.
 
     `packs` has LLVM look for scalars side by side that make one vector.
     """
@@ -68,14 +78,15 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
 
 
 class Loaded:
-    """The functions of an object in memory, where it stays."""
+    """The functions of objects that make one whole, in memory, where it stays."""
 
-    def __init__(self, code: bytes) -> None:
-        for name in undefined(code):
+    def __init__(self, *codes: bytes) -> None:
+        for name in undefined(*codes):
             _resolve(name)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host()))
         _forever.append(self._engine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        for code in codes:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
@@ -86,17 +97,20 @@ class Loaded:
         return found
 
 
-def undefined(code: bytes) -> list[str]:
-    """The symbols that an object needs from elsewhere; none but ELF's are read."""
-    if code[:4] != b"\x7fELF":
-        return []
-    sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
-    names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
-    found = []
-    for start, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
-        if section == 0 and start:
-            found.append(names[start : names.index(b"\0", start)].decode())
-    return found
+def undefined(*codes: bytes) -> set[str]:
+    """The symbols that objects need from elsewhere; none but ELF's are read."""
+    needed: set[str] = set()
+    defined: set[str] = set()
+    for code in codes:
+        if code[:4] != b"\x7fELF":
+            continue
+        sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
+        names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
+        for start, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
+            if start:
+                name = names[start : names.index(b"\0", start)].decode()
+                (defined if section else needed).add(name)
+    return needed - defined
 
 
 @functools.cache

@@ -40,10 +40,6 @@ class Unit(Sources):
         self.text.append(_entry(function.name, made))
         return made
 
-    def ir(self) -> str:
-        """The text of LLVM IR of all that was exported."""
-        return "\n".join([*self.heads.values(), *self.text, ""])
-
 
 def _entry(name: str, made: Instance) -> str:
     """The function that C calls."""

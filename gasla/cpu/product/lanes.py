@@ -37,7 +37,7 @@ from gasla.cpu.runtime.intrinsics import fetch_add, prefetch, select
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.threads import STOP, TICKET
-from gasla.cpu.runtime.vector_math import {vectorised}
+{vectorised}
 
 {prelude}
 
@@ -338,8 +338,9 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def vectorised(functions: list[str]) -> str:
-    """The names of vector functions that printed functions call."""
-    return ", ".join(name for name in vector_math.FUNCTIONS if any(f" {name}(" in text for text in functions))
+    """The line that imports the vector functions that printed functions call; empty if there are none."""
+    called = [name for name in vector_math.FUNCTIONS if any(f" {name}(" in text for text in functions)]
+    return f"from gasla.cpu.runtime.vector_math import {', '.join(['NATIVE', *called])}" if called else ""
 
 
 def sheltered(expr: Expr) -> Expr:

@@ -30,7 +30,7 @@ from gasla.cpu.runtime.intrinsics import fetch_add, select
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.threads import STOP, TICKET
-from gasla.cpu.runtime.vector_math import {vectorised}
+{vectorised}
 
 {prelude}
 
@@ -109,7 +109,7 @@ def source(terms: Terms, masked: bool) -> str:
     return TEMPLATE.format(
         name=title(terms.name),
         prelude=printer.PRELUDE,
-        vectorised=vectorised(functions) or "LANES",
+        vectorised=vectorised(functions),
         functions="\n\n".join("@compiled\n" + text for text in functions),
         row_arguments=", ".join(["start", "end", *given, *totals]),
         skip=_lines(_skip() if masked else [], 2),

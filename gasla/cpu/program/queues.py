@@ -159,7 +159,7 @@ def own_at(thread):
     return FIRST + thread * STRIDE
 
 
-@jit
+@stage
 def renew(thread, threads, counters):
     """Zero a thread's own counters for the next iteration."""
     if thread == 0:
@@ -442,7 +442,7 @@ def open_iteration(thread, threads, control, counts, iteration):
             counters[APART] = time_apart(control)
 
 
-@jit
+@stage
 def results_of(counters, threads):
     """What threads did in an iteration: edges looked at, vertices listed, edges on from those, vertices put off."""
     touched = listed = edges = left = np.int64(0)

@@ -5,15 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from gasla.compiler.function import Compiled, compiled
+from gasla.compiler.function import Compiled, apart, compiled
 from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
 entry_point = jit = compiled  # as the texts of gasla.cpu.program and the printer's prelude have it
-# Called seldom, and kept apart from those that call it: LLVM takes longer over one large function than over its parts,
-# and there would be too few registers for all.
-stage = functools.partial(Compiled, marks=frozenset({"noinline"}))
+stage = apart  # for what is called seldom
 inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # for helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line

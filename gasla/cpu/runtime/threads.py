@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.emit import Extern
-from gasla.compiler.function import Call, Compiled
+from gasla.compiler.function import Call, Compiled, apart
 from gasla.compiler.kernel_types import I32
 from gasla.cpu.runtime import cores, workers
 from gasla.cpu.runtime.intrinsics import (
@@ -245,7 +245,7 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
     return max(left, 0)
 
 
-@helper
+@apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
     """Wait until every thread is here; what each wrote before, all see after."""
     if threads == 1:
@@ -330,7 +330,7 @@ def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - co
     return slowest
 
 
-@helper
+@apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
     """Have so many workers look for jobs for a while; the caller goes on meanwhile, and will have some for them."""
     mailboxes = words_at(control[MAILBOXES], threads)

@@ -21,6 +21,7 @@ from gasla.compiler.kernel_types import scalar_type, vector_of
 from gasla.compiler.objects import host
 from gasla.cpu.runtime.intrinsics import select
 
+NATIVE = True  # modules that import this are compiled for this very processor: its vectors may be wider than most have
 LANES = 64  # at most four vectors of 16 values are computed side by side
 
 # What C calls them, by NumPy's names; the last three are functions of two values.
