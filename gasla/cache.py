@@ -1,7 +1,8 @@
 """The folder for what gasla compiles: it serves all later processes, and none needs it.
 
-A file that can't be read, or isn't what was once stored under its name, counts as absent; where none can be stored,
-calls take longer. Whoever may write to the folder may have code run by those who use it.
+What was compiled when gasla was built lies in a folder of the package, in the same form. A file that can't be read, or
+isn't what was once stored under its name, counts as absent; where none can be stored, calls take longer. Whoever may
+write to the folder may have code run by those who use it.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from gasla.output import placing
 
+SHIPPED = Path(__file__).parent / "shipped"  # what `gasla.shipping` has compiled; a checkout has none
 _DIGEST = 32  # bytes
 
 
@@ -40,13 +42,14 @@ def store(name: str, data: bytes) -> None:
 
 
 def load(name: str) -> bytes | None:
-    """What was stored under a name, if it is whole; else None."""
-    try:
-        content = (cache_directory() / name).read_bytes()
-    except OSError:
-        return None
-    digest, data = content[:_DIGEST], content[_DIGEST:]
-    return data if digest == _digest(name, data) else None
+    """What was stored or shipped under a name, if it is whole; else None."""
+    for folder in (cache_directory(), SHIPPED):
+        with suppress(OSError):
+            content = (folder / name).read_bytes()
+            digest, data = content[:_DIGEST], content[_DIGEST:]
+            if digest == _digest(name, data):
+                return data
+    return None
 
 
 def _digest(name: str, data: bytes) -> bytes:

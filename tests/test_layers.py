@@ -22,7 +22,7 @@ LAYERS = [
     "gasla.__main__",
     "gasla.cli",
     "gasla.bench",
-    "gasla.demo",
+    "gasla.demo gasla.shipping",
     "gasla.csgraph gasla.backends",
     "gasla.verify",
     "gasla.algorithms",
