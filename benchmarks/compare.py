@@ -1,21 +1,27 @@
-"""Compare gasla with what a user could install instead, and each ratio with its bar: `gasla bench` on the CPU.
+"""Compare gasla on the CPU with what a user could install instead, and each ratio with its bar.
 
 python -m benchmarks.compare [--graphs rmat20,ny] [--algorithms bfs,sssp] [--peers scipy,graphblas] [--json FILE]
+
+`--algorithms semirings` are products of a matrix and a vector, plus_times beside SciPy's and others beside plus_times;
+`programs` are a user's own beside the library's functions.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
-from gasla.bench import cells, graphs, peers
+from benchmarks import products, programs
+from gasla.bench import cells, graphs, peers, tasks
 from gasla.bench.cells import Cell
 from gasla.bench.limits import ceilings
 from gasla.bench.reports import table
 from gasla.bench.reports.report import Report
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
-GROUPS = tuple(name for name in cells.GROUPS if name != "levels")
+GROUPS = (*(name for name in tasks.ALGORITHMS if name != "levels"), "semirings", "programs")
 ROUNDS = 8  # one for every source
 BUDGET = 20.0  # seconds a cell
 
@@ -48,8 +54,7 @@ BARS: dict[str, dict[str, float]] = {
     "grid16": {"topological_order": 1.5, "longest_path": 1.0, **ALIKE},
     "ny": {"bfs": 0.85, "sssp": 0.35, "pagerank": 1.0, "components": 0.55, "triangles": 0.25, "betweenness": 0.60},
 }
-BAR_PRODUCT = 1.0  # mxv with plus_times beside SciPy's A @ x
-BARS_MATRICES = {"plus_times": 1.0, "min_plus": 1.3, "plus_pair at entries": 0.5, "64 columns": 0.6}  # mxm
+BARS_PRODUCTS = {"mxv": 1.0, "mxm": 1.0, "mxm_masked": 0.5}  # on any graph
 BAR_SEMIRING = 1.15  # any other semiring beside plus_times
 BAR_LOG_SUM_EXP = 2.6  # which takes an exponential an entry and a logarithm a row
 BAR_PROGRAM = 1.10  # a user's own program beside the library's function
@@ -58,11 +63,23 @@ BAR_PROGRAM = 1.10  # a user's own program beside the library's function
 def bar(cell: Cell) -> float | None:
     """The most that the ratio of a cell should be."""
     family, _, member = cell.algorithm.partition(" ")
-    if family == "mxv":
-        return {"plus_times": BAR_PRODUCT, "logaddexp_plus": BAR_LOG_SUM_EXP}.get(member, BAR_SEMIRING)
-    if family == "mxm":
-        return BARS_MATRICES[member]
-    return BAR_PROGRAM if family == "own" else BARS.get(cell.graph, {}).get(cell.algorithm)
+    if family == "mxv" and member:
+        return {"plus_times": BARS_PRODUCTS["mxv"], "logaddexp_plus": BAR_LOG_SUM_EXP}.get(member, BAR_SEMIRING)
+    if family == "own":
+        return BAR_PROGRAM
+    return BARS.get(cell.graph, {}).get(cell.algorithm, BARS_PRODUCTS.get(cell.algorithm))
+
+
+def measure(
+    graph: graphs.BenchmarkGraph, groups: Iterable[str], rivals: Iterable[str], settings: cells.Settings
+) -> Iterator[Cell]:
+    """The cells of one graph: of algorithms, of products by other semirings, of a user's own programs."""
+    groups = list(groups)
+    yield from cells.measure(graph, [name for name in groups if name in tasks.TASKS], rivals, settings)
+    if "semirings" in groups:
+        yield from products.measure(graph, settings)
+    if "programs" in groups:
+        yield from programs.measure(graph, settings)
 
 
 def verdict(cell: Cell) -> str:
@@ -73,16 +90,17 @@ def verdict(cell: Cell) -> str:
     return f"{'ok' if cell.ratio <= limit else 'OVER'} ({limit:.2f})"
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
+    """The words of a comma-separated list."""
     return [name for name in text.split(",") if name]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line, measure, and write the JSON file if one is asked for; 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.partition("\n")[0])
-    parser.add_argument("--graphs", type=_names, default=list(GRAPHS), help="comma-separated (%(default)s)")
-    parser.add_argument("--algorithms", type=_names, default=list(GROUPS), help="comma-separated (%(default)s)")
-    parser.add_argument("--peers", type=_names, default=peers.installed("cpu"), help="comma-separated (%(default)s)")
+    parser.add_argument("--graphs", type=names, default=list(GRAPHS), help="comma-separated (%(default)s)")
+    parser.add_argument("--algorithms", type=names, default=list(GROUPS), help="comma-separated (%(default)s)")
+    parser.add_argument("--peers", type=names, default=peers.installed("cpu"), help="comma-separated (%(default)s)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most (%(default)s)")
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds a cell, answers aside (%(default)s)")
     parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
@@ -92,7 +110,8 @@ def main(arguments: list[str] | None = None) -> int:
     rivals = [name for name in options.peers if name != cells.GASLA]
     print(*table.introduction(report), "", table.HEADER, sep="\n", flush=True)
     for name in options.graphs:
-        for cell in report.measure(graphs.load(name), options.algorithms, rivals, settings):
+        graph = graphs.load(name)
+        for cell in report.measure(graph, partial(measure, graph, options.algorithms, rivals, settings)):
             print(table.line(cell, verdict(cell)), flush=True)
     print("", *table.explanation(), sep="\n")
     if options.json:

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 CALLS = {
@@ -36,29 +37,50 @@ CALLS = {
     "bridges": "gasla.bridges(undirected)",
     "maximal_independent_set": "gasla.maximal_independent_set(undirected)",
 }
+ON_GPU = ["bfs", "sssp", "pagerank", "connected_components", "triangle_count", "betweenness_centrality"]
+# On a GPU the process has used the driver before. An option of its own keeps NVRTC from finding, in a cache that NVRTC
+# has, what another process has compiled.
 PROGRAM = """
-import sys, time
+import os, sys, time
 began = time.perf_counter(), time.process_time()
 import gasla
 from gasla import datasets
+from gasla.arrays import finish
+device = sys.argv[1]
 matrix = datasets.openflights().matrix
 directed, undirected = gasla.Graph(matrix), gasla.Graph(((matrix + matrix.T) != 0).astype(float).tocsr())
-for call in sys.argv[1:]:
+if device == "gpu":
+    import gasla.gpu.runtime.compile
+    gasla.gpu.runtime.compile.OPTIONS += ("-DMEASURED_BY=" + os.environ["MEASURED_BY"],)
+    directed, undirected = directed.to("gpu"), undirected.to("gpu")
+    directed.in_, directed.in_values, undirected.out
+    finish(device)
+    began = time.perf_counter(), time.process_time()
+for call in sys.argv[2:]:
     eval(call)
+    finish(device)
     print(call.partition("(")[0], time.perf_counter() - began[0], time.process_time() - began[1], flush=True)
     began = time.perf_counter(), time.process_time()
 """
+Row = tuple[str, float, float]
 
 
-def measured(calls: list[str], cache: str) -> list[tuple[str, float, float]]:
-    """What each call is called, its seconds by the clock, and of processor time, in one fresh process."""
-    environment = {**os.environ, "GASLA_CACHE_DIR": cache}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, *calls],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+def cold_and_warm(names: list[str], device: str = "cpu") -> tuple[list[Row], list[Row]]:
+    """Names of calls, seconds by the clock and of processor time: with empty caches, then with full ones."""
+    with tempfile.TemporaryDirectory() as folder:
+        caches = dict.fromkeys(("GASLA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH"), folder)
+        settings = {**os.environ, **caches, "PYTHONDONTWRITEBYTECODE": "", "MEASURED_BY": str(time.time_ns())}
+        first, again = (_in_new_process([CALLS[name] for name in names], device, settings) for _ in range(2))
+    return first, again
+
+
+def _in_new_process(calls: list[str], device: str, environment: dict[str, str]) -> list[Row]:
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, device, *calls]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the measuring process failed with {done.returncode}:\n{done.stderr}")
     rows = [line.split() for line in done.stdout.splitlines()]
-    return [(name, float(wall), float(cpu)) for name, wall, cpu in rows]
+    return [(name.removeprefix("gasla."), float(wall), float(cpu)) for name, wall, cpu in rows]
 
 
 def main() -> None:
@@ -70,12 +92,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, metavar="FILE")
     options = parser.parse_args()
     lines = [provenance(), f"{'first call':38s}{'wall':>8s}{'cpu':>8s}{'stored':>8s}"]
-    groups = [[call] for call in CALLS.values()] if options.alone else [[*CALLS.values()]]
     total = [0.0, 0.0, 0.0]
-    for calls in groups:
-        with tempfile.TemporaryDirectory() as cache:
-            first, again = measured(calls, cache), measured(calls, cache)
-        for (name, wall, cpu), (_, stored, _) in zip(first, again, strict=True):
+    for names in [[name] for name in CALLS] if options.alone else [[*CALLS]]:
+        for (name, wall, cpu), (_, stored, _) in zip(*cold_and_warm(names), strict=True):
             lines.append(f"{name:38s}{wall:8.2f}{cpu:8.2f}{stored:8.2f}")
             total = [a + b for a, b in zip(total, (wall, cpu, stored), strict=True)]
     lines.append(f"{'all':38s}{total[0]:8.2f}{total[1]:8.2f}{total[2]:8.2f}")

@@ -1,12 +1,11 @@
-"""What a fresh process costs: time to import and to a first result, and the memory that an algorithm holds.
+"""The memory that an algorithm holds in a fresh process.
 
     python -m benchmarks.footprint [--device gpu] [--graphs rmat20,grid20] [--json FILE]
 
-Times are medians of processes of their own, with the cache of compiled code warm. Memory is what a second call (the
-first has loaded the compiled code) takes, at its highest and afterwards: on the CPU by what the resident set of a
-process of its own grows, on the GPU by what CuPy's pool hands out. Next to it stand what `Graph.nbytes` grew by, what
-`workspace` promises for the program and what its fields take; and, of search and PageRank on the CPU, what is allowed:
-32 bytes a vertex and the fields, and a CSC where the graph is not symmetric.
+It is what a second call (the first has loaded the compiled code) takes, at its highest and afterwards: on the CPU by
+what the resident set of a process of its own grows, on the GPU by what CuPy's pool hands out. Next to it stand what
+`Graph.nbytes` grew by, what `workspace` promises for the program and what its fields take; and, of search and PageRank
+on the CPU, what is allowed: 32 bytes a vertex and the fields, and a CSC where the graph is not symmetric.
 """
 
 from __future__ import annotations
@@ -16,39 +15,29 @@ import gc
 import json
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from scipy.sparse import triu
 
 import gasla
-from benchmarks.gpu import made
-from gasla.algorithms.centrality import pagerank
-from gasla.algorithms.paths import sssp
-from gasla.algorithms.traversal import bfs
+from benchmarks import programs
+from benchmarks.graphs import load, module_at
 from gasla.arrays import device_of
 from gasla.bench import graphs
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.reports.provenance import provenance
 from gasla.bench.reports.report import Report
-from gasla.cpu.program import generate
-from gasla.gpu.program.workspace import field_bytes
 
-REPEATS = 5
-BARS = {"import": 0.5, "first result": 1.5}  # seconds
 PER_VERTEX = 32  # bytes beyond the graph and the program's own fields
-FIELDS = {"bfs": 8, "pagerank": 8}  # bytes a vertex: level and parent; rank and share
-ALGORITHMS = ("bfs", "sssp", "pagerank")
-
-IMPORT = "import time; t = time.perf_counter(); import gasla; print(time.perf_counter() - t)"
-FIRST_RESULT = "import gasla; A = gasla.datasets.grid(8); gasla.bfs(A, 0)"
+FIELDS = {"bfs": 8, "sssp": 4, "pagerank": 12}  # bytes a vertex: level and parent; length; rank, share and its divisor
+PROGRAMS = {"bfs": programs.Tree, "sssp": programs.Paths, "pagerank": programs.Surfer}  # like those of the library
+BOUNDED = ("bfs", "pagerank")
 MEMORY = "from benchmarks.footprint import grown_on_cpu; grown_on_cpu({!r}, {!r}, {!r})"
 
 
@@ -58,29 +47,6 @@ def output(code: str, *arguments: str) -> str:
     if done.returncode:
         raise RuntimeError(f"the measuring process failed with {done.returncode}:\n{done.stderr}")
     return done.stdout
-
-
-def import_seconds() -> float:
-    """Return the time of `import gasla`, the interpreter's own start left out."""
-    return median(float(output(IMPORT)) for _ in range(REPEATS))
-
-
-def first_result_seconds() -> float:
-    """Return the time of a whole process that searches a small graph, from the interpreter's start to its end."""
-
-    def once() -> float:
-        start = time.perf_counter()
-        output(FIRST_RESULT)
-        return time.perf_counter() - start
-
-    once()  # compiles, or finds the cache warm
-    return median(once() for _ in range(REPEATS))
-
-
-def process_seconds() -> Iterator[tuple[str, float]]:
-    """Both, by name."""
-    yield "import", import_seconds()
-    yield "first result", first_result_seconds()
 
 
 def called(algorithm: str, graph: Any, source: int) -> Any:
@@ -116,16 +82,7 @@ def ready(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> gasla.Gr
 
 def promised(graph: gasla.Graph, algorithm: str) -> dict[str, int]:
     """What a run is said to take beside the graph."""
-    programs = {
-        "bfs": bfs.Parents(),
-        "sssp": sssp.NearFirst(real=np.float32, lengths=np.float32),
-        "pagerank": pagerank.PageRank(real=np.float32),
-    }
-    program: Any = type(programs[algorithm])
-    return {
-        "workspace": program.workspace(graph),
-        "fields": field_bytes(generate.plan(program, graph.id_dtype), graph),
-    }
+    return {"workspace": PROGRAMS[algorithm]().workspace(graph), "fields": FIELDS[algorithm] * graph.n}
 
 
 def status(key: str) -> int:
@@ -184,7 +141,7 @@ def watching_memory() -> Iterator[dict[str, int]]:
 def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[str, Any]:
     """Return by how many bytes a call grows, what was promised, and how many a vertex it may."""
     if isinstance(graph, str):
-        name, allowed = graph, PER_VERTEX + FIELDS[algorithm] if algorithm in FIELDS else None
+        name, allowed = graph, PER_VERTEX + FIELDS[algorithm] if algorithm in BOUNDED else None
         found: dict[str, int] = json.loads(output(MEMORY.format(graph, algorithm, directed)))
     else:
         name, allowed, found = graph.name, None, grown_on_gpu(graph, algorithm, directed)
@@ -203,27 +160,22 @@ def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[
 def main(arguments: list[str] | None = None) -> None:
     """Measure all, and print a line for each."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.footprint", description=__doc__.partition("\n")[0])
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="on the GPU memory alone")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="default: cpu")
     parser.add_argument("--graphs", default="rmat20,grid20", help="whose memory is measured (%(default)s)")
     parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
     parser.add_argument("--commit", help="what to name as measured, where there is no git")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args(arguments)
-    generator = made.module_at(options.graphs_module)
+    generator = module_at(options.graphs_module)
     on_cpu = options.device == "cpu"
-    report, times = Report(provenance(options.device, options.commit), {}, []), dict[str, float]()
-    for name, seconds in report.watch("times of processes", process_seconds) if on_cpu else ():
-        times[name] = seconds
-        verdict = "ok" if seconds <= BARS[name] else "OVER"
-        print(f"{name:<32}{seconds:8.2f} s   at most {BARS[name]:.1f} s   {verdict}", flush=True)
-    figures = []
+    report, figures = Report(provenance(options.device, options.commit), {}, []), []
     for name in options.graphs.split(","):
-        graph = name if on_cpu else made.load(name, generator)
-        for algorithm, directed in product(ALGORITHMS, (False, True)):
+        graph = name if on_cpu else load(name, "gpu", generator)
+        for algorithm, directed in product(FIELDS, (False, True)):
             figures.append(memory(graph, algorithm, directed))
             print(line(figures[-1]), flush=True)
     if options.json:
-        report.write(options.json, seconds=times, memory=figures)
+        report.write(options.json, memory=figures)
 
 
 def line(figure: dict[str, Any]) -> str:

@@ -1,11 +1,11 @@
 """The tables and pictures of README and docs, made from the files in benchmarks/results.
 
     python -m benchmarks.tables                      rewrites the blocks of all pages, and draws what they show
-    python -m benchmarks.tables gteps cpu.json       prints one block
+    python -m benchmarks.tables ratios cpu.json      prints one block
 
 A block of a page names what it shows and the files that it comes from; the tests compare what stands between:
 
-    <!-- benchmarks: ratios cpu-2026-11-23-thin.json cpu-2026-11-23-wide.json -->
+    <!-- benchmarks: ratios cpu-2026-11-26-thin.json cpu-2026-11-26-wide.json -->
     ...
     <!-- /benchmarks -->
 
@@ -16,27 +16,73 @@ after the first.
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from benchmarks import growth, overhead
-from benchmarks.gpu import tables as gpu_tables
-from benchmarks.measured import ALGORITHMS, CPU, Files, markdown
+from benchmarks import overhead
+from benchmarks.gpu import GRAPHS
+from gasla.bench import peers
 from gasla.bench.cells import Cell
 from gasla.bench.reports import plot
-from gasla.bench.reports.table import milliseconds, number, size
+from gasla.bench.reports.report import Report
+from gasla.bench.reports.table import milliseconds, number
 
 ROOT = Path(__file__).resolve().parents[1]
-IMAGES = ROOT / "docs" / "images"
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "results" / "README.md")
+RESULTS, IMAGES = ROOT / "benchmarks" / "results", ROOT / "docs" / "images"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), RESULTS / "README.md")
 BLOCK = re.compile(r"^(<!-- benchmarks: (\S+) (.+?) -->\n)(.*?)^(<!-- /benchmarks -->)$", re.MULTILINE | re.DOTALL)
 NAMES = {"graphblas": "GraphBLAS", "scipy": "SciPy", "networkit": "NetworKit", "cusparse": "cuSPARSE"}
+ALGORITHMS = ("bfs", "levels", *peers.ALGORITHMS[1:])
+CPU = "gasla-cpu"  # as a peer of the GPU
+UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "x": "", "": ""}  # of figures on the GPU
 
 
-def _compared(cell: Cell) -> str:
+class Files:
+    """Some of the files; of several that hold the same cell the last counts."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.paths = [path for name in names for path in sorted(RESULTS.glob(name)) or [RESULTS / name]]
+        self.reports = [Report.read(path) for path in self.paths]
+        self.cells = {(c.graph, c.algorithm): c for report in self.reports for c in report.cells}
+        self.graphs = list(dict.fromkeys(graph for graph, _ in self.cells))
+
+    def listed(self, what: str) -> list[dict[str, Any]]:
+        """A list that all files hold beside their cells."""
+        return [entry for path in self.paths for entry in json.loads(path.read_text(encoding="utf-8"))[what]]
+
+    def present(self) -> list[str]:
+        """The first algorithms, as far as they were measured."""
+        return [a for a in ALGORITHMS if any(a == algorithm for _, algorithm in self.cells)]
+
+    def families(self) -> dict[str, list[Cell | Any]]:
+        """The graphs of each family, by size, where there are several."""
+        found: dict[str, list[str]] = {}
+        for graph in self.graphs:
+            if match := re.fullmatch(r"([a-z]+)(\d+)", graph):
+                found.setdefault(match[1], []).append(graph)
+        return {f: sorted(some, key=lambda g: int(g[len(f) :])) for f, some in found.items() if len(some) > 1}
+
+    def sizes(self) -> dict[str, int]:
+        """The edges of each graph."""
+        return {name: facts["m"] for report in self.reports for name, facts in report.graphs.items()}
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
+
+
+def compared(cell: Cell) -> str:
     """Milliseconds, and how that compares with the best peer's."""
     said = cell.wrong or milliseconds(cell.seconds())
     if cell.best is None:
@@ -46,73 +92,27 @@ def _compared(cell: Cell) -> str:
 
 
 def ratios(files: Files) -> str:
-    """Milliseconds, and how that compares with the best peer's."""
-    algorithms = files.present(ALGORITHMS)
-    return markdown(["", *algorithms], files.rows(algorithms, _compared))
+    """One row per graph: milliseconds, and how that compares with the best peer's."""
+    algorithms = files.present()
+    rows = [
+        [graph, *(compared(files.cells[graph, a]) if (graph, a) in files.cells else "" for a in algorithms)]
+        for graph in files.graphs
+    ]
+    return markdown(["", *algorithms], rows)
 
 
 def by_algorithm(files: Files) -> str:
-    """The same with a row an algorithm, for many of them."""
+    """The same with one row per algorithm, for many of them."""
     names = dict.fromkeys(algorithm for _, algorithm in files.cells)
     cells = [[files.cells.get((graph, name)) for graph in files.graphs] for name in names]
-    rows = [[name, *(_compared(cell) if cell else "" for cell in row)] for name, row in zip(names, cells)]
+    rows = [[name, *(compared(cell) if cell else "" for cell in row)] for name, row in zip(names, cells)]
     return markdown(["", *files.graphs], rows)
-
-
-def gteps(files: Files) -> str:
-    """GTEPS, and the share of the machine's ceiling."""
-
-    def show(cell: Cell) -> str:
-        share = "" if cell.share is None or cell.floor is None else f", {100 * cell.share:.0f}% of {cell.floor.cause}"
-        return (cell.wrong or number(cell.gteps())) + share
-
-    algorithms = files.present(ALGORITHMS)
-    return markdown(["", *algorithms], files.rows(algorithms, show))
-
-
-def products(files: Files) -> str:
-    """plus_times in milliseconds, and over the library's product; other semirings over plus_times."""
-    names = files.members("mxv")
-    head, others = names[0], names[1:]
-    times = files.rows([head], lambda cell: milliseconds(cell.seconds()))
-    over = files.rows([head], lambda cell: f"**{cell.ratio:.2f}**")
-    rest = files.rows(others, lambda cell: f"{cell.ratio:.2f}")
-    library = NAMES.get(next(c.best or "" for (_, a), c in files.cells.items() if a == head), "")
-    titles = ["", "plus_times", f"/ {library}", *(name.removeprefix("mxv ") for name in others)]
-    return markdown(titles, [[*a, *b[1:], *c[1:]] for a, b, c in zip(times, over, rest)])
-
-
-def programs(files: Files) -> str:
-    """A user's own programs over the library's functions."""
-    names = files.members("own")
-    rows = files.rows(names, lambda cell: f"{cell.ratio:.2f}")
-    return markdown(["", *(name.removeprefix("own ") for name in names)], rows)
-
-
-def ceilings(files: Files) -> str:
-    """What the machine can do, by the bytes worked on."""
-    found = next(report.ceilings for report in files.reports if report.ceilings)
-    kinds = {"copy": "copy, GB/s", "gather": "random 4-byte reads, G/s", "atomics": "atomic additions, G/s"}
-    rows = [[title, *(number(rate / 1e9) for rate in getattr(found, kind).values())] for kind, title in kinds.items()]
-    barrier = f"\nA barrier of all threads takes {number(1e6 * found.barrier)} µs.\n"
-    return markdown(["", *map(size, found.copy)], rows) + barrier
-
-
-def times(files: Files) -> str:
-    """How large each graph is, and milliseconds."""
-    algorithms = files.present(ALGORITHMS)
-    facts = {name: facts for report in files.reports for name, facts in report.graphs.items()}
-    rows = files.rows(algorithms, lambda cell: cell.wrong or milliseconds(cell.seconds()))
-    measured = [[f"{facts[graph][k]:,}" for k in ("n", "m", "depth")] for graph, *_ in rows]
-    return markdown(
-        ["", "vertices", "edges", "levels", *algorithms], [[r[0], *f, *r[1:]] for r, f in zip(rows, measured)]
-    )
 
 
 def losses(files: Files) -> str:
     """The cells in which a peer is faster, and how many times its time gasla takes."""
     rows = []
-    for algorithm in files.present(ALGORITHMS):
+    for algorithm in files.present():
         lost = [
             f"{graph} {cell.ratio:.1f} {NAMES.get(cell.best, cell.best)}"
             for graph in files.graphs
@@ -122,20 +122,49 @@ def losses(files: Files) -> str:
     return markdown(["", "gasla's time over the fastest peer's"], rows)
 
 
-def devices(files: Files) -> str:
-    """Milliseconds on the GPU, and over those of the CPU beside it; ° where either has fewer than three calls."""
+def growth(files: Files) -> str:
+    """The exponent of the edges by which time grows, least squares: over all sizes, and over the last three."""
+    algorithms, sizes, rows = files.present(), files.sizes(), []
+    for graphs in [part for every in files.families().values() for part in (every, every[-3:])[: 1 + (len(every) > 4)]]:
+        row = [f"{graphs[0]} to {graphs[-1]}"]
+        for algorithm in algorithms:
+            cells = [files.cells[g, algorithm] for g in graphs if (g, algorithm) in files.cells]
+            points = [(math.log(sizes[c.graph]), math.log(s)) for c in cells if (s := c.seconds()) is not None]
+            row.append(f"{slope(points):.2f}" if len(points) > 1 else "")
+        rows.append(row)
+    return markdown(["", *algorithms], rows)
 
-    def show(cell: Cell) -> str:
-        own, other = cell.seconds(), cell.seconds(CPU) if CPU in cell.entries else None
-        text = milliseconds(own) + (f", **{own / other:.2f}**" if own and other else "")
-        return text + "°" * (min(len(entry.seconds) for entry in cell.entries.values()) < 3)
 
-    algorithms = files.present(ALGORITHMS)
-    return markdown(["", *algorithms], files.rows(algorithms, show))
+def slope(points: list[tuple[float, float]]) -> float:
+    """That of a line through points, least squares."""
+    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points))
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
+
+
+def crossover(files: Files) -> str:
+    """The smallest graph of each family from which on the GPU is faster than the CPU beside it, and its edges."""
+    algorithms, sizes, rows = files.present(), files.sizes(), []
+
+    def is_faster(cell: Cell) -> bool:
+        own, rival = cell.seconds(), cell.seconds(CPU) if CPU in cell.entries else None
+        return own is not None and rival is not None and own < rival
+
+    for family, graphs in files.families().items():
+        row = [family]
+        for algorithm in algorithms:
+            cells = [files.cells[g, algorithm] for g in graphs if (g, algorithm) in files.cells]
+            slower = [k for k, c in enumerate(cells) if not is_faster(c)]
+            later = cells[slower[-1] + 1 :] if slower else cells
+            row.append(f"{later[0].graph}, {sizes[later[0].graph]:,}" if later else "beyond")
+        rows.append(row)
+    return markdown(["", *algorithms], rows)
+
+
+# --- what `benchmarks.footprint` and `benchmarks.overhead` found ------------------------------------------------------
 
 
 def memory(files: Files) -> str:
-    """Bytes a vertex, as `benchmarks.footprint` found them, beside what was promised."""
+    """Bytes per vertex that were taken, beside what was promised."""
     parts, taken = ("lists", "workspace", "fields"), {"held": "held", "grown": "at most", "again": "another call"}
     found = files.listed("memory")
     taken = {key: title for key, title in taken.items() if key in found[0]}
@@ -163,47 +192,70 @@ def outside(files: Files) -> str:
     return markdown(["", *graphs], [[a, *(shown.get(g, "") for g in graphs)] for a, shown in found.items()])
 
 
-def parts(files: Files) -> str:
-    """Where the microseconds of calls go, on the smallest of the graphs."""
-    least = min(f["edges"] for f in files.listed("overhead"))
-    found = [f for f in files.listed("overhead") if f["edges"] == least]
-    names = [name for name in overhead.columns("gpu") if any(f.get(name) for f in found)]
-    rows = [[f["algorithm"], *(f"{1e6 * f[name]:.1f}" for name in names)] for f in found]
-    return markdown([found[0]["graph"], *names], rows)
+# --- what `benchmarks.gpu` found --------------------------------------------------------------------------------------
+
+
+def figures(files: Files, group: str) -> str:
+    """Figures in bold where they are over their bars, which follow in brackets."""
+    found = [f for f in files.listed("figures") if _group(f) == group]
+    units = {f["name"]: f["unit"] for f in sorted(found, key=lambda f: bool(f["unit"]))}
+    return _by_graph(found, lambda f: f["name"] + UNITS[units[f["name"]]], _beside_its_bar)
+
+
+def in_milliseconds(files: Files) -> str:
+    """Figures in milliseconds, without their bars."""
+    found = [f for f in files.listed("figures") if _group(f) == "gpu" and f["unit"] != "x"]
+    return _by_graph(found, lambda f: f["name"], lambda f: "wrong" if f["wrong"] else number(f["value"]))
+
+
+def floors(files: Files) -> str:
+    """The least time on that GPU as a share of the measured one, and what it would be spent on."""
+    found = [f for f in files.listed("figures") if f["floor"] and not f["wrong"]]
+
+    def show(figure: dict[str, Any]) -> str:
+        least, cause = figure["floor"]
+        return f"{100e3 * least / figure['value']:.0f}% {cause}"
+
+    return _by_graph(found, lambda f: f["name"], show)
+
+
+def _by_graph(found: list[dict[str, Any]], row: Callable[..., str], show: Callable[..., str]) -> str:
+    """One row per name, one column per graph."""
+    graphs = sorted({f["graph"]: 0 for f in found}, key=lambda g: GRAPHS.index(g) if g in GRAPHS else -1)
+    rows = {f["name"]: [row(f), *[""] * len(graphs)] for f in found}
+    for f in found:
+        rows[f["name"]][1 + graphs.index(f["graph"])] = show(f)
+    return markdown(["", *graphs], list(rows.values()))
+
+
+def _beside_its_bar(figure: dict[str, Any]) -> str:
+    if figure["wrong"]:
+        return "wrong"
+    text = number(figure["value"]) if figure["unit"] else f"{figure['value']:,}"
+    if figure["bar"] is None:
+        return text
+    return f"{f'**{text}**' if figure['value'] > figure['bar'] else text} ({figure['bar']:g})"
+
+
+def _group(figure: dict[str, Any]) -> str:
+    """In which table a figure stands."""
+    first = figure["name"].partition(" ")[0]
+    if first in ("mxv", "own", "call", "first"):
+        return f"gpu-{first}"
+    return "gpu" if figure["unit"] in ("ms", "x") or figure["wrong"] else "gpu-iterations"
 
 
 # --- blocks of pages --------------------------------------------------------------------------------------------------
 
 TABLES: dict[str, Callable[[Files], str]] = {
-    **{
-        f.__name__: f
-        for f in (
-            ratios,
-            gteps,
-            products,
-            programs,
-            ceilings,
-            growth.growth,
-            times,
-            losses,
-            devices,
-            growth.crossover,
-            memory,
-            outside,
-            parts,
-            gpu_tables.floors,
-        )
-    },
-    **{group: partial(gpu_tables.figures, group=group) for group in gpu_tables.GROUPS},
+    **{f.__name__: f for f in (ratios, losses, growth, crossover, memory, outside, floors)},
+    **{f"gpu{group}": partial(figures, group=f"gpu{group}") for group in ("", "-mxv", "-own", "-call", "-first")},
+    "gpu-iterations": partial(figures, group="gpu-iterations"),
+    "gpu-ms": in_milliseconds,
     "by-algorithm": by_algorithm,
-    "gpu-ms": gpu_tables.milliseconds_of,
-    "growth-by-vertices": lambda files: growth.growth(files, "n"),
-    "growth-by-depth": lambda files: growth.growth(files, "depth"),
 }
 PICTURES: dict[str, Callable[[Files, Path], None]] = {
     "plot": lambda files, path: plot.draw(files.reports[0]._replace(cells=list(files.cells.values())), path),
-    "growth-plot": growth.draw_growth,
-    "shapes-plot": growth.draw_shapes,
 }
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+import gasla
 from benchmarks import suite
-from benchmarks.suite import bench_algorithms, bench_stages
+from benchmarks.suite import bench_algorithms, bench_graphs, bench_stages
 from gasla import stages
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,6 +84,17 @@ def test_table_is_whole() -> None:
     assert {"bfs", "sssp", "pagerank", "components", "triangles", "betweenness"} <= set(suite.ALGORITHMS)
     assert bench_algorithms.Algorithms.params == (suite.ALGORITHMS, suite.GRAPHS, ["cpu", "gpu"])
     assert {*bench_stages.Stages.params[0], "start", "State"} == set(stages.__all__)
+
+
+@pytest.mark.thorough
+def test_graphs_are_made_and_changed() -> None:
+    graph = suite.load("grid6", "cpu").graph
+    ways = bench_graphs.ways(graph)
+    assert bench_graphs.Building.params[0] == [*ways]
+    assert all(way() is not None for way in ways.values())
+    before, after = bench_graphs.changed(graph)
+    assert (before.m, after.m) == (graph.m - 2, graph.m)
+    assert (gasla.bfs(after, 0) == gasla.bfs(after, 0, start=gasla.bfs(before, 0))).all()
 
 
 def test_without_a_gpu_a_case_says_why_it_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

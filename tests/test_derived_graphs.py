@@ -294,11 +294,3 @@ def test_what_is_refused() -> None:
     ]:
         with pytest.raises(error, match=message):
             call()
-
-
-@pytest.mark.thorough
-def test_the_benchmark_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    from benchmarks import building
-
-    building.main(["--edges", "2000", "--vertices", "100", "--rounds", "1"])
-    assert capsys.readouterr().out.count(" ms") == 8

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import gasla
+from benchmarks import programs
 from gasla import primitives, stages
-from gasla.bench import graphs, peers, programs
+from gasla.bench import graphs, peers
 from gasla.engines import Primitives
 
 OTHERWISE = {  # what an engine offers, and the public function that is made of it

@@ -19,12 +19,12 @@ from waiting import count_sleepers
 
 import gasla
 import semirings
+from benchmarks.programs import Tree
 from gasla import stages
 from gasla.algorithms.centrality.betweenness.dependencies import Count
 from gasla.algorithms.paths.sssp import AnyOrder, TightLevels
 from gasla.algorithms.traversal import bfs
 from gasla.arrays import moved
-from gasla.bench.programs import Tree
 from gasla.cpu.program import launch
 from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.runtime import threads

@@ -14,7 +14,7 @@ import gasla
 from gasla import datasets, verify
 from gasla.bench import graphs
 from gasla.bench.peers import make
-from gasla.bench.peers.gasla_peer import Gasla
+from gasla.bench.tasks import Gasla
 from gasla.graph.graph import Graph
 from tests.test_support import HARD, Edges, on, peer, plain
 from tests.test_triangles import edge_lists

@@ -14,7 +14,7 @@ import gasla
 from gasla import datasets, verify
 from gasla.bench import graphs
 from gasla.bench.peers import make
-from gasla.bench.peers.gasla_peer import Gasla
+from gasla.bench.tasks import Gasla
 from gasla.cpu.primitive import neighbours
 from gasla.graph.graph import Graph
 from gasla.operations.primitives import count_common_neighbours, orient

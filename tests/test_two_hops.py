@@ -16,7 +16,7 @@ from gasla.algorithms.neighbourhood import two_hops
 from gasla.algorithms.similarity.top_k_similar import Measure
 from gasla.bench import graphs
 from gasla.bench.peers import make
-from gasla.bench.peers.gasla_peer import Gasla
+from gasla.bench.tasks import Gasla
 from gasla.graph.graph import Graph
 from tests.test_similarity import OURS, by_sets
 from tests.test_support import HARD, Edges, on, peer, plain

@@ -1,4 +1,4 @@
-"""`mxv` for predefined semirings and for one of a user's own, beside SciPy's product or cuSPARSE's; and `mxm`."""
+"""`mxv` for predefined semirings and for one of a user's own, beside SciPy's product or cuSPARSE's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 import gasla
+import semirings
 from gasla.arrays import moved
-from gasla.bench import mxm
-from gasla.bench.mxv import SEMIRINGS
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
+
+SEMIRINGS = {
+    "plus_times": semirings.plus_times,
+    "min_plus": semirings.min_plus,
+    "user's own": semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest)),
+}
 
 
 class Products(Calls):
@@ -41,27 +46,5 @@ class Products(Calls):
     def track_gteps(self, semiring: str, graph: str, kind: str, engine: str) -> float:
         """Stored entries of the matrix over the time of the product, in billions a second."""
         return self.gteps(self.edges)
-
-    track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]
-
-
-class Matrices(Calls):
-    """One product of two matrices: a square, closed wedges at the entries of a mask, many columns at once."""
-
-    params = (["plus_times", "min_plus", "plus_pair at entries", "64 columns"], ["rmat14", "grid16"], ENGINES)
-    param_names = ("product", "graph", "engine")
-
-    def prepare(self, product: str, graph: str, engine: str) -> Callable[[], Any]:
-        case = next(case for case in mxm.cases(load(graph, engine), {}) if case.name == product)
-        self.products, call = case.products, next(iter(case.calls.values()))
-        return lambda: call(0)
-
-    def time_mxm(self, product: str, graph: str, engine: str) -> None:
-        """The time of one product."""
-        self.call()
-
-    def track_gteps(self, product: str, graph: str, engine: str) -> float:
-        """Products of two entries over the time, in billions a second."""
-        return self.gteps(self.products)
 
     track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]

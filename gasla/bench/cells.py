@@ -6,26 +6,26 @@ In every round searches start from another of the graph's sources.
 
 from __future__ import annotations
 
+import inspect
+import runpy
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from gasla.arrays import Device, finish
-from gasla.bench import mxm, mxv, peers, programs, tasks
+from gasla.bench import peers, tasks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.interleave import PAUSE, interleave
 from gasla.bench.limits import floors
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.limits.floors import Floor
-from gasla.bench.peers.gasla_peer import Gasla
-from gasla.bench.properties import unlike_known
 
 TEPS = (
     "TEPS: stored directed edges whose source was reached, divided by the time of the call with the graph already "
     "built and compiled; the 20 iterations of PageRank are one call."
 )
-GROUPS = (*tasks.ALGORITHMS, "mxv", "mxm", "programs")
 DEVICES: tuple[Device, ...] = ("gpu", "cpu")
 GASLA, OWN = "gasla", "user's own"
 
@@ -115,37 +115,26 @@ class Cell:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Cell:
-        """The same, read back; files of before there were floors and edges too."""
-        entries = {name: Entry(**entry) for name, entry in saved["entries"].items()}
-        floor, against = saved.get("floor"), saved.get("against")
-        if "against" not in saved and saved["algorithm"].startswith(("mxv ", "own ")):
-            against = [name for name in entries if name != saved["own"]]
-        return cls(
-            saved["graph"],
-            saved.get("device", "cpu"),
-            saved["algorithm"],
-            saved["own"],
-            saved.get("edges", []),
-            entries,
-            Floor(**floor) if floor else None,
-            None if against is None else tuple(against),
-        )
+        """The same, read back."""
+        kept = {field.name: saved[field.name] for field in fields(cls)}
+        kept["entries"] = {name: Entry(**entry) for name, entry in saved["entries"].items()}
+        kept["floor"] = Floor(**saved["floor"]) if saved["floor"] else None
+        kept["against"] = None if saved["against"] is None else tuple(saved["against"])
+        return cls(**kept)
 
 
-def measure(graph: BenchmarkGraph, groups: Iterable[str], rivals: dict[str, Any], settings: Settings) -> Iterator[Cell]:
-    """Yield the cells of one graph on its device; of "mxv", "mxm" and "programs" there are several each."""
-    library = Gasla(graph)
-    for group in groups:
-        if group == "mxv":
-            yield from product_cells(graph, settings)
-        elif group == "mxm":
-            yield from matrix_cells(graph, rivals, settings)
-        elif group == "programs":
-            for algorithm in programs.ALGORITHMS:
-                both = {OWN: programs.Own(graph), GASLA: library}
-                yield cell(graph, both, algorithm, settings, name=f"own {algorithm}")
-        else:
-            yield cell(graph, {GASLA: library, **rivals}, group, settings)
+def measure(
+    graph: BenchmarkGraph,
+    algorithms: Iterable[str],
+    peer_names: Iterable[str],
+    settings: Settings,
+    functions: dict[str, Callable[..., Any]] | None = None,
+) -> Iterator[Cell]:
+    """Yield a cell for each algorithm beside these peers, and one for each of a user's functions."""
+    contestants = {GASLA: tasks.Gasla(graph), **{name: peers.make(name, graph) for name in peer_names}}
+    for name in algorithms:
+        yield cell(graph, contestants, name, settings)
+    yield from function_cells(graph, functions or {}, settings)
 
 
 def cell(
@@ -163,6 +152,7 @@ def cell(
         there = {who: call for who, call in timed.items() if peers.device_of(who, graph) == device}
         seconds |= in_turns(device, there, settings, keep=frozenset({GASLA, own}))
     entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
+    entries.setdefault(own, Entry("left out: it takes too much memory and time on this graph", []))
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
     return Cell(
         graph.name, graph.device, name or algorithm, own, tasks.edges(graph, algorithm, several), entries, floor
@@ -172,24 +162,24 @@ def cell(
 def check(
     graph: BenchmarkGraph, algorithm: str, calls: dict[str, tuple[Any, Callable[[int], Any]]], sources: list[int]
 ) -> dict[str, str]:
-    """Call everyone once; return what is wrong with whose answer."""
+    """Call each contestant once; return what is wrong with whose answer."""
     notes: dict[str, str] = {}
-    answers: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     task, trusted = tasks.TASKS[algorithm], None
     for name, (peer, call) in calls.items():
         try:
-            answers[name] = peer.dense(call(0))
-            if name == GASLA:
-                problem = task.broken(graph, answers[name], sources) or unlike_known(graph, algorithm, call)
-                if problem:
+            answer = call(0)
+            arrays[name] = task.array(answer) if isinstance(peer, tasks.Gasla) else peer.dense(answer)
+            if name == GASLA and task.verify is not None:
+                if problem := tasks.broken(graph, algorithm, answer, sources):
                     notes[name] = f"wrong: {problem}"
-                    del answers[name]
-                elif task.is_trusted or algorithm in graph.known:
+                    del arrays[name]
+                else:
                     trusted = name
         except Exception as error:  # whatever a peer raises is its answer
-            answers.pop(name, None)
+            arrays.pop(name, None)
             notes[name] = f"failed: {type(error).__name__}: {error}"
-    return {**tasks.disagreements(algorithm, answers, sources, trusted), **notes}
+    return {**tasks.disagreements(algorithm, arrays, sources, trusted), **notes}
 
 
 def in_turns(
@@ -216,32 +206,6 @@ def in_turns(
     return interleave(waiting, settings.rounds, settings.budget, keep, pause)
 
 
-def product_cells(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
-    """`mxv`: plus_times beside the library's product, other semirings beside plus_times."""
-    calls = mxv.contestants(graph)
-    notes = mxv.wrong(graph, calls)
-    right = {name: call for name, call in calls.items() if name not in notes}
-    seconds = in_turns(graph.device, right, settings, keep=frozenset(right))
-    for name in mxv.SEMIRINGS:
-        rival = mxv.library(graph) if name == "plus_times" else "plus_times"
-        entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, rival)}
-        count = "row sums" if name == "plus_first" else "product"
-        floor = floors.floor(graph, count, [], settings.ceilings)
-        yield Cell(graph.name, graph.device, f"mxv {name}", name, [graph.graph.m], entries, floor, (rival,))
-
-
-def matrix_cells(graph: BenchmarkGraph, rivals: dict[str, Any], settings: Settings) -> Iterator[Cell]:
-    """`mxm`: products of matrices, beside the same of others."""
-    for case in mxm.cases(graph, rivals):
-        notes, own = mxm.wrong(case), next(iter(case.calls))
-        right = {name: call for name, call in case.calls.items() if name not in notes}
-        size = case.bytes_moved(right[own](0)) if own in right else 0.0
-        seconds = in_turns(graph.device, right, settings, keep=frozenset({own}))
-        entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in case.calls}
-        floor = floors.streamed(graph, size, settings.ceilings)
-        yield Cell(graph.name, graph.device, f"mxm {case.name}", own, [case.products], entries, floor)
-
-
 def function_cells(
     graph: BenchmarkGraph, functions: dict[str, Callable[..., Any]], settings: Settings
 ) -> Iterator[Cell]:
@@ -249,7 +213,7 @@ def function_cells(
     sources = graph.sources
     for name, function in functions.items():
         counted, call = [graph.graph.m], lambda _, f=function: f(graph.graph)
-        if programs.takes_source(function):
+        if takes_source(function):
             counted = tasks.edges(graph, "bfs", [])
             call = lambda number, f=function: f(graph.graph, sources[number % len(sources)])  # noqa: E731
         try:
@@ -259,3 +223,27 @@ def function_cells(
             continue
         seconds = in_turns(graph.device, {OWN: call}, settings, keep=frozenset({OWN}))
         yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry("", seconds[OWN])})
+
+
+def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a user's file that take a graph, or a graph and a source, by name.
+
+    A function counts if its first parameter is called ``graph`` and its name has no leading underscore.
+    """
+    names = runpy.run_path(str(path), run_name=path.stem)
+    found: dict[str, Callable[..., Any]] = {
+        n: f for n, f in names.items() if inspect.isfunction(f) and not n.startswith("_") and _parameters(f)
+    }
+    if not found:
+        raise ValueError(f"{path} has no function f(graph) or f(graph, source) to be measured")
+    return found
+
+
+def takes_source(function: Callable[..., Any]) -> bool:
+    """Whether it wants to know where to start."""
+    return _parameters(function) == ["graph", "source"]
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    names = list(inspect.signature(function).parameters)
+    return names if names in (["graph"], ["graph", "source"]) else []

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, tril
 
 import gasla
 from gasla import datasets, io
@@ -57,14 +57,14 @@ class BenchmarkGraph:
         It says on which device the graph is.
     sources : list of int, optional
         Found where they aren't given: eight vertices of the largest component, the same on every machine.
-    known : dict, optional
-        Right answers from elsewhere, which gasla's are compared with.
+    fingerprint : str, optional
+        That of `gasla.datasets.fingerprint`, where the matrix is on a GPU.
     """
 
     def __init__(
-        self, name: str, matrix: Any, sources: list[int] | None = None, known: dict[str, Any] | None = None
+        self, name: str, matrix: Any, sources: list[int] | None = None, fingerprint: str | None = None
     ) -> None:
-        self.name, self.matrix, self.known = name, matrix, known or {}
+        self.name, self.matrix, self._fingerprint = name, matrix, fingerprint
         self._sources = sources
         self._reach: dict[int, Reach] = {}
         self._twin: BenchmarkGraph | None = None
@@ -141,6 +141,27 @@ class BenchmarkGraph:
         return array_module(self.matrix).asarray(drawn)
 
     @cached_property
+    def vector(self) -> Any:
+        """A number a vertex."""
+        return moved(np.random.default_rng(1).random(self.matrix.shape[0], np.float32), self.device)
+
+    @cached_property
+    def products(self) -> int:
+        """How many pairs of entries the square of the matrix multiplies."""
+        degrees = np.diff(moved(self.matrix.indptr, "cpu")).astype(np.int64)
+        return int(degrees[moved(self.matrix.indices, "cpu")].sum())
+
+    @cached_property
+    def lower(self) -> Any:
+        """The pattern below the diagonal, vertices of large degrees first, as `triangle_count` orders them."""
+        A = self.on("cpu").pattern
+        order = np.argsort(-np.diff(A.indptr), kind="stable")
+        L = csr_array(tril(A[order][:, order], -1, format="csr"))
+        L.sort_indices()
+        indptr, indices, data = (moved(part, self.device) for part in (L.indptr, L.indices, L.data))
+        return type(self.matrix)((data, indices, indptr), shape=L.shape)
+
+    @cached_property
     def walkers(self) -> Any:
         """About as many as there are vertices, each where an edge leads: so hubs have more."""
         return self.graph.out.indices[:: max(1, self.graph.m // max(1, self.graph.n))]
@@ -187,9 +208,9 @@ class BenchmarkGraph:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """That of `gasla.datasets.fingerprint`; on the GPU what is known of it."""
+        """That of `gasla.datasets.fingerprint`; on the GPU the one that was given."""
         on_cpu = isinstance(self.matrix.data, np.ndarray)
-        return datasets.fingerprint(self.matrix) if on_cpu else self.known.get("fingerprint")
+        return datasets.fingerprint(self.matrix) if on_cpu else self._fingerprint
 
     def on(self, device: Device) -> BenchmarkGraph:
         """Itself if it is there already, else a copy on that device, made once."""
@@ -197,9 +218,7 @@ class BenchmarkGraph:
             return self
         if self._twin is None:
             matrix = {"cpu": lambda given: csr_array(given.get()), "gpu": _on_gpu}[device](self.matrix)
-            self._twin = BenchmarkGraph(
-                self.name, matrix, self.sources, {**self.known, "fingerprint": self.fingerprint}
-            )
+            self._twin = BenchmarkGraph(self.name, matrix, self.sources, self.fingerprint)
         return self._twin
 
 

@@ -1,7 +1,7 @@
-"""What is measured, an entry an algorithm: where it starts, when two answers agree, what a right one is like.
+"""The algorithms that are measured: how gasla is called, how its answer is verified, when a peer's is the same.
 
-A contestant's method of that name is called with a source, with several, or with nothing. Whatever measures (`gasla
-bench`, the asv suite, `benchmarks.compare`, `benchmarks.gpu`) reads this table.
+A peer's method of the same name is called with a source, with several, or with nothing. All that measures (`gasla
+bench`, the asv suite, `benchmarks.compare`) reads this table.
 """
 
 from __future__ import annotations
@@ -12,86 +12,366 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+import gasla
+import semirings
+from gasla import verify
 from gasla.arrays import array_module, device_of, moved
-from gasla.bench import answers, properties
 from gasla.bench.graphs import SELECTED, BenchmarkGraph
-from gasla.bench.peers import DRAWN, STEPS
+from gasla.bench.peers import (
+    DAMPING,
+    DRAWN,
+    NIBBLE,
+    NODE2VEC,
+    PAGERANK_ITERATIONS,
+    RADIUS,
+    SIMILAR,
+    STEPS,
+    TOLERANCE,
+    TRUSS,
+    depths,
+    hub_iteration,
+    personal_iteration,
+    power_iteration,
+)
 
 SOME = 4  # sources of a call that takes several, where the table doesn't say how many
+FEW = 100  # walks and samples that are verified
+FIRST = 4  # of many searches those that are verified
+UNREACHED = 1e300  # distances from here on mean out of reach: some peers write inf, some the largest double
+MOST_PRODUCTS = 1 << 31  # of a matrix with itself; beyond, memory and time are out of all proportion
+
+Answer = Any
 
 
-def walkers_times(each: int) -> Callable[[BenchmarkGraph], int]:
-    """How many steps all walkers take, of so many each: none comes to an end, as edges lead both ways."""
-    return lambda graph: each * len(graph.walkers)
+# --- what right answers of several libraries share --------------------------------------------------------------------
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether they are equal."""
+    return bool((a == b).all())
+
+
+def near(a: Any, b: Any) -> bool:
+    """Whether each value is near the other."""
+    return bool((abs(a - b) <= 1e-6 + 1e-3 * abs(b)).all())
+
+
+def near_in_sum(a: Any, b: Any) -> bool:
+    """Whether they differ by little in all: float32 sums do."""
+    return bool(abs(a - b).sum() < 1e-3)
+
+
+def as_given(answer: Any, _: list[int]) -> Any:
+    """The answer itself."""
+    return answer
+
+
+def nothing(answer: Any, _: list[int]) -> Any:
+    """Two orders, sets or walks share nothing but that they are right."""
+    return answer[:0]
+
+
+def distances(values: Any, _: list[int]) -> Any:
+    """Infinite where out of reach."""
+    values = values.astype(np.float64)
+    return array_module(values).where(values < UNREACHED, values, np.inf)
+
+
+def smallest_members(labels: Any, _: list[int]) -> Any:
+    """For each vertex the smallest of its component."""
+    _, first, inverse = array_module(labels).unique(labels, return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def shares(values: Any, _: list[int]) -> Any:
+    """Parts of one: NetworKit loses the rank of vertices without edges."""
+    values = values.astype(np.float64)
+    return values / values.sum()
+
+
+def unit(values: Any, _: list[int]) -> Any:
+    """Scores relative to their norm."""
+    values = values.astype(np.float64)
+    return values / float((values * values).sum()) ** 0.5
+
+
+def ascending(ids: Any, _: list[int]) -> Any:
+    """Ids in order."""
+    return array_module(ids).sort(ids)
+
+
+def pairs(rows: Any, _: list[int]) -> Any:
+    """Pairs of vertices in order, each as one number."""
+    rows = rows.astype(np.int64)
+    return array_module(rows).sort((rows.min(axis=1) << 32) + rows.max(axis=1))
+
+
+def up_to_a_factor(values: Any, sources: list[int]) -> Any:
+    """Scores relative to the largest, sources aside: peers scale undirected graphs and sources in other ways."""
+    values = values.astype(np.float64)
+    values[array_module(values).asarray(sources)] = 0
+    largest = float(values.max())
+    return values / largest if np.isfinite(largest) and largest > 0 else values
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
 
 
 class Task(NamedTuple):
     """What a benchmark has to know of one algorithm."""
 
-    starts: Literal["source", "sources", "nowhere"]  # what its method is called with
-    broken: Callable[[BenchmarkGraph, Any, list[int]], str]  # what is wrong with gasla's answer, or ""
-    form: Callable[[Any, list[int]], Any] = lambda answer, _: answer  # what two right answers share
-    agree: Callable[[Any, Any], bool] = answers.equal  # whether two forms are equal, up to rounding
-    several: int | None = None  # how many sources it takes
-    part: float = 1.0  # of the stored edges that count
-    counted: Callable[[BenchmarkGraph], int] | None = None  # how much counts, in place of edges
-    is_trusted: bool = True  # an answer in which nothing is found broken is right
+    starts: Literal["source", "sources", "nowhere"]  # what a call takes beside the graph
+    call: Callable[..., Answer]  # gasla's, of the graph and that
+    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None  # of the graph and the answer on the CPU
+    array: Callable[[Answer], Any] = lambda answer: answer  # what is compared with peers' answers
+    form: Callable[[Any, list[int]], Any] = as_given  # what two right arrays share
+    agree: Callable[[Any, Any], bool] = same  # whether two forms are equal, up to rounding
+    several: int | None = None  # how many sources a call takes
+    counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m  # edges, or steps, of a call from nowhere
     may_overflow: bool = False
 
 
+def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]], Any] = as_given) -> Any:
+    """Verify that an answer is near another one, computed in float64."""
+
+    def check(graph: BenchmarkGraph, answer: Any, _: list[int]) -> None:
+        off = float(abs(form(answer, []) - form(right(graph), [])).sum(axis=-1).max())
+        if not off < 1e-3:
+            raise verify.VerificationError(f"differs from float64 by {off:.2g} in all")
+
+    return check
+
+
+def whole(function: str, **options: Any) -> Callable[[BenchmarkGraph], Answer]:
+    """A function of gasla's, looked up when it is called, of the graph alone."""
+    return lambda g: getattr(gasla, function)(g.graph, **options)
+
+
+def checked(function: Callable[..., None], **options: Any) -> Any:
+    """A verifier of the graph and the answer."""
+    return lambda g, answer, _: function(g.graph, answer, **options)
+
+
+def total(product: gasla.Sparse) -> Any:
+    """The sum of all entries, which is compared in place of these."""
+    return np.array(float(product.data.sum(dtype=np.float64)))
+
+
+def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
+    """Verify the sum of a product's entries."""
+
+    def check(graph: BenchmarkGraph, product: Any, _: list[int]) -> None:
+        found, expected = float(total(product)), right(graph)
+        if not np.isclose(found, expected, rtol=1e-3):
+            raise verify.VerificationError(f"the entries sum to {found:g}; expected {expected:g}")
+
+    return check
+
+
+def part(name: str) -> Callable[[Answer], Any]:
+    """A part of an answer."""
+    return lambda answer: getattr(answer, name)
+
+
+def size(graph: gasla.Graph) -> Any:
+    """Numbers of vertices and of stored edges."""
+    return np.array([graph.n, graph.m])
+
+
+def ranks(g: BenchmarkGraph, **options: Any) -> Any:
+    """As many iterations as the peers', which no tolerance ends."""
+    return gasla.pagerank(
+        g.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32, **options
+    )
+
+
+def in_float64(g: BenchmarkGraph) -> Any:
+    """The pattern, for iterations in float64."""
+    return g.pattern.astype(np.float64)
+
+
+HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype": np.float32}
+STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # none comes to an end, as edges lead both ways
+
 TASKS: dict[str, Task] = {
-    "bfs": Task("source", properties.tree, lambda parents, sources: answers.depths(parents, sources[0])),
-    "levels": Task("source", properties.search),
-    "sssp": Task("source", properties.shortest_paths, answers.distances),
-    "pagerank": Task("nowhere", properties.power, answers.ranks, answers.near_in_sum),
-    "personal_pageranks": Task("nowhere", properties.personal, agree=answers.near_in_sum),
-    "katz": Task("nowhere", properties.katz, answers.unit, answers.near),
-    "eigenvector": Task("nowhere", properties.eigenvector, answers.nothing),
-    "bipartite": Task("nowhere", lambda *_: "", is_trusted=False),
-    "bridges": Task("nowhere", lambda *_: "", answers.pairs, is_trusted=False),
-    "articulation_points": Task("nowhere", lambda *_: "", answers.ascending, is_trusted=False),
-    "hits": Task("nowhere", properties.mutual, answers.ranks, answers.near_in_sum),
-    "components": Task("nowhere", properties.pieces, answers.smallest_members),
-    "minimum_spanning_forest": Task("nowhere", properties.lightest_forest, answers.nothing),
-    "strong_components": Task("nowhere", properties.strong_pieces, answers.smallest_members, part=SELECTED),
-    "condensation": Task("nowhere", properties.condensed, part=SELECTED),
-    "ego_graph": Task("source", properties.surroundings),
-    "triangles": Task(
-        "nowhere", lambda *_: "", lambda count, _: count.astype(np.int64), answers.equal, is_trusted=False
+    "bfs": Task(
+        "source", lambda g, s: gasla.bfs(g.graph, s, parents=True),
+        lambda g, a, s: verify.bfs(g.graph, s[0], *a), part("parents"), lambda a, s: depths(a, s[0]),
     ),
-    "edge_support": Task("nowhere", properties.supports, is_trusted=False),
-    "clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
-    "jaccard": Task("nowhere", partial(properties.alike, measure="jaccard"), agree=answers.near),
-    "adamic_adar": Task("nowhere", partial(properties.alike, measure="adamic_adar"), agree=answers.near),
-    "top_k_similar": Task("nowhere", properties.similar, agree=answers.near),
-    "square_clustering": Task("nowhere", lambda *_: "", agree=answers.near, is_trusted=False),
-    "k_truss": Task("nowhere", properties.trusses, is_trusted=False),
-    "four_cliques": Task("nowhere", lambda *_: "", is_trusted=False),
-    "label_propagation": Task("nowhere", properties.communities, answers.nothing),
-    "louvain_communities": Task("nowhere", properties.modular, answers.nothing),
-    "modularity": Task("nowhere", properties.quality, agree=answers.near),
-    "pagerank_nibble": Task("source", properties.nibbled, answers.nothing),
-    "core_number": Task("nowhere", properties.cores, is_trusted=False),
-    "maximal_independent_set": Task("nowhere", properties.independent, answers.nothing),
-    "greedy_color": Task("nowhere", properties.proper, answers.nothing),
-    "maximal_matching": Task("nowhere", properties.matched, answers.nothing),
-    "weighted_matching": Task("nowhere", properties.matched, answers.nothing),
-    "topological_order": Task("nowhere", properties.order, answers.nothing, part=0.5),
-    "longest_path": Task("nowhere", properties.longest, part=0.5),
-    "maximum_flow": Task("nowhere", lambda *_: "", is_trusted=False),
-    "minimum_cut": Task("nowhere", lambda *_: "", is_trusted=False),
-    "aggregate_features": Task("nowhere", properties.sums, agree=answers.near),
-    "betweenness": Task("sources", properties.shares, answers.scores, answers.near, may_overflow=True),
-    "edge_betweenness": Task("sources", properties.edge_shares, answers.unit, answers.near, may_overflow=True),
-    "multi_source_bfs": Task("sources", properties.searches, several=64),
-    "multi_source_shortest_paths": Task("sources", properties.all_shortest_paths, answers.distances, several=8),
-    "closeness": Task("sources", properties.nearness, agree=answers.near, several=64),
-    "random_walks": Task("nowhere", properties.walked, answers.nothing, counted=walkers_times(STEPS)),
-    "node2vec_walks": Task("nowhere", properties.walked, answers.nothing, counted=walkers_times(STEPS)),
-    "sample_neighbors": Task("nowhere", properties.drawn, answers.nothing, counted=walkers_times(DRAWN)),
-    "harmonic": Task("sources", properties.harmony, agree=answers.near, several=64),
-}
+    "levels": Task("source", lambda g, s: gasla.bfs(g.graph, s), lambda g, a, s: verify.bfs(g.graph, s[0], a)),
+    "sssp": Task(
+        "source", lambda g, s: gasla.sssp(g.graph, s), lambda g, a, s: verify.sssp(g.graph, s[0], a), form=distances
+    ),
+    "pagerank": Task(
+        "nowhere", lambda g: ranks(g).ranks, like(lambda g: power_iteration(in_float64(g)), shares),
+        form=shares, agree=near_in_sum,
+    ),
+    "personal_pageranks": Task(
+        "nowhere", lambda g: ranks(g, personalization=g.homes).ranks,
+        like(lambda g: personal_iteration(in_float64(g), g.homes)), agree=near_in_sum,
+    ),
+    "katz": Task(
+        "nowhere", lambda g: gasla.katz_centrality(g.graph, alpha=g.attenuation, tol=TOLERANCE).scores,
+        lambda g, a, _: verify.katz(g.graph, a, alpha=g.attenuation, tol=TOLERANCE), form=unit, agree=near,
+    ),
+    "eigenvector": Task(
+        "nowhere", lambda g: gasla.eigenvector_centrality(g.graph, tol=TOLERANCE, max_iter=100_000).scores,
+        checked(verify.eigenvector, tol=TOLERANCE), form=nothing,
+    ),
+    "bipartite": Task("nowhere", whole("is_bipartite"), checked(verify.bipartite)),
+    "bridges": Task("nowhere", whole("bridges"), form=pairs),
+    "articulation_points": Task("nowhere", whole("articulation_points"), form=ascending),
+    "hits": Task(
+        "nowhere", lambda g: gasla.hits(g.graph, **HITS).hubs, like(lambda g: hub_iteration(in_float64(g)), shares),
+        form=shares, agree=near_in_sum,
+    ),
+    "components": Task(
+        "nowhere", lambda g: gasla.connected_components(g.graph).labels, checked(verify.components),
+        form=smallest_members,
+    ),
+    "minimum_spanning_forest": Task(
+        "nowhere", lambda g: gasla.minimum_spanning_forest(g.graph).edges,
+        checked(verify.minimum_spanning_forest), form=nothing,
+    ),
+    "strong_components": Task(
+        "nowhere", lambda g: gasla.strongly_connected_components(g.directed).labels,
+        lambda g, a, _: verify.strong_components(g.directed, a), form=smallest_members,
+        counted=lambda g: SELECTED * g.graph.m,
+    ),
+    "condensation": Task(
+        "nowhere", lambda g: gasla.condensation(g.directed), lambda g, a, _: verify.condensation(g.directed, a), size,
+        counted=lambda g: SELECTED * g.graph.m,
+    ),
+    "ego_graph": Task(
+        "source", lambda g, s: gasla.ego_graph(g.graph, s, RADIUS),
+        lambda g, a, s: verify.ego_graph(g.graph, s[0], a, RADIUS), size,
+    ),
+    "triangles": Task("nowhere", whole("triangle_count"), form=lambda a, _: a.astype(np.int64)),
+    "edge_support": Task("nowhere", whole("edge_support"), checked(verify.edge_support)),
+    "clustering": Task("nowhere", whole("clustering"), checked(verify.clustering), agree=near),
+    "jaccard": Task("nowhere", whole("jaccard"), checked(verify.similarity), agree=near),
+    "adamic_adar": Task(
+        "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near
+    ),
+    "top_k_similar": Task("nowhere", lambda g: gasla.top_k_similar(g.graph, SIMILAR).scores, agree=near),
+    "square_clustering": Task("nowhere", whole("square_clustering"), agree=near),
+    "k_truss": Task("nowhere", lambda g: gasla.k_truss(g.graph, TRUSS)),
+    "four_cliques": Task("nowhere", lambda g: gasla.count_cliques(g.graph, 4)),
+    "label_propagation": Task("nowhere", whole("label_propagation"), checked(verify.label_propagation), form=nothing),
+    "louvain_communities": Task(
+        "nowhere", lambda g: gasla.louvain_communities(g.graph, weighted=False).labels,
+        checked(verify.louvain_communities, weighted=False), form=nothing,
+    ),
+    "modularity": Task(
+        "nowhere", lambda g: gasla.modularity(g.graph, g.groups, weighted=False),
+        lambda g, a, _: verify.modularity(g.graph, g.groups, float(a), weighted=False), agree=near,
+    ),
+    "pagerank_nibble": Task(
+        "source", lambda g, s: gasla.pagerank_nibble(g.graph, s, alpha=NIBBLE[0], epsilon=NIBBLE[1]),
+        lambda g, a, s: verify.pagerank_nibble(g.graph, s[0], *a, alpha=NIBBLE[0], epsilon=NIBBLE[1]),
+        part("vertices"), nothing,
+    ),
+    "core_number": Task("nowhere", whole("core_number"), checked(verify.core_number)),
+    "maximal_independent_set": Task(
+        "nowhere", whole("maximal_independent_set"), checked(verify.maximal_independent_set), form=nothing
+    ),
+    "greedy_color": Task("nowhere", whole("greedy_color"), checked(verify.greedy_color), form=nothing),
+    "maximal_matching": Task("nowhere", whole("maximal_matching"), checked(verify.maximal_matching), form=nothing),
+    "weighted_matching": Task(
+        "nowhere", whole("maximal_matching", weighted=True), checked(verify.maximal_matching, weighted=True),
+        form=nothing,
+    ),
+    "topological_order": Task(
+        "nowhere", lambda g: gasla.topological_order(g.acyclic),
+        lambda g, a, _: verify.topological_order(g.acyclic, a), form=nothing, counted=lambda g: g.graph.m / 2,
+    ),
+    "longest_path": Task(
+        "nowhere", lambda g: gasla.longest_path(g.acyclic),
+        lambda g, a, _: verify.longest_path(g.acyclic, a.lengths, a.parents, a.path, a.length), part("lengths"),
+        counted=lambda g: g.graph.m / 2,
+    ),
+    "maximum_flow": Task(
+        "nowhere", lambda g: gasla.maximum_flow(g.network, *g.ends),
+        lambda g, a, _: verify.maximum_flow(g.network, *g.ends, a.value, a.flow), part("value"),
+    ),
+    "minimum_cut": Task("nowhere", lambda g: gasla.minimum_cut(g.network, *g.ends).value),
+    "shortest_path": Task(
+        "nowhere", lambda g: gasla.shortest_path(g.graph, *g.ends),
+        lambda g, a, _: verify.shortest_path(g.graph, *g.ends, a.distance, a.path, a.edges), part("distance"),
+        agree=near,
+    ),
+    "aggregate_features": Task(
+        "nowhere", lambda g: gasla.aggregate_features(g.graph, g.features),
+        lambda g, a, _: verify.aggregate_features(g.graph, g.features, a), agree=near,
+    ),
+    "betweenness": Task(
+        "sources", lambda g, s: gasla.betweenness_centrality(g.graph, sources=s, normalized=False),
+        lambda g, a, s: verify.betweenness(g.graph, a, sources=s, normalized=False),
+        form=up_to_a_factor, agree=near, may_overflow=True,
+    ),
+    "edge_betweenness": Task(
+        "sources", lambda g, s: gasla.edge_betweenness_centrality(g.graph, sources=s, normalized=False),
+        lambda g, a, s: verify.edge_betweenness(g.graph, a, sources=s, normalized=False),
+        form=unit, agree=near, may_overflow=True,
+    ),
+    "multi_source_bfs": Task(
+        "sources", lambda g, s: gasla.multi_source_bfs(g.graph, s),
+        lambda g, a, s: verify.multi_source_bfs(g.graph, s[:FIRST], a[:FIRST]), several=64,
+    ),
+    "multi_source_shortest_paths": Task(
+        "sources", lambda g, s: gasla.multi_source_shortest_paths(g.graph, s),
+        lambda g, a, s: verify.multi_source_shortest_paths(g.graph, s[:FIRST], a[:FIRST]), form=distances, several=8,
+    ),
+    "closeness": Task(
+        "sources", lambda g, s: gasla.closeness_centrality(g.graph, sources=s),
+        lambda g, a, s: verify.closeness(g.graph, a, sources=s), agree=near, several=64,
+    ),
+    "harmonic": Task(
+        "sources", lambda g, s: gasla.harmonic_centrality(g.graph, sources=s),
+        lambda g, a, s: verify.harmonic(g.graph, a, sources=s), agree=near, several=64,
+    ),
+    "random_walks": Task(
+        "nowhere", lambda g: gasla.random_walks(g.graph, g.walkers, STEPS),
+        lambda g, a, _: verify.random_walks(g.graph, g.walkers[:FEW], a[:FEW]), form=nothing, counted=STEPS_OF_ALL,
+    ),
+    "node2vec_walks": Task(
+        "nowhere", lambda g: gasla.node2vec_walks(g.graph, g.walkers, STEPS, p=NODE2VEC[0], q=NODE2VEC[1]),
+        lambda g, a, _: verify.random_walks(g.graph, g.walkers[:FEW], a[:FEW]), form=nothing, counted=STEPS_OF_ALL,
+    ),
+    "sample_neighbors": Task(
+        "nowhere", lambda g: gasla.sample_neighbors(g.graph, g.walkers, DRAWN),
+        lambda g, a, _: verify.sample_neighbors(g.graph, g.walkers[:FEW], DRAWN, a[:FEW]), form=nothing,
+        counted=lambda g: DRAWN * len(g.walkers),
+    ),
+    "mxv": Task(
+        "nowhere", lambda g: gasla.mxv(g.graph, g.vector),
+        like(lambda g: g.matrix.astype(np.float64) @ g.vector, shares), agree=near,
+    ),
+    "mxm": Task(
+        "nowhere", lambda g: gasla.mxm(g.matrix, g.matrix),
+        totals(lambda g: float(g.matrix.astype(np.float64).sum(axis=0) @ g.matrix.astype(np.float64).sum(axis=1))),
+        total, agree=near, counted=lambda g: g.products,
+    ),
+    "mxm_masked": Task(
+        "nowhere", lambda g: gasla.mxm(g.lower, g.lower, semirings.plus_pair, mask=g.lower),
+        totals(lambda g: int(gasla.triangle_count(g.graph))), total, agree=near,
+    ),
+}  # fmt: skip
 ALGORITHMS = tuple(TASKS)
+
+
+class Gasla:
+    """gasla itself, with the methods that a peer has: those of the table."""
+
+    name = "gasla"
+
+    def __init__(self, graph: BenchmarkGraph) -> None:
+        self.graph = graph
+
+    def __getattr__(self, name: str) -> Callable[..., Answer]:
+        if name not in TASKS or (name == "mxm" and self.graph.products > MOST_PRODUCTS):
+            raise AttributeError(f"gasla has no {name} on this graph")
+        return partial(TASKS[name].call, self.graph)
 
 
 def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[int]:
@@ -100,7 +380,7 @@ def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[
     return graph.sources[:some] if count is None else graph.spread(count)
 
 
-def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Callable[[int], Any] | None:
+def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Callable[[int], Answer] | None:
     """Return the peer's algorithm as a function of the round, or None where it has none.
 
     In each round it starts from another of the sources; or, if it takes several, from some.
@@ -117,12 +397,31 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
     """How many edges count, by the round; of walks and samples, as many as are taken."""
-    counted = TASKS[algorithm].counted
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],
-        "nowhere": lambda: [counted(graph) if counted else int(TASKS[algorithm].part * graph.graph.m)],
+        "nowhere": lambda: [int(TASKS[algorithm].counted(graph))],
     }[TASKS[algorithm].starts]()
+
+
+def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[int]) -> str:
+    """What is wrong with gasla's answer by its verifier, which works on the CPU; "" if nothing is found."""
+    check = TASKS[algorithm].verify
+    try:
+        if check is not None:
+            check(graph.on("cpu"), on_cpu(answer), sources)
+    except verify.VerificationError as error:
+        return str(error)
+    return ""
+
+
+def on_cpu(answer: Answer) -> Answer:
+    """An answer, or a named tuple of several, with NumPy's arrays."""
+    if isinstance(answer, gasla.Graph):
+        return answer.to("cpu")
+    if isinstance(answer, gasla.Sparse):
+        return answer
+    return type(answer)(*map(on_cpu, answer)) if isinstance(answer, tuple) else moved(answer, "cpu")
 
 
 def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
@@ -133,35 +432,24 @@ def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], tru
     found : dict
         Answers by contestant, gasla first; arrays of NumPy or CuPy.
     trusted : str or None
-        Whose answer was found right by its properties. Where there is none, the answer that most agree with is taken
-        for the right one, a peer's rather than gasla's.
+        Whose answer was verified. Where there is none, the answer that most agree with is taken for the right one, a
+        peer's rather than gasla's.
     """
     task = TASKS[algorithm]
     if len(found) < 2 and not task.may_overflow:
-        return {}  # there is nobody to agree with
+        return {}  # there is none to agree with
     if len({device_of(answer) for answer in found.values()}) > 1:
         found = {name: moved(answer, "cpu") for name, answer in found.items()}
-    forms = {name: comparable(algorithm, answer, sources) for name, answer in found.items()}
+    forms = {name: task.form(array_module(answer).asarray(answer), sources) for name, answer in found.items()}
     finite = {name: form for name, form in forms.items() if not task.may_overflow or bool(np.isfinite(form).all())}
     notes = {name: "overflows" for name in forms if name not in finite}
+
+    def agree(one: str, other: str) -> bool:
+        a, b = finite[one], finite[other]
+        return a.shape == b.shape and task.agree(a, b)
+
     if len(finite) > 1:
-        reference = trusted if trusted in finite else _most_agreed(algorithm, finite)
-        for name, form in finite.items():
-            if name != reference and not agree(algorithm, form, finite[reference]):
-                notes[name] = f"wrong: differs from {reference}"
+        others = [*list(finite)[1:], next(iter(finite))]
+        reference = trusted if trusted in finite else max(others, key=lambda one: sum(agree(one, x) for x in finite))
+        notes |= {name: f"wrong: differs from {reference}" for name in finite if not agree(name, reference)}
     return notes
-
-
-def _most_agreed(algorithm: str, forms: dict[str, Any]) -> str:
-    others = [*list(forms)[1:], next(iter(forms))]
-    return max(others, key=lambda name: sum(agree(algorithm, forms[name], form) for form in forms.values()))
-
-
-def comparable(algorithm: str, answer: Any, sources: list[int]) -> Any:
-    """Return the answer, found from these sources, as an array that two right answers share, up to rounding."""
-    return TASKS[algorithm].form(array_module(answer).asarray(answer), sources)
-
-
-def agree(algorithm: str, a: Any, b: Any) -> bool:
-    """Return whether two comparable answers are equal, up to what float32 sums may differ by."""
-    return a.shape == b.shape and TASKS[algorithm].agree(a, b)

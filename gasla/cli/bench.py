@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +12,25 @@ from gasla.names import meant
 from gasla.progress import bar
 
 DESCRIPTION = """\
-Measure algorithms on graphs: a line a cell, with the time, GTEPS, the share of the machine's ceiling, and the fastest
-peer. All contestants take turns in one run. Their answers are compared before anything is timed; a wrong answer is
-reported, not timed.
+Measure algorithms on graphs: one line per algorithm and graph, with the time, GTEPS, the share of the machine's
+ceiling, and the fastest peer. All contestants take turns in one run. gasla's answer is verified, and the others' are
+compared with it, before anything is timed; a wrong answer is reported, not timed.
 
 graphs      ny (roads of New York), openflights, or a family and a scale, such as rmat20 for 2**20 vertices: rmat,
             kron, urand (uniform), grid, rgg (random geometric). Made once from fixed seeds, and stored in the cache.
             Or a file; its edges are taken in both directions, with weights of 1 to 255
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles, betweenness
-            and edge_betweenness (from 4 sources); strong_components (of each edge or not, by lot); core_number, hits
-            (20 iterations); maximal_independent_set, greedy_color, maximal_matching, weighted_matching;
-            multi_source_bfs, closeness and harmonic (from 64), multi_source_shortest_paths (from 8);
-            topological_order and longest_path (of each edge once, from the smaller vertex to the larger);
-            personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); maximum_flow, minimum_cut
-            (between the first two sources); bipartite, bridges, articulation_points; minimum_spanning_forest;
-            aggregate_features (64 a vertex); label_propagation, louvain_communities; modularity (of groups by
-            number); edge_support, clustering, k_truss (of 6); four_cliques; jaccard and adamic_adar (of each edge's
-            ends); top_k_similar (10), square_clustering; pagerank_nibble; random_walks and node2vec_walks (16 steps
-            of about n walkers), sample_neighbors (10 of each of these); mxv (nine semirings); mxm (squares, masked,
-            64 columns); programs (three as a user would write them)
+            and edge_betweenness (from 4 sources); strong_components and condensation (of a random half of the
+            edges); core_number, hits (20 iterations); maximal_independent_set, greedy_color, maximal_matching,
+            weighted_matching; multi_source_bfs, closeness and harmonic (from 64), multi_source_shortest_paths (from
+            8); topological_order and longest_path (of each edge once, from the smaller vertex to the larger);
+            personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); shortest_path, maximum_flow,
+            minimum_cut (between the first two sources); ego_graph (of radius 2); bipartite, bridges,
+            articulation_points; minimum_spanning_forest; aggregate_features (64 a vertex); label_propagation,
+            louvain_communities; modularity (of groups by number); edge_support, clustering, k_truss (of 6);
+            four_cliques; jaccard and adamic_adar (of each edge's ends); top_k_similar (10), square_clustering;
+            pagerank_nibble; random_walks and node2vec_walks (16 steps of about n walkers), sample_neighbors (10 of
+            each of these); mxv, mxm (the square), mxm_masked (closed wedges at edges)
 peers       those of them that are installed, the others are left out: graphblas, scipy, igraph, networkit on the CPU,
             cusparse, cugraph on the GPU; gasla-cpu beside the GPU; or all that are installed for the device
 """
@@ -79,16 +80,16 @@ def run(options: argparse.Namespace) -> int:
     compute.check_device(options.device)
     if options.threads is not None:
         compute.set_threads(options.threads)
-    from gasla.bench import cells, graphs, peers, programs
+    from gasla.bench import cells, graphs, peers, tasks
     from gasla.bench.limits import ceilings
     from gasla.bench.reports import plot, table
     from gasla.bench.reports.report import Report
 
     for name in options.graphs:
         graphs.check(name)
-    groups = check_names("--algorithms", options.algorithms or peers.ALGORITHMS, cells.GROUPS)
+    algorithms = check_names("--algorithms", options.algorithms or peers.ALGORITHMS, tasks.ALGORITHMS)
     rivals = choose_peers(options.peers, options.device)
-    functions = programs.functions_of(Path(options.functions)) if options.functions else {}
+    functions = cells.functions_of(Path(options.functions)) if options.functions else {}
     with bar("measuring the machine's ceilings"):
         settings = cells.Settings(
             options.rounds or ROUNDS[options.device], options.budget, ceilings.measure(options.device)
@@ -96,9 +97,10 @@ def run(options: argparse.Namespace) -> int:
     report = Report.begin(settings.ceilings)
     say(*table.introduction(report), "", table.HEADER)
     for name in options.graphs:
-        for cell in report.measure(load_graph(name, options.device), groups, rivals, settings, functions):
+        graph = load_graph(name, options.device)
+        for cell in report.measure(graph, partial(cells.measure, graph, algorithms, rivals, settings, functions)):
             say(table.line(cell))
-            if json:  # now, so that who stops here keeps what there is
+            if json:  # now, so that a run which is stopped here keeps its cells
                 report.write(json)
         if json:  # and whether the machine was disturbed
             report.write(json)

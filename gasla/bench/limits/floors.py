@@ -1,8 +1,8 @@
 """The least time of a cell on this machine: bytes over its bandwidth, random reads over their rate, barriers.
 
-A floor counts only what any way of computing the same must do, so that no program reaches it; it says which of the
-three is in the way. Random reads count on flat random graphs alone: on skewed ones most edges lead to a few vertices,
-which may lie near, and on grids neighbours are near each other.
+A floor counts only what every way of computing the answer must do, so that no program reaches it; it says which of the
+three is in the way. Each count has its reason beside it. Random reads count on flat random graphs alone: on skewed ones
+most edges lead to a few vertices, which may lie near, and on grids neighbours are near each other.
 """
 
 from __future__ import annotations
@@ -49,90 +49,74 @@ class Work(NamedTuple):
 
 
 def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: Ceilings) -> Floor | None:
-    """The least time of a call from the first source, or for betweenness from all; None where nobody has counted."""
+    """The least time of a call from the first source, or from several at once; None where it has not been counted."""
     if algorithm not in COUNTS:
         return None
     work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
     return COUNTS[algorithm](work, [graph.reach(s) for s in sources])
 
 
-def streamed(graph: BenchmarkGraph, size: float, ceilings: Ceilings) -> Floor:
-    """The least time for so many bytes that are read or written once."""
-    return Work(graph.graph.n, graph.graph.m, False, ceilings).floor(size, 0, 0)
+Count = Callable[[Work, list[Reach]], Floor]
 
 
-def levels(work: Work, reaches: list[Reach], fields: int = 4) -> Floor:
-    """Levels are written; every reached vertex looks up its row and a sector of it; a barrier a level."""
-    found = reaches[0]
-    return work.floor(fields * work.n + found.vertices * (8 + SECTOR), found.vertices, found.depth)
+def streamed(size: Callable[[int, int], float], barriers: int = 1) -> Count:
+    """Bytes that are read or written once, by n and m."""
+    return lambda work, _: work.floor(size(work.n, work.m), 0, barriers)
 
 
-def bfs(work: Work, reaches: list[Reach]) -> Floor:
-    """The same, and parents are written too."""
-    return levels(work, reaches, fields=8)
+def gathered(
+    size: Callable[[int, int], float], reads: Callable[[int, int], float], barriers: int = 1, wide: int = 4
+) -> Count:
+    """The same, and random reads of a vector of so many bytes a vertex."""
+    return lambda work, _: work.floor(size(work.n, work.m), reads(work.n, work.m), barriers, wide * work.n)
 
 
-def searches(work: Work, reaches: list[Reach]) -> Floor:
-    """Levels from all sources are written; each vertex looks up its row once, and all wait for the deepest."""
-    deepest = max(reaches, key=lambda found: found.depth)
-    return levels(work, [deepest], fields=4 * len(reaches))
+def times(count: float, once: Count) -> Count:
+    """The same again and again."""
+
+    def repeated(work: Work, reaches: list[Reach]) -> Floor:
+        found = once(work, reaches)
+        return Floor(count * found.seconds, found.cause)
+
+    return repeated
 
 
-def sssp(work: Work, reaches: list[Reach]) -> Floor:
+def after(first: Count, second: Count) -> Count:
+    """One after the other; the cause is the second's."""
+
+    def both(work: Work, reaches: list[Reach]) -> Floor:
+        one, other = first(work, reaches), second(work, reaches)
+        return Floor(one.seconds + other.seconds, other.cause)
+
+    return both
+
+
+def searched(fields: int, all_at_once: bool = False) -> Count:
+    """So many bytes a vertex are written; each reached one looks up its row and a sector of it; a barrier a level."""
+
+    def search(work: Work, reaches: list[Reach]) -> Floor:
+        found = max(reaches, key=lambda reach: reach.depth) if all_at_once else reaches[0]
+        size = fields * (len(reaches) if all_at_once and fields == 4 else 1) * work.n
+        return work.floor(size + found.vertices * (8 + SECTOR), found.vertices, found.depth)
+
+    return search
+
+
+def relaxed(work: Work, reaches: list[Reach]) -> Floor:
     """Every edge and its weight are read once, and the distance at its end; a barrier a level at least."""
-    return work.floor(8 * work.m + 8 * work.n, work.m, reaches[0].depth)
+    return work.floor(8 * work.m + 4 * (len(reaches) + 1) * work.n, work.m, max(found.depth for found in reaches))
 
 
-def many_shortest_paths(work: Work, reaches: list[Reach]) -> Floor:
-    """Every edge and its weight are read once, and all distances are written."""
-    return work.floor(8 * work.m + 4 * len(reaches) * work.n, work.m, max(found.depth for found in reaches))
+def dependencies(work: Work, reaches: list[Reach]) -> Floor:
+    """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
+    total, cause = 0.0, ""
+    for found in reaches:
+        sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * found.depth, vector=8 * work.n)
+        total, cause = total + LEVELS(work, [found]).seconds + sums.seconds, sums.cause
+    return Floor(total, cause)
 
 
-def distance_sums(work: Work, reaches: list[Reach]) -> Floor:
-    """A word and two sums a vertex; each looks up its row and a sector of it, and all wait for the deepest search."""
-    deepest = max(reaches, key=lambda found: found.depth)
-    return levels(work, [deepest], fields=24)
-
-
-def iteration(work: Work) -> Floor:
-    """An iteration of PageRank: every edge, the share at its end; six numbers a vertex."""
-    return work.floor(4 * work.m + 24 * work.n, work.m, 1)
-
-
-def pagerank(work: Work, _: list[Reach]) -> Floor:
-    """All its iterations."""
-    one = iteration(work)
-    return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
-
-
-def settled(work: Work, _: list[Reach]) -> Floor:
-    """One step at least: edges are read once, each with a score of 8 bytes, and scores are written."""
-    return work.floor(4 * work.m + (8 + 8 + 8) * work.n, work.m, 1, vector=8 * work.n)
-
-
-def sides(work: Work, _: list[Reach]) -> Floor:
-    """Whether there are two: an edge or two may tell that there aren't."""
-    return work.floor(8, 0, 0)
-
-
-def cuts(work: Work, _: list[Reach]) -> Floor:
-    """Every edge is read, from either end."""
-    return work.floor(2 * work.m + 4 * work.n, work.m / 2, 1)
-
-
-def hits(work: Work, _: list[Reach]) -> Floor:
-    """The same twice in each of them, along both directions."""
-    one = iteration(work)
-    return Floor(2 * PAGERANK_ITERATIONS * one.seconds, one.cause)
-
-
-def personal_pageranks(work: Work, _: list[Reach]) -> Floor:
-    """The same with eight numbers at the end of an edge, and as many a vertex read and written."""
-    one = work.floor(4 * work.m + 4 * 8 * 4 * work.n, work.m, 1, vector=32 * work.n)
-    return Floor(PAGERANK_ITERATIONS * one.seconds, one.cause)
-
-
-def aggregate_features(work: Work, _: list[Reach]) -> Floor:
+def features(work: Work, _: list[Reach]) -> Floor:
     """Every edge and its weight, and a row of features at its end, which fills whole lines: so bytes are what counts.
 
     On a graph whose neighbours are near each other a row need come from memory only once.
@@ -141,190 +125,102 @@ def aggregate_features(work: Work, _: list[Reach]) -> Floor:
     return work.floor(8 * work.m + 4 * FEATURES * (rows + work.n), 0, 1)
 
 
-def components(work: Work, _: list[Reach]) -> Floor:
-    """Every vertex looks at one neighbour's label, and gets its own; most edges need not be read."""
-    return work.floor(16 * work.n, work.n, 1)
-
-
-def strong_components(work: Work, _: list[Reach]) -> Floor:
-    """Every selected edge is read once, and what is known of its end, forward and backward; a label a vertex."""
-    return work.floor(SELECTED * 2 * 4 * work.m + 12 * work.n, SELECTED * 2 * work.m, 2)
-
-
-def condensation(work: Work, reaches: list[Reach]) -> Floor:
-    """As for the components; then every selected edge once more, and the components of its ends."""
-    once = work.floor(SELECTED * 4 * work.m + 8 * work.n, SELECTED * work.m, 1)
-    return Floor(strong_components(work, reaches).seconds + once.seconds, once.cause)
-
-
-def ego_graph(work: Work, _: list[Reach]) -> Floor:
-    """A byte a vertex says who is near. How many that are depends on the graph."""
-    return work.floor(work.n, 0, RADIUS)
-
-
-def triangles(work: Work, _: list[Reach]) -> Floor:
-    """Each edge is read once, in one of its directions. How often lists must be read again depends on the graph."""
-    return work.floor(2 * work.m + 4 * work.n, 0, 1)
-
-
-def edge_support(work: Work, _: list[Reach]) -> Floor:
-    """As for triangles, and eight bytes are written for each stored edge; a truss asks for it at least once."""
-    return work.floor(10 * work.m + 4 * work.n, 0, 1)
-
-
-def two_hops(work: Work, _: list[Reach]) -> Floor:
-    """Of each edge the list at its end is read: n times the square of the mean degree, or more where they differ."""
-    return work.floor(4 * work.m * work.m / max(work.n, 1), 0, 1)
-
-
-def betweenness(work: Work, reaches: list[Reach]) -> Floor:
-    """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
-    total, cause = 0.0, ""
-    for found in reaches:
-        search = levels(work, [found])
-        sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * found.depth, vector=8 * work.n)
-        total, cause = total + search.seconds + sums.seconds, sums.cause
-    return Floor(total, cause)
-
-
-def edge_betweenness(work: Work, reaches: list[Reach]) -> Floor:
-    """The same; at last a number an edge is written."""
-    vertices = betweenness(work, reaches)
-    return Floor(vertices.seconds + work.floor(8 * work.m, 0, 0).seconds, vertices.cause)
-
-
-def core_number(work: Work, _: list[Reach]) -> Floor:
-    """Each edge is read once, from the end that goes first, and the degree at the other; three numbers a vertex."""
-    return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
-
-
-def label_propagation(work: Work, _: list[Reach]) -> Floor:
-    """In two passes, with fewer of which no label has come further than a step, each edge and the label at its end."""
-    once = work.floor(4 * work.m + 16 * work.n, work.m, 1)
-    return Floor(2 * once.seconds, once.cause)
-
-
-def pagerank_nibble(work: Work, _: list[Reach]) -> Floor:
-    """Scores are written. How far pushes go depends on the graph."""
-    return work.floor(8 * work.n, 0, 1)
-
-
-def random_walks(work: Work, _: list[Reach]) -> Floor:
+def walks(work: Work, _: list[Reach]) -> Floor:
     """A step looks up where a list begins and reads one entry of it, and both are anywhere; it writes where it led."""
-    steps = STEPS * work.n
-    return work.floor(4 * steps, 2 * steps, 0, vector=4 * (work.n + work.m))
+    return work.floor(4 * STEPS * work.n, 2 * STEPS * work.n, 0, vector=4 * (work.n + work.m))
 
 
-def sample_neighbors(work: Work, _: list[Reach]) -> Floor:
+def samples(work: Work, _: list[Reach]) -> Floor:
     """A vertex looks up where its list begins, and reads so many entries of it."""
     return work.floor(4 * DRAWN * work.n, (1 + min(DRAWN, work.m / work.n)) * work.n, 0, vector=4 * work.m)
 
 
-def modularity(work: Work, _: list[Reach]) -> Floor:
-    """Each edge is read once, and the label at its end; two row pointers, a label and a sum a vertex."""
-    return work.floor(4 * work.m + 16 * work.n, work.m, 1)
+LEVELS = searched(4)
+ITERATION = gathered(
+    lambda n, m: 4 * m + 24 * n, lambda n, m: m
+)  # every edge, the share at its end; six numbers a vertex
+EVERY_EDGE = gathered(
+    lambda n, m: 4 * m + 16 * n, lambda n, m: m
+)  # and what its end has; row pointers, two numbers a vertex
+FIXED = gathered(
+    lambda n, m: 4 * m + 24 * n, lambda n, m: m, wide=8
+)  # one step: edges, scores of 8 bytes read and written
+CUTS = gathered(lambda n, m: 2 * m + 4 * n, lambda n, m: m / 2)  # every edge, from either end
+ONCE = streamed(
+    lambda n, m: 2 * m + 4 * n
+)  # each edge in one direction; how often lists are read again depends on the graph
+SUPPORT = streamed(lambda n, m: 10 * m + 4 * n)  # the same, and eight bytes are written for each stored edge
+SELECTED_TWICE = gathered(
+    lambda n, m: SELECTED * 8 * m + 12 * n, lambda n, m: SELECTED * 2 * m, 2
+)  # forward and backward
+ONE_WAY = gathered(
+    lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2
+)  # what an end waits for; a count, a level and a place
+FREE = gathered(lambda n, m: 4 * m + 5 * n, lambda n, m: m)  # each edge, and whether its end is free; a byte and a mate
+RESIDUAL = gathered(
+    lambda n, m: 28 * m + 8 * n, lambda n, m: m, 2
+)  # a search: of each edge end, capacity, what was sent
 
-
-def maximal_independent_set(work: Work, _: list[Reach]) -> Floor:
-    """Each vertex looks up its row and a sector of it, and a neighbour's rank; it has one itself, and an answer."""
-    return work.floor((4 + 8 + SECTOR + 1) * work.n, work.n, 1)
-
-
-def greedy_color(work: Work, _: list[Reach]) -> Floor:
-    """Each edge is read once, and the colour at its end; two numbers a vertex."""
-    return work.floor(4 * work.m + 8 * work.n, work.m, 1)
-
-
-def maximal_matching(work: Work, _: list[Reach]) -> Floor:
-    """Each edge is read once, and whether its end is free; a byte and a mate a vertex."""
-    return work.floor(4 * work.m + 5 * work.n, work.m, 1)
-
-
-def weighted_matching(work: Work, _: list[Reach]) -> Floor:
-    """The same with its weight."""
-    return work.floor(8 * work.m + 5 * work.n, work.m, 1)
-
-
-def minimum_spanning_forest(work: Work, _: list[Reach]) -> Floor:
-    """Each edge is read once with its weight, and whose tree its end is in; a tree and an edge a vertex."""
-    return work.floor(8 * work.m + 12 * work.n, work.m, 4)
-
-
-def topological_order(work: Work, _: list[Reach]) -> Floor:
-    """Each edge in one direction is read once, and what its end waits for; a count, a level and a place a vertex."""
-    return work.floor(4 * work.m / 2 + 12 * work.n, work.m / 2, 1)
-
-
-def longest_path(work: Work, _: list[Reach]) -> Floor:
-    """The same, and each edge once more with its weight, and the length at its end."""
-    first, second = topological_order(work, []), work.floor(8 * work.m / 2 + 8 * work.n, work.m / 2, 1)
-    return Floor(first.seconds + second.seconds, second.cause)
-
-
-def maximum_flow(work: Work, _: list[Reach]) -> Floor:
-    """A search over residual edges: of each the end, the capacity, and what was sent there and back."""
-    return work.floor(28 * work.m + 8 * work.n, work.m, 2)
-
-
-def product(work: Work, _: list[Reach]) -> Floor:
-    """Every entry and its value are read once, and the element that it meets."""
-    return work.floor(8 * work.m + 12 * work.n, work.m, 0)
-
-
-def row_sums(work: Work, _: list[Reach]) -> Floor:
-    """A product whose terms are the values alone."""
-    return work.floor(4 * work.m + 8 * work.n, 0, 0)
-
-
-COUNTS: dict[str, Callable[[Work, list[Reach]], Floor]] = {
-    "levels": levels,
-    "bfs": bfs,
-    "multi_source_bfs": searches,
-    "multi_source_shortest_paths": many_shortest_paths,
-    "closeness": distance_sums,
-    "harmonic": distance_sums,
-    "sssp": sssp,
-    "pagerank": pagerank,
-    "hits": hits,
-    "katz": settled,
-    "eigenvector": settled,
-    "bipartite": sides,
-    "bridges": cuts,
-    "articulation_points": cuts,
-    "personal_pageranks": personal_pageranks,
-    "aggregate_features": aggregate_features,
-    "components": components,
-    "strong_components": strong_components,
-    "condensation": condensation,
-    "ego_graph": ego_graph,
-    "triangles": triangles,
-    "clustering": triangles,
-    "jaccard": edge_support,
-    "adamic_adar": edge_support,
-    "top_k_similar": two_hops,
-    "square_clustering": triangles,
-    "four_cliques": triangles,
-    "edge_support": edge_support,
-    "k_truss": edge_support,
-    "core_number": core_number,
-    "label_propagation": label_propagation,
-    "louvain_communities": label_propagation,
-    "pagerank_nibble": pagerank_nibble,
-    "random_walks": random_walks,
-    "node2vec_walks": random_walks,
-    "sample_neighbors": sample_neighbors,
-    "modularity": modularity,
-    "maximal_independent_set": maximal_independent_set,
-    "greedy_color": greedy_color,
-    "maximal_matching": maximal_matching,
-    "weighted_matching": weighted_matching,
-    "minimum_spanning_forest": minimum_spanning_forest,
-    "topological_order": topological_order,
-    "longest_path": longest_path,
-    "maximum_flow": maximum_flow,
-    "minimum_cut": maximum_flow,
-    "betweenness": betweenness,
-    "edge_betweenness": edge_betweenness,
-    "product": product,
-    "row sums": row_sums,
+COUNTS: dict[str, Count] = {
+    "levels": LEVELS,
+    "bfs": searched(8),  # parents, too
+    "multi_source_bfs": searched(4, all_at_once=True),
+    "closeness": searched(24, all_at_once=True),  # a word and two sums a vertex
+    "harmonic": searched(24, all_at_once=True),
+    "sssp": relaxed,
+    "multi_source_shortest_paths": relaxed,
+    "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
+    "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),  # along both directions
+    "personal_pageranks": times(  # eight numbers at the end of an edge, and as many a vertex read and written
+        PAGERANK_ITERATIONS, gathered(lambda n, m: 4 * m + 128 * n, lambda n, m: m, wide=32)
+    ),
+    "katz": FIXED,
+    "eigenvector": FIXED,
+    "shortest_path": streamed(lambda n, m: 8, 0),  # it may be one edge
+    "bipartite": streamed(lambda n, m: 8, 0),  # an edge or two may tell that it isn't
+    "bridges": CUTS,
+    "articulation_points": CUTS,
+    "aggregate_features": features,
+    "components": gathered(lambda n, m: 16 * n, lambda n, m: n),  # one neighbour's label; most edges need not be read
+    "strong_components": SELECTED_TWICE,
+    "condensation": after(SELECTED_TWICE, gathered(lambda n, m: SELECTED * 4 * m + 8 * n, lambda n, m: SELECTED * m)),
+    "ego_graph": streamed(lambda n, m: n, RADIUS),  # a byte a vertex says which are near
+    "triangles": ONCE,
+    "clustering": ONCE,
+    "square_clustering": ONCE,
+    "four_cliques": ONCE,
+    "edge_support": SUPPORT,
+    "k_truss": SUPPORT,  # asks for it at least once
+    "jaccard": SUPPORT,
+    "adamic_adar": SUPPORT,
+    "top_k_similar": streamed(
+        lambda n, m: 4 * m * m / max(n, 1)
+    ),  # of each edge the list at its end, of the mean length
+    "core_number": gathered(lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2),  # from the end that goes first
+    "label_propagation": times(2, EVERY_EDGE),  # with fewer passes no label has come further than a step
+    "louvain_communities": times(2, EVERY_EDGE),
+    "modularity": EVERY_EDGE,
+    "pagerank_nibble": streamed(lambda n, m: 8 * n),  # scores are written; how far pushes go depends on the graph
+    "random_walks": walks,
+    "node2vec_walks": walks,
+    "sample_neighbors": samples,
+    "maximal_independent_set": gathered(
+        lambda n, m: (13 + SECTOR) * n, lambda n, m: n
+    ),  # its row, and a neighbour's rank
+    "greedy_color": gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m),  # the colour at each edge's end
+    "maximal_matching": FREE,
+    "weighted_matching": gathered(lambda n, m: 8 * m + 5 * n, lambda n, m: m),  # with its weight
+    "minimum_spanning_forest": gathered(
+        lambda n, m: 8 * m + 12 * n, lambda n, m: m, 4
+    ),  # weights, and trees of the ends
+    "topological_order": ONE_WAY,
+    "longest_path": after(ONE_WAY, gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m / 2)),  # once more, with weights
+    "maximum_flow": RESIDUAL,
+    "minimum_cut": RESIDUAL,
+    "betweenness": dependencies,
+    "edge_betweenness": after(streamed(lambda n, m: 8 * m, 0), dependencies),  # and a number an edge is written
+    "mxv": gathered(lambda n, m: 8 * m + 12 * n, lambda n, m: m, 0),  # each entry, and the element that it meets
+    "row sums": streamed(lambda n, m: 4 * m + 8 * n, 0),  # a product whose terms are the values alone
+    "mxm": streamed(lambda n, m: 16 * m, 0),  # two matrices are read; how much is written depends on them
+    "mxm_masked": streamed(lambda n, m: 6 * m, 0),  # half the entries are read, and as many counts written
 }

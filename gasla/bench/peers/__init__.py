@@ -4,27 +4,9 @@ A peer is made from a `BenchmarkGraph` on its device. It converts the graph to i
 first asks for them, so that after one untimed call only the algorithm itself is measured. A method that a peer has no
 fair answer for is missing.
 
-`bfs(source)` returns parents, `multi_source_bfs(sources)` levels or what `searches` returns, `sssp(source)` and
-`multi_source_shortest_paths(sources)` distances, `pagerank()` ranks after `PAGERANK_ITERATIONS` (every edge of weight
-one), `hits()` hub scores after as many, `components()` labels, `strong_components()` those of the directed edges of
-`graph.one_way`, `condensation()` the graph of these, `ego_graph(source)` that of all within `RADIUS`, of both of which
-`dense` tells how many vertices and stored edges there are, `triangles()` their number, `core_number()` core numbers,
-`maximal_independent_set()` who is in it,
-`greedy_color()` colours, `maximal_matching()` and `weighted_matching()`, where heavier edges come first, mates,
-`betweenness(sources)` and `edge_betweenness(sources)`, of each stored edge, scores up to a common factor,
-`personal_pageranks()` a row of ranks for each of `graph.homes`,
-`aggregate_features()` the sums of `graph.features`, `topological_order()` an order of the vertices and `longest_path()`
-the lengths of longest paths to them, each edge leading from the smaller vertex to the larger, `katz()` scores by
-`graph.attenuation` and `eigenvector()` scores (each to within `TOLERANCE` or nearer, up to their norm, every edge of
-weight one), `bipartite()` whether the graph is, `bridges()` pairs of vertices, `articulation_points()` ids,
-`minimum_spanning_forest()` an entry an edge, `label_propagation()` and `louvain_communities()` labels of communities,
-`modularity()` that of `graph.groups`, every edge of weight one, `edge_support()` triangles at each stored edge,
-`clustering()` coefficients, `k_truss()` whether each stored edge is in the truss of `TRUSS`, `jaccard()` and
-`adamic_adar()` how alike the ends of each stored edge are, `top_k_similar()` the Jaccard scores of the `SIMILAR` most
-similar to each vertex, `square_clustering()` coefficients, `four_cliques()` the number of cliques of four vertices,
-`pagerank_nibble(source)` a community by `NIBBLE`, `maximum_flow()` and `minimum_cut()` the value of that between
-`graph.ends`, weights being capacities, `random_walks()` and `node2vec_walks()` a row of `STEPS` for each of
-`graph.walkers`, `sample_neighbors()` of `DRAWN`.
+The methods are called as `gasla.bench.tasks` says, and answer the same: `bfs` parents, `sssp` distances, `hits` hub
+scores after `PAGERANK_ITERATIONS`, `betweenness` and `edge_betweenness` scores up to a common factor, `edge_support`,
+`k_truss`, `jaccard` and `adamic_adar` a value for each stored edge, `top_k_similar` scores.
 They return the peer's own kind of result; `dense` turns it into an array of NumPy or CuPy, outside of what is timed.
 """
 
@@ -38,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.arrays import Device, array_module, module_of
-from gasla.bench.answers import depths
 from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
@@ -58,20 +39,20 @@ class Peer(NamedTuple):
     """Where a peer is, and what it needs."""
 
     cls: str
-    module: str  # in this package
+    module: str  # in gasla.bench
     package: str  # that has to be installed
     device: Device
     beside: tuple[Device, ...] = ("cpu", "gpu")  # where gasla may run that is compared with it
 
 
 PEERS = {
-    "graphblas": Peer("GraphBLAS", "graphblas_peer", "graphblas", "cpu"),
-    "scipy": Peer("SciPy", "scipy_peer", "scipy", "cpu"),
-    "igraph": Peer("Igraph", "igraph_peer", "igraph", "cpu"),
-    "networkit": Peer("NetworKit", "networkit_peer", "networkit", "cpu"),
-    "cusparse": Peer("CuSparse", "cusparse_peer", "cupy", "gpu", ("gpu",)),
-    "cugraph": Peer("CuGraph", "cugraph_peer", "cugraph", "gpu", ("gpu",)),
-    "gasla-cpu": Peer("Gasla", "gasla_peer", "gasla", "cpu", ("gpu",)),
+    "graphblas": Peer("GraphBLAS", "peers.graphblas_peer", "graphblas", "cpu"),
+    "scipy": Peer("SciPy", "peers.scipy_peer", "scipy", "cpu"),
+    "igraph": Peer("Igraph", "peers.igraph_peer", "igraph", "cpu"),
+    "networkit": Peer("NetworKit", "peers.networkit_peer", "networkit", "cpu"),
+    "cusparse": Peer("CuSparse", "peers.cusparse_peer", "cupy", "gpu", ("gpu",)),
+    "cugraph": Peer("CuGraph", "peers.cugraph_peer", "cugraph", "gpu", ("gpu",)),
+    "gasla-cpu": Peer("Gasla", "tasks", "gasla", "cpu", ("gpu",)),
 }
 
 
@@ -94,7 +75,7 @@ def make(name: str, graph: BenchmarkGraph) -> Any:
     """Return the peer of this name on this graph; ImportError or RuntimeError where it can't be had."""
     peer = PEERS[name]
     module_of(peer.device)  # or an error that says what is missing
-    module = importlib.import_module(f"{__name__}.{peer.module}")
+    module = importlib.import_module(f"gasla.bench.{peer.module}")
     return getattr(module, peer.cls)(graph.on(peer.device))
 
 
@@ -106,6 +87,28 @@ def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
 def levels_of(found: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
     """What `searches` found, as rows of levels."""
     return np.stack([depths(dense(parents), source) for source, parents in found])
+
+
+def depths(parents: Any, source: int) -> Any:
+    """Return how many steps every vertex is from the source along its parents, -1 where they do not lead there."""
+    xp = array_module(parents)
+    vertices = xp.arange(len(parents))
+    ancestor = xp.where(parents < 0, vertices, parents)
+    ancestor[source] = source
+    steps = (ancestor != vertices).astype(np.int64)
+    for _ in range(len(parents).bit_length()):  # each round doubles how far it looks; parents may go round in a circle
+        if not bool((ancestor != (further := ancestor[ancestor])).any()):
+            break
+        steps += steps[ancestor]
+        ancestor = further
+    return xp.where(ancestor == source, steps, -1)
+
+
+def upper_places(matrix: Any) -> np.ndarray[Any, Any]:
+    """For each stored entry, which of those above the diagonal is its edge, in the order of the rows."""
+    n, rows = matrix.shape[0], np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    keys = np.minimum(rows, matrix.indices) * n + np.maximum(rows, matrix.indices)
+    return np.searchsorted(np.sort(keys[rows < matrix.indices]), keys)
 
 
 def threads() -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from gasla.bench import mxm
+import numpy as np
+
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import personal_iteration, power_iteration
 
@@ -24,7 +25,7 @@ class CuSparse:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        return result
+        return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result
 
     def pagerank(self) -> Any:
         return power_iteration(self.pattern)
@@ -37,14 +38,9 @@ class CuSparse:
         """A product of the matrix, which is its own transpose, with a dense one."""
         return self.graph.matrix @ self.graph.features
 
-    @cached_property
-    def dense_columns(self) -> Any:
-        return mxm.columns(self.graph)
+    def mxv(self) -> Any:
+        return self.graph.matrix @ self.graph.vector
 
-    def square(self) -> Any:
+    def mxm(self) -> Any:
         """The product of the matrix with itself."""
         return self.graph.matrix @ self.graph.matrix
-
-    def columns(self) -> Any:
-        """The product with many columns."""
-        return self.graph.matrix @ self.dense_columns

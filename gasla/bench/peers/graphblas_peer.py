@@ -12,7 +12,6 @@ from graphblas import Matrix, Scalar, Vector, binary, monoid, select, semiring, 
 from graphblas.dtypes import BOOL, FP32, FP64, INT32, INT64
 from scipy.sparse import csr_array
 
-from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS, SIMILAR, TRUSS, levels_of, searches, threads
 
@@ -68,6 +67,8 @@ class GraphBLAS:
             return levels_of(result, GraphBLAS.dense)
         if isinstance(result, tuple):
             return _at_edges(*result)
+        if isinstance(result, Matrix):
+            return float(result.reduce_scalar(monoid.plus).get(0))
         return result.to_dense(fill_value=-1) if isinstance(result, Vector) else result
 
     def multi_source_bfs(self, sources: list[int]) -> Any:
@@ -254,25 +255,32 @@ class GraphBLAS:
 
     @cached_property
     def lower(self) -> Matrix:
-        return _matrix(mxm.lower(self.graph), np.array([1], np.int32), iso=True)
+        return _matrix(self.graph.lower, np.array([1], np.int32), iso=True)
 
     @cached_property
-    def dense_columns(self) -> Matrix:
-        return Matrix.from_dense(mxm.columns(self.graph))
+    def features(self) -> Matrix:
+        return Matrix.from_dense(self.graph.features)
 
-    def square(self) -> Matrix:
+    @cached_property
+    def vector(self) -> Vector:
+        return Vector.from_dense(self.graph.vector)
+
+    def mxv(self) -> Vector:
+        return PLUS_TIMES(self.weighted @ self.vector).new()
+
+    def mxm(self) -> Matrix:
         """The product of the matrix with itself."""
         return PLUS_TIMES(self.weighted @ self.weighted).new()
 
-    def closed_wedges(self) -> Matrix:
+    def mxm_masked(self) -> Matrix:
         """Pairs of edges to lower vertices whose ends are joined, at each edge."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.lower.S) << PLUS_PAIR(self.lower @ self.lower)
         return counts
 
-    def columns(self) -> Matrix:
-        """The product with many columns."""
-        return PLUS_TIMES(self.weighted @ self.dense_columns).new()
+    def aggregate_features(self) -> np.ndarray:
+        """A product of the matrix, which is its own transpose, with a dense one."""
+        return PLUS_TIMES(self.weighted @ self.features).new().to_dense(fill_value=0)
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
         """LAGr_Betweenness: numbers of shortest paths forward, dependencies backward, for all sources at once."""

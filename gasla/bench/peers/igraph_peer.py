@@ -11,9 +11,8 @@ import igraph
 import numpy as np
 from scipy.sparse import triu
 
-from gasla.bench.answers import upper_places
 from gasla.bench.graphs import BenchmarkGraph
-from gasla.bench.peers import RADIUS
+from gasla.bench.peers import RADIUS, upper_places
 
 FEW = 1 << 17  # entries: R-MAT of scale 12 has fewer, and four million cliques of four vertices
 
@@ -156,6 +155,17 @@ class Igraph:
     def maximum_flow(self) -> float:
         """By push-relabel, in the order of heights."""
         return float(self.native.maxflow(*self.graph.ends, capacity=self.weights).value)
+
+    @cached_property
+    def measured(self) -> igraph.Graph:
+        graph = self.native.copy()
+        graph.es["length"] = self.weights
+        return graph
+
+    def shortest_path(self) -> float:
+        """By Dijkstra's algorithm, with an end."""
+        path = self.measured.get_shortest_path(*self.graph.ends, weights="length", output="epath")
+        return sum(self.weights[e] for e in path)
 
     def minimum_cut(self) -> float:
         """The same, of which it takes the half that finds the cut."""

@@ -16,7 +16,6 @@ from scipy.sparse.csgraph import (
 )
 from scipy.sparse.linalg import eigsh
 
-from gasla.bench import mxm
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import hub_iteration, levels_of, personal_iteration, power_iteration, searches
 
@@ -32,7 +31,7 @@ class SciPy:
         self.graph = graph
         self.n = graph.matrix.shape[0]
         if self._degrees_squared() <= LARGEST_PRODUCT:
-            self.triangles, self.closed_wedges = self._triangles, self._closed_wedges
+            self.triangles, self.mxm_masked = self._triangles, self._mxm_masked
 
     @cached_property
     def pattern(self) -> csr_array:
@@ -45,7 +44,10 @@ class SciPy:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        return levels_of(result, np.asarray) if isinstance(result, list) else result
+        """Levels of searches; of a matrix the sum of its entries."""
+        if isinstance(result, list):
+            return levels_of(result, np.asarray)
+        return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result
 
     def _degrees_squared(self) -> int:
         return int((np.diff(self.graph.matrix.indptr).astype(np.int64) ** 2).sum())
@@ -123,21 +125,12 @@ class SciPy:
         """A product of the matrix, which is its own transpose, with a dense one."""
         return self.graph.matrix @ self.graph.features
 
-    @cached_property
-    def lower(self) -> Any:
-        return mxm.lower(self.graph)
+    def _mxm_masked(self) -> Any:
+        return (self.graph.lower @ self.graph.lower).multiply(self.graph.lower)
 
-    def _closed_wedges(self) -> Any:
-        return (self.lower @ self.lower).multiply(self.lower)
+    def mxv(self) -> Any:
+        return self.graph.matrix @ self.graph.vector
 
-    @cached_property
-    def dense_columns(self) -> Any:
-        return mxm.columns(self.graph)
-
-    def square(self) -> Any:
+    def mxm(self) -> Any:
         """The product of the matrix with itself."""
         return self.graph.matrix @ self.graph.matrix
-
-    def columns(self) -> Any:
-        """The product with many columns."""
-        return self.graph.matrix @ self.dense_columns

@@ -8,7 +8,6 @@ from textwrap import wrap
 from typing import Any
 
 from gasla.bench.cells import GASLA, OWN, TEPS, Cell
-from gasla.bench.mxv import SEMIRINGS
 from gasla.bench.reports.report import Report
 
 PAPER, INK, FAINT, GRID = "#ffffff", "#1b2733", "#6b7783", "#e3e7eb"
@@ -71,7 +70,7 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
     grouped: dict[str, list[tuple[str, Cell]]] = {}
     for cell in cells:
         family, _, member = cell.algorithm.partition(" ")
-        if family in ("mxv", "mxm"):
+        if member and family in ("mxv", "mxm"):
             grouped.setdefault(f"{family} on {cell.graph}", []).append((member, cell))
         elif family == "own":
             grouped.setdefault(f"a user's own programs on {cell.graph}", []).append((member, cell))
@@ -83,8 +82,8 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
 
 
 def shown(cell: Cell) -> list[str]:
-    """Whose bars are drawn, own first; another semiring has a group of its own."""
-    return [cell.own, *(name for name in cell.entries if name != cell.own and name not in SEMIRINGS)]
+    """Whose bars are drawn, own first; a semiring that another is compared with has a group of its own."""
+    return [cell.own, *(name for name in cell.entries if name != cell.own and name in (GASLA, *OTHERS))]
 
 
 def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from gasla.bench import peers
-from gasla.bench.cells import TEPS, Cell, Settings, function_cells, measure
+from gasla.bench.cells import TEPS, Cell
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.reports.machine import watch
@@ -32,41 +30,23 @@ class Report(NamedTuple):
         """A run yet without cells, on the device of these ceilings."""
         return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
-    def measure(
-        self,
-        graph: BenchmarkGraph,
-        groups: Iterable[str],
-        peer_names: Iterable[str],
-        settings: Settings,
-        functions: dict[str, Callable[..., Any]] | None = None,
-    ) -> Iterator[Cell]:
-        """Measure one graph on its device, and yield its cells as they come; all are kept.
+    def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
+        """Yield the cells of one graph as they come, and keep all.
 
-        If the machine was disturbed they come once more, and these are kept.
-
-        Parameters
-        ----------
-        groups
-            Names of algorithms, "mxv" and "programs".
-        peer_names
-            Of `gasla.bench.peers.PEERS`; all must be installed.
-        functions
-            A user's own, of a graph, or of a graph and a source.
+        If the machine was disturbed they are measured once more, and these are kept.
         """
         self.graphs[graph.name] = {
             "n": graph.graph.n,
             "m": graph.graph.m,
             "sources": graph.sources,
             "depth": max((graph.reach(s).depth for s in graph.sources), default=0),  # levels of a search
-            "fingerprint": graph.fingerprint,  # so that who makes the graph again can see that it's the same
+            "fingerprint": graph.fingerprint,  # shows whether a graph that is made again is the same
         }
-        rivals = {name: peers.make(name, graph) for name in peer_names}
-        groups, first = list(groups), len(self.cells)
+        first = len(self.cells)
 
         def attempt() -> Iterator[Cell]:
             del self.cells[first:]
-            own = function_cells(graph, functions or {}, settings)
-            for cell in chain(measure(graph, groups, rivals, settings), own):
+            for cell in cells():
                 self.cells.append(cell)
                 yield cell
 

@@ -91,10 +91,7 @@ def size(count: int) -> str:
 def explanation() -> Iterator[str]:
     """What the columns mean."""
     yield TEPS
-    yield (
-        "ms, GTEPS: medians over the sources of searches. ratio: gasla's time over the best peer's; a user's own "
-        "program's over the library's; another semiring's over plus_times."
-    )
+    yield ("ms, GTEPS: medians over the sources of searches. ratio: gasla's time over the best peer's.")
     yield (
         "of the ceiling: the least time that this machine needs for the bytes, random reads and barriers that any way "
         "of computing the same takes, over gasla's time."

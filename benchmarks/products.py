@@ -1,8 +1,8 @@
-"""`mxv`: plus_times beside SciPy's or cuSPARSE's `A @ x`, other semirings, one a user's own, beside plus_times."""
+"""Products of a matrix and a vector: plus_times beside SciPy's or cuSPARSE's, other semirings beside plus_times."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,9 @@ import numpy as np
 import gasla
 import semirings
 from gasla.arrays import array_module, moved
+from gasla.bench.cells import Cell, Entry, Settings, in_turns
 from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.limits import floors
 
 WIDEST = semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest), name="user's own")
 SEMIRINGS = {
@@ -32,7 +34,7 @@ Calls = dict[str, Callable[[int], Any]]
 
 def contestants(graph: BenchmarkGraph) -> Calls:
     """Return the products, all of the same float32 matrix and vector: for gasla as a Graph, made beforehand."""
-    A, x = graph.matrix, _vector(graph)
+    A, x = graph.matrix, graph.vector
     calls: Calls = {library(graph): lambda _: A @ x}
     for name, semiring in SEMIRINGS.items():
         calls[name] = partial(_multiply, graph.graph, x, semiring)
@@ -72,14 +74,9 @@ def wrong(graph: BenchmarkGraph, calls: Calls) -> dict[str, str]:
     return notes
 
 
-def _vector(graph: BenchmarkGraph) -> Any:
-    x = np.random.default_rng(1).random(graph.matrix.shape[0], np.float32)
-    return moved(x, graph.device)
-
-
 def _some_rows(graph: BenchmarkGraph) -> tuple[Any, Any, Any, Any]:
     """Entries of rows that aren't empty, what each meets in the vector, which rows, and where each begins; in NumPy."""
-    A, x, xp = graph.matrix, _vector(graph), array_module(graph.matrix)
+    A, x, xp = graph.matrix, graph.vector, array_module(graph.matrix)
     indptr = moved(A.indptr, "cpu").astype(np.int64)
     filled = np.flatnonzero(np.diff(indptr))
     rows = filled[:: max(1, len(filled) // CHECKED_ROWS)]
@@ -87,3 +84,16 @@ def _some_rows(graph: BenchmarkGraph) -> tuple[Any, Any, Any, Any]:
     starts = np.cumsum(lengths) - lengths
     places = xp.asarray(np.repeat(indptr[rows] - starts, lengths) + np.arange(lengths.sum()))
     return moved(A.data[places], "cpu"), moved(x[A.indices[places]], "cpu"), rows, starts
+
+
+def measure(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
+    """plus_times beside the library's product, other semirings beside plus_times."""
+    calls = contestants(graph)
+    notes = wrong(graph, calls)
+    right = {name: call for name, call in calls.items() if name not in notes}
+    seconds = in_turns(graph.device, right, settings, keep=frozenset(right))
+    for name in SEMIRINGS:
+        rival = library(graph) if name == "plus_times" else "plus_times"
+        entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, rival)}
+        floor = floors.floor(graph, "row sums" if name == "plus_first" else "mxv", [], settings.ceilings)
+        yield Cell(graph.name, graph.device, f"mxv {name}", name, [graph.graph.m], entries, floor, (rival,))

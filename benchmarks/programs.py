@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import runpy
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +12,7 @@ import gasla
 import semirings
 from gasla import primitives
 from gasla.arrays import array_module
+from gasla.bench import cells, tasks
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS
 
@@ -187,25 +185,8 @@ class Own:
 ALGORITHMS = ("bfs", "sssp", "pagerank", "betweenness", "components", "triangles")
 
 
-def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a user's file that take a graph, or a graph and a source, by name.
-
-    A function counts if its first parameter is called ``graph`` and its name has no leading underscore.
-    """
-    names = runpy.run_path(str(path), run_name=path.stem)
-    found: dict[str, Callable[..., Any]] = {
-        n: f for n, f in names.items() if inspect.isfunction(f) and not n.startswith("_") and _parameters(f)
-    }
-    if not found:
-        raise ValueError(f"{path} has no function f(graph) or f(graph, source) to be measured")
-    return found
-
-
-def takes_source(function: Callable[..., Any]) -> bool:
-    """Whether it wants to know where to start."""
-    return _parameters(function) == ["graph", "source"]
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    names = list(inspect.signature(function).parameters)
-    return names if names in (["graph"], ["graph", "source"]) else []
+def measure(graph: BenchmarkGraph, settings: cells.Settings) -> Iterator[cells.Cell]:
+    """A user's own program beside the library's function, of each algorithm."""
+    for algorithm in ALGORITHMS:
+        both = {cells.OWN: Own(graph), cells.GASLA: tasks.Gasla(graph)}
+        yield cells.cell(graph, both, algorithm, settings, name=f"own {algorithm}")

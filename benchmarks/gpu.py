@@ -1,0 +1,329 @@
+"""Measure the GPU engine, and compare each figure with its bar: what `gasla bench` measures, and some more.
+
+    python -m benchmarks.gpu [--graphs rmat22,grid24] [--algorithms bfs,sssp] [--json FILE [--add]]
+
+Bars are in milliseconds on one H100, or ratios. The file is written after every algorithm, so that a run which is cut
+short keeps what it has; with `--add` it keeps what a run before has measured at the same commit on the same GPU.
+Graphs of 2**22 vertices and more take minutes to make on the CPU, once; `--graphs-module FILE` names a Python file
+whose `make(cupy, name)` makes them on the GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import gasla
+from benchmarks import compare, first_calls, programs
+from benchmarks.graphs import load, module_at
+from gasla import verify
+from gasla.bench import cells, peers, tasks
+from gasla.bench.cells import Cell
+from gasla.bench.graphs import BenchmarkGraph
+from gasla.bench.limits import ceilings, floors
+from gasla.bench.limits.floors import Floor
+from gasla.bench.reports import table
+from gasla.bench.reports.provenance import provenance
+from gasla.bench.reports.report import Report
+from gasla.bench.reports.table import milliseconds
+
+GRAPHS = ("rmat22", "kron21", "urand22", "rmat24", "rgg22", "grid24")
+MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # at most, on the graphs above
+    "bfs": (0.25, 0.15, 0.45, 0.8, 6.5, 22),
+    "sssp": (4.5, 4.5, 4.2, None, 27, 60),
+    "pagerank iteration": (0.85, 0.95, 1.15, 4, 0.18, 0.27),
+    "pagerank": (16, 14, 13, 65, 7.5, 14),
+    "components": (1.0, 0.4, 1.2, 4, 1.0, 3),
+    "triangles": (100, 300, 8, None, 2.5, 0.8),
+    "betweenness": (40, 40, 60, None, 150, 500),
+    "multi_source_bfs": (10, None, 7, None, 110, 150),
+    "core_number": (120, None, 20, None, 25, 12),
+    "label_propagation": (60, None, 80, None, 30, 40),
+    "louvain_communities": (400, None, 600, None, 200, 300),
+    "hits": (42, None, 46, None, 8, 12),  # 20 iterations
+    "random_walks": (13.7, None, None, None, None, None),  # 16 steps of 4.3 million walkers, 5 billion a second
+    "maximal_independent_set": (4.5, None, 9, None, 1.2, 1.9),
+    "minimum_spanning_forest": (35, None, 30, None, 20, 60),
+    "katz": (3, None, 40, None, 4, None),
+    "eigenvector": (4.3, None, 5, None, 5.5, None),
+    "strong_components": (40, None, None, None, None, None),
+    "aggregate_features": (20, None, 30, None, 6, 6),  # 64 float32 numbers a vertex
+}
+CALL = 100  # microseconds, on 1,000 vertices
+FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds
+PATIENCE = 0.15  # seconds of calls of what isn't a cell
+ITERATIONS = 10, 30  # two runs of PageRank, whose difference gives an iteration
+NAMES = {"levels": "bfs", "bfs": "bfs with parents"}  # what cells are called here
+SETTINGS = {"rounds": 56, "budget": 0.6, "some": 8}
+SAME = "commit", "gpu"  # of runs that make one file
+HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
+
+
+class Figure(NamedTuple):
+    """A number, the most that it should be, and what it comes from."""
+
+    graph: str
+    name: str
+    value: float
+    unit: str  # "ms", "us", "s", "x" for a ratio, or "" for a count
+    bar: float | None = None
+    wrong: str = ""  # what is wrong with the answer
+    note: str = ""
+    runs: Any = None  # seconds, where there is no cell that holds them
+    floor: Floor | None = None
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Figure:
+        """The same, from what JSON holds."""
+        floor = saved["floor"]
+        return cls(**{**{k: saved[k] for k in cls._fields}, "floor": Floor(*floor) if floor else None})
+
+    @property
+    def verdict(self) -> str:
+        """One word for whether the figure is good enough."""
+        if self.wrong:
+            return "WRONG"
+        return "" if self.bar is None else "ok" if self.value <= self.bar else "OVER"
+
+    def line(self) -> str:
+        """The figure as one line of the table."""
+        limit = "-" if self.bar is None else f"{self.bar:g}"
+        row = f"{self.graph:<15}{self.name:<22}{self.value:>10.3f} {self.unit:<2}{limit:>8}  {self.verdict:<6}"
+        floor = "" if self.floor is None else f"{1e3 * self.floor.seconds:.3f}"
+        cause = "" if self.floor is None else f"floor of {self.floor.cause}"
+        return f"{row}{floor:>8}  {'; '.join(filter(None, [self.wrong, self.note, cause]))}".rstrip()
+
+
+def bar(graph: str, name: str) -> float | None:
+    """The most milliseconds for a figure."""
+    return MILLISECONDS[name][GRAPHS.index(graph)] if graph in GRAPHS and name in MILLISECONDS else None
+
+
+def of_cell(cell: Cell) -> Figure:
+    """The time of an algorithm, or the ratio of a product or of a user's own program."""
+    if cell.against is not None or cell.algorithm.startswith("own "):
+        ratio, best = cell.ratio, cell.best
+        note = "" if best is None else f"{milliseconds(cell.seconds())} over {milliseconds(cell.seconds(best))} ms"
+        value = float("nan") if ratio is None else ratio
+        return Figure(cell.graph, cell.algorithm, value, "x", compare.bar(cell), cell.wrong, note)
+    name, medians = NAMES.get(cell.algorithm, cell.algorithm), cell.medians(cell.own)
+    said = [f"worst source {milliseconds(max(medians))}"] if len(medians) > 1 else []
+    said += [f"{peer} {milliseconds(cell.seconds(peer))}" for peer in cell.entries if peer != cell.own]
+    said += [f"{peer}: {entry.note}" for peer, entry in cell.entries.items() if entry.note and peer != cell.own]
+    value = 1e3 * median(medians) if medians else float("nan")
+    return Figure(cell.graph, name, value, "ms", bar(cell.graph, name), cell.wrong, ", ".join(said), None, cell.floor)
+
+
+def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[float]:
+    """Times of some calls, each between two synchronisations of the stream."""
+    import cupy
+
+    times: list[float] = []
+    finish = cupy.cuda.get_current_stream().synchronize
+    gc.collect()
+    gc.disable()
+    try:
+        while len(times) < least or (len(times) < most and sum(times) < PATIENCE):
+            finish()
+            start = time.perf_counter()
+            result = call()
+            finish()
+            times.append(time.perf_counter() - start)
+            del result
+    finally:
+        gc.enable()
+    return times
+
+
+# --- figures that are no cells ----------------------------------------------------------------------------------------
+
+
+def pagerank(graph: BenchmarkGraph, limits: Any) -> Iterator[Figure]:
+    """To a change of 1e-6 in L1, and an iteration."""
+
+    def run(tol: float, iterations: int = 100) -> Any:
+        return gasla.pagerank(graph.graph, weighted=False, dtype=np.float32, tol=tol, max_iter=iterations)
+
+    result, wrong = run(1e-6), ""
+    try:
+        verify.pagerank(graph.on("cpu").graph, result.ranks.get(), weighted=False, tol=1e-5)
+    except verify.VerificationError as error:
+        wrong = str(error)
+    few, many = (seconds(partial(run, 0.0, k), least=3) for k in ITERATIONS)
+    each = 1e3 * (median(many) - median(few)) / (ITERATIONS[1] - ITERATIONS[0])
+    work = floors.Work(graph.graph.n, graph.graph.m, graph.is_scattered, limits)
+    limit, floor = bar(graph.name, "pagerank iteration"), floors.ITERATION(work, [])
+    runs = {"10 iterations": few, "30 iterations": many}
+    yield Figure(graph.name, "pagerank iteration", each, "ms", limit, wrong, "", runs, floor)
+    taken, note = seconds(lambda: run(1e-6), least=3), f"{result.iterations} iterations"
+    yield Figure(graph.name, "pagerank", 1e3 * median(taken), "ms", bar(graph.name, "pagerank"), wrong, note, taken)
+
+
+def iterations(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
+    """What every iteration of a search and of shortest paths takes, by the GPU's own clock."""
+    source = graph.sources[0]
+    for name, program, start in (("bfs", programs.Levels(), "level"), ("sssp", programs.Paths(), "length")):
+        for _ in range(2):
+            rows = followed(program, {start: {source: 0}}, graph.graph, source)
+        took = np.diff(rows[:, 3]) / 1e3
+        saved = [[*map(int, row[:3]), round(t, 2)] for row, t in zip(rows[1:], took.tolist())][:64]
+        value = float(np.median(took)) if len(took) else 0.0
+        yield Figure(graph.name, f"{name} iterations", len(rows), "")
+        yield Figure(graph.name, f"{name} iteration", value, "us", note="by the GPU's clock", runs=saved)
+        yield Figure(graph.name, f"{name} longest iteration", float(took.max(initial=0)), "us")
+
+
+def followed(program: Any, start: dict[str, Any], graph: Any, source: int) -> np.ndarray:
+    """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
+    from gasla.gpu.program.engine import Prepared
+    from gasla.graph.arguments import NO_LIMIT
+    from gasla.operations.prepare import Course, in_pieces
+    from gasla.program.frontier import Frontier
+
+    run = Prepared().begin(program, graph, start, Frontier(graph.n, [source]))
+    try:
+        return np.concatenate(in_pieces(run, NO_LIMIT, Course(trace=True)))
+    finally:
+        run.close()
+
+
+def small_calls() -> Iterator[Figure]:
+    """Microseconds of a call on a graph of 1,000 vertices."""
+    rng = np.random.default_rng(1)
+    graph = gasla.Graph.from_edges(*rng.integers(0, 1000, (2, 4000)), rng.random(4000, np.float32), n=1000).to("gpu")
+    calls = {
+        "bfs": lambda: gasla.bfs(graph, 0),
+        "bfs with parents": lambda: gasla.bfs(graph, 0, parents=True),
+        "sssp": lambda: gasla.sssp(graph, 0),
+        "pagerank": lambda: gasla.pagerank(graph),
+        "components": lambda: gasla.connected_components(graph),
+        "mxv": lambda: gasla.mxv(graph, graph.values[:1000]),
+    }
+    for name, call in calls.items():
+        for _ in range(3):
+            call()
+        runs = seconds(call, least=20, most=200)
+        note = f"least {1e6 * min(runs):.1f}"
+        yield Figure("1,000 vertices", f"call {name}", 1e6 * median(runs), "us", CALL, note=note)
+
+
+def firsts() -> Iterator[Figure]:
+    """Seconds of the first calls of a process, with an empty cache of compiled code and with a filled one."""
+    for (when, limit), rows in zip(FIRST_CALL.items(), first_calls.cold_and_warm(first_calls.ON_GPU, "gpu")):
+        for name, wall, _ in rows:
+            yield Figure(f"airports, {when}", f"first {name}", wall, "s", limit)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+APART = {"call": small_calls, "first": firsts}  # what needs no graph
+FIGURES = {"pagerank": pagerank, "levels": iterations}  # what is no cell
+CELLS = {  # the groups of cells that make the figures
+    "bfs": ["levels", "bfs"],
+    **{name: [name] for name in tasks.ALGORITHMS if name not in ("levels", "bfs", "pagerank")},
+    **{name: [name] for name in ("semirings", "programs")},
+}
+ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))
+
+
+class Run:
+    """All figures of a run, shown as they come. What fails is shown as wrong, and the rest goes on."""
+
+    def __init__(
+        self, report: Report, show: Callable[[Figure], Any], file: Path | None = None, before: Iterable[Figure] = ()
+    ) -> None:
+        self.report, self.show, self.file, self.before = report, show, file, list(before)
+        self.figures: list[Figure] = []
+        self.settings = cells.Settings(ceilings=report.ceilings, **SETTINGS)
+
+    @classmethod
+    def begin(cls, show: Callable[[Figure], Any], file: Path | None, add: bool, commit: str | None) -> Run:
+        """A new run, or the one that the file holds goes on."""
+        if file is None or not add or not file.exists():
+            return cls(Report.begin(ceilings.measure("gpu"), commit), show, file)
+        report, now = Report.read(file), provenance("gpu", commit)
+        if wrong := [key for key in SAME if report.provenance[key] != now[key]]:
+            raise ValueError(f"{file} is of another {wrong[0]}: {report.provenance[wrong[0]]}")
+        return cls(report, show, file, map(Figure.from_dict, json.loads(file.read_text())["figures"]))
+
+    def write(self) -> None:
+        """Write all of it to the file, if there is one; of what was measured twice the later."""
+        if self.file is None:
+            return
+        figures = {(f.graph, f.name): f for f in [*self.before, *self.figures]}
+        cells = {(c.graph, c.algorithm): c for c in self.report.cells}
+        report = self.report._replace(cells=list(cells.values()))
+        report.write(self.file, figures=[{**f._asdict(), "verdict": f.verdict} for f in figures.values()])
+
+    def take(self, graph: str, name: str, make: Callable[[], Iterable[Figure]]) -> None:
+        """The figures of one function."""
+        import cupy
+
+        try:
+            for figure in make():
+                self._add(figure)
+        except Exception as error:
+            traceback.print_exc()
+            self._add(Figure(graph, name, float("nan"), "", wrong=f"failed: {type(error).__name__}: {error}"))
+        cupy.get_default_memory_pool().free_all_blocks()
+        self.write()
+
+    def _add(self, figure: Figure) -> None:
+        self.figures.append(figure)
+        self.show(figure)
+
+    def of_cells(self, graph: BenchmarkGraph, groups: list[str]) -> Iterator[Figure]:
+        """The figures of groups of cells."""
+        rivals = peers.installed("gpu")
+        yield from map(
+            of_cell, self.report.measure(graph, partial(compare.measure, graph, groups, rivals, self.settings))
+        )
+
+    def measure(self, graph: BenchmarkGraph, algorithms: list[str]) -> None:
+        """Everything that is asked for, of one graph."""
+        began = time.perf_counter()
+        for name in algorithms:
+            if name in CELLS:
+                self.take(graph.name, name, partial(self.of_cells, graph, CELLS[name]))
+            elif name in FIGURES:
+                self.take(graph.name, name, partial(FIGURES[name], graph, self.report.ceilings))
+        note = f"n={graph.graph.n:,} m={graph.graph.m:,}"
+        self.show(Figure(graph.name, "all of it", time.perf_counter() - began, "s", note=note))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read the command line, measure, and write the JSON file if one is asked for; 1 if any answer was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__.partition("\n")[0])
+    everything = [*APART, *ALGORITHMS]
+    parser.add_argument("--graphs", type=compare.names, default=list(GRAPHS), help="comma-separated (%(default)s)")
+    parser.add_argument("--algorithms", type=compare.names, default=everything, help="comma-separated (%(default)s)")
+    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
+    parser.add_argument("--commit", help="what to name as measured, where there is no git")
+    parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
+    parser.add_argument("--add", action="store_true", help="to what the file holds")
+    options = parser.parse_args(arguments)
+    run = Run.begin(lambda figure: print(figure.line(), flush=True), options.json, options.add, options.commit)
+    print(*table.introduction(run.report), "", HEADER, sep="\n", flush=True)
+    for name in APART:
+        if name in options.algorithms:
+            run.take("", name, APART[name])
+    generator = module_at(options.graphs_module)
+    for name in options.graphs if set(options.algorithms) - set(APART) else ():
+        run.measure(load(name, "gpu", generator), options.algorithms)
+    counted = {word: sum(f.verdict == word for f in run.figures) for word in ("ok", "OVER", "WRONG")}
+    print(", ".join(f"{count} {word}" for word, count in counted.items()))
+    return 1 if counted["WRONG"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

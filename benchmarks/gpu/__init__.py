@@ -1,1 +1,0 @@
-"""The GPU engine measured: `python -m benchmarks.gpu`."""

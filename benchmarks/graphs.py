@@ -1,0 +1,34 @@
+"""Benchmark graphs on a device; on the GPU from a Python file that makes them there, as large ones take minutes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+from gasla.arrays import Device
+from gasla.bench import graphs
+from gasla.bench.graphs import BenchmarkGraph
+
+
+def module_at(path: Path | None) -> ModuleType | None:
+    """Import a module by the path of its file."""
+    if path is None:
+        return None
+    found = importlib.util.spec_from_file_location(path.stem, path)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def load(name: str, device: Device, generator: ModuleType | None = None) -> BenchmarkGraph:
+    """A graph on a device; `generator.make(cupy, name)` gives n, rows, offsets, columns, weights and a fingerprint."""
+    if generator is None or device == "cpu":
+        return graphs.load(name).on(device)
+    import cupy
+    from cupyx.scipy.sparse import csr_matrix
+
+    n, _, indptr, indices, weights, *more = generator.make(cupy, name)
+    matrix = csr_matrix((weights, indices, indptr), shape=(n, n))
+    return BenchmarkGraph(name, matrix, fingerprint=f"{more[0]:016x}" if more else None)
