@@ -1,6 +1,7 @@
 """Where every line of the library lives, and which way imports point: lazy ones and those for types alone count too."""
 
 import ast
+import importlib
 import re
 from collections import Counter
 from functools import cache
@@ -168,3 +169,25 @@ def test_llvm_and_pythons_own_functions_stand_in_one_file_each() -> None:
         for name, allowed in places.items():
             assert name not in code or module.startswith(allowed), f"{module} uses {name}"
         assert not re.search(r"^ *(import|from) numba\b", code, re.MULTILINE), f"{module} imports Numba"
+
+
+def test_private_attributes_of_a_graph_are_its_own() -> None:
+    """What others need of a graph is public; only a class of graphs reads `self._…` of its base."""
+    from gasla import Graph
+
+    graph = Graph.from_edges([0, 1], [1, 2], [5, 3])
+    private = {name for name in (*vars(Graph), *vars(graph), "_ends", "_rows", "_columns") if re.match("_[a-z]", name)}
+    for module, path in FILES.items():
+        if layer_of(module) != "gasla.graph":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Attribute) and node.attr in private:
+                    owner = ast.unparse(node.value)
+                    assert owner in ("self", "cls") or "graph" not in owner.lower(), f"{module}: {owner}.{node.attr}"
+
+
+def test_chains_of_base_classes_of_graphs_are_short() -> None:
+    for module in FILES:
+        if layer_of(module) == "gasla.graph":
+            for name, kind in vars(importlib.import_module(module)).items():
+                if isinstance(kind, type) and kind.__module__ == module and not issubclass(kind, BaseException | tuple):
+                    assert len(kind.__mro__) <= 3 + 1, f"{module}.{name}: {kind.__mro__}"  # object aside
