@@ -53,13 +53,12 @@ T = TypeVar("T")
 class Graph:
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
-    Nothing is copied where the input already is what is needed, and the caller's arrays are never written to. They are
-    shared. Ids and offsets are checked once, when the graph is made, and must not be written to afterwards. Values may
-    be: ``values`` shows what is written into the caller's array, and on the CPU algorithms that read weights, and runs
-    of programs that do, look in each call whether a checksum of them is still the same, and derive anew what follows
-    from them (``in_values``, ``value_range``, ...) if it isn't. Products don't look, nor does anything on a GPU; only
-    for weights that it can't take an algorithm looks in each call there, too. The sure and quick way to other values is
-    `with_values`.
+    Arrays of the input are shared where they have the form that is needed, and never written to. Ids and offsets are
+    checked once, when the graph is made, and must not change afterwards. Values may change: ``values`` shows what is
+    written into the caller's array. On the CPU, algorithms that read weights and runs of programs that do compare a
+    checksum of them in each call, and compute anew what follows from them (``in_values``, ``value_range``, …) where it
+    differs. Products don't compare, nor does anything on a GPU, where algorithms only look for weights that they
+    refuse. `with_values` is the safe and fast way to other values.
 
     Parameters
     ----------
@@ -490,8 +489,8 @@ class Graph:
         if not isinstance(direction, str) or direction not in ("out", "in", "both"):
             raise ValueError(f"direction is {direction!r}; expected 'out', 'in' or 'both'")
         number = self._one_vertex("v", v)
-        lists = {"out": (lambda: [self.out]), "in": (lambda: [self.in_]), "both": (lambda: [self.out, self.in_])}
-        rows = [one.row(number) for one in lists[direction]()]
+        rows = [] if direction == "in" else [self.out.row(number)]
+        rows += [] if direction == "out" else [self.in_.row(number)]
         xp = array_module(rows[0])
         ids: Array = xp.unique(xp.concatenate(rows))
         return ids if self.naming is None else self.naming.each[moved(ids, "cpu")]
@@ -713,10 +712,10 @@ class Graph:
         True
         """
         graph: Self = type(self).__new__(type(self))
-        lists, values = self.lists, as_values(values, self.m)
+        values = as_values(values, self.m)
         if values is not None:
-            same_device(edges=lists.given.indices, values=values)
-        graph._hold(lists, values)
+            same_device(edges=self.lists.any_ids, values=values)
+        graph._hold(self.lists, values)
         graph.naming, graph.origin = self.naming, self.origin
         return graph
 

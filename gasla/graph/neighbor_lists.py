@@ -120,6 +120,11 @@ class Lists:
         """Lists in the direction that the input has, or else `out`."""
         return self.rows or self.columns or self.out
 
+    @property
+    def any_ids(self) -> Array:
+        """An array of vertex ids that the input has."""
+        return self.ends[0] if self.ends is not None else self.given.indices
+
     @lasting
     def both(self) -> Adjacency:
         """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
