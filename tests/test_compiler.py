@@ -105,6 +105,7 @@ REFUSED = {
     "def f(x):\n    return g(x, 1)\ndef g(x): return x": "2: g is given 2 arguments; expected 1",
     "def f(x):\n    return g(x)\ndef g(k: const): return k": "2: k of g is a value",
     "def f(x, *more): pass": "1: f has special parameters",
+    "def f(x):\n    for k in g(x):\n        pass\ndef g(x):\n    yield x\n    return": "6: g yields and returns",
     "def f(x):\n    return 1 in (1, 2)": "2: In is not in the language",
     "def f(x):\n    return x is x": "2: `is` is for None alone",
     "def f(x):\n    return 'text'": "2: 'text' is not in the language",
@@ -179,6 +180,28 @@ def f(x, n, step):
     return total
 """
     assert compiled(text)(np.arange(4), 6, -2) == 6 + 100 * (6 + 4 + 2) + 10000 * (1 + 4)
+
+
+def test_a_generator_yields_from_a_loop_over_another() -> None:
+    text = """
+def counts(n):
+    for k in range(n):
+        yield k
+
+
+def pairs(n):
+    for k in counts(n):
+        for other in counts(k):
+            yield k, other
+
+
+def f(n):
+    total = 0
+    for k, other in pairs(n):
+        total += 10 * k + other
+    return total
+"""
+    assert compiled(text)(4) == sum(10 * k + other for k in range(4) for other in range(k))
 
 
 def test_vectors_take_numbers_as_lanes_and_shift_and_convert_each() -> None:

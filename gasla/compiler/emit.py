@@ -1052,6 +1052,8 @@ class Emitter:
         self.jump(self.frame.loops[-1][0])
 
     def _s_Return(self, node: Any) -> None:
+        if self.frame.give is not None:
+            self.fail(node, f"{self.frame.function.name} yields and returns; expected break, or an if around the rest")
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
             kind, text = NONE, "ret void"
         else:
