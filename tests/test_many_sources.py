@@ -83,7 +83,7 @@ def test_levels_of_hard_shapes(way: str, shape: str) -> None:
 
 @pytest.mark.parametrize("limit", [None, 0, 1, 14, 15, 16, 30, 31, 98, 99, 10**30])
 def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searches, "PROGRAMS", {4: searches.Levels4})
+    monkeypatch.setattr(searches, "PROGRAMS", {4: searches.Levels()})
     levels = gasla.multi_source_bfs(chain(100), [0, 3, 60], depth_limit=limit)
     np.testing.assert_array_equal(levels, [gasla.bfs(chain(100), s, depth_limit=limit) for s in (0, 3, 60)])
 

@@ -36,10 +36,10 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
 @pytest.mark.parametrize(
     "program",
     [
-        *(searches.Levels4, LANES),
+        *(type(searches.PROGRAMS[4]), LANES),
         *(
             pytest.param(program, marks=pytest.mark.slow)
-            for program in (searches.Levels16, distance_sums.Together, INVERSE)
+            for program in (type(searches.PROGRAMS[16]), distance_sums.Together, INVERSE)
         ),
     ],
     ids=lambda program: program.__name__,

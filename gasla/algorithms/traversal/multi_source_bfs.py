@@ -25,6 +25,7 @@ from gasla.operations.prepare import prepare
 from gasla.operations.result import Result
 from gasla.operations.run import run
 from gasla.program.fields import parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from gasla.progress import track
 
@@ -75,34 +76,21 @@ class Arrivals(VertexProgram):
         return after.new != 0
 
 
-class Levels4(Arrivals):
-    """The same, and low(v)[j] = from which sources v was reached at a level whose j-th binary digit is 1."""
+class Levels(Arrivals):
+    """The same, and low(v)[j] = from which sources v was reached at a level whose j-th binary digit is 1.
 
-    low = vertex((np.uint64, (4,)))
+    Of sixteen digits the last eight are high(v): on a GPU one wide vector would never be pushed.
+    """
+
+    digits = option(4)  # of low(v)
+    is_high = option(False)  # whether there are eight more
+    low = vertex((np.uint64, (digits,)))
+    high = vertex((np.uint64, (8,)), when=is_high)
 
     def apply(self, vertex, gathered):
-        new = gathered & ~vertex.seen
-        return {"seen": vertex.seen | new, "new": new, **self.written(vertex, new)}
-
-    def written(self, vertex, new):
-        """The digits of the level at which these arrive."""
-        return {"low": _with(vertex.low, self.iteration + 1, new)}
-
-
-class Levels8(Levels4):
-    """The same, of eight digits."""
-
-    low = vertex((np.uint64, (8,)))
-
-
-class Levels16(Levels8):
-    """The same, of sixteen digits, the last eight of which are high(v)."""
-
-    high = vertex((np.uint64, (8,)))  # on a GPU one wide vector would never be pushed
-
-    def written(self, vertex, new):
-        level = self.iteration + 1
-        return {"low": _with(vertex.low, level, new), "high": _with(vertex.high, level >> 8, new)}
+        level, new = self.iteration + 1, gathered & ~vertex.seen
+        high = {"high": _with(vertex.high, level >> 8, new)} if self.is_high else {}
+        return {"seen": vertex.seen | new, "new": new, "low": _with(vertex.low, level, new), **high}
 
 
 def _with(digits, level, new):
@@ -140,7 +128,7 @@ class Rows(VertexProgram):
         return True
 
 
-PROGRAMS = {4: Levels4, 8: Levels8, 16: Levels16}
+PROGRAMS = {4: Levels(), 8: Levels(digits=8), 16: Levels(digits=8, is_high=True)}
 
 
 def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | None = None) -> np.ndarray:
