@@ -121,20 +121,23 @@ class Declared:
         cls.parameters = {k: v for k, v in members.items() if isinstance(v, Parameter)}
         cls.aggregates = {k: v for k, v in members.items() if isinstance(v, Aggregate)}
         cls._defaults = {k: v.default for k, v in cls.parameters.items()}
-        if cls.options:  # others are made faster without
-            cls.__new__ = _new  # type: ignore[method-assign,assignment]
 
     def __init__(self, /, **values: Any) -> None:
+        if self.options:
+            self.__class__ = specialized(type(self), self.options, values)
+            values = {name: value for name, value in values.items() if name not in self._chosen}
         self.values = self._defaults | values
         if len(self.values) > len(self._defaults):
-            self.values = {name: value for name, value in self.values.items() if name not in self._chosen}
-            self._check_known()
+            raise self._unknown(min(values.keys() - self.parameters.keys()))
 
-    def _check_known(self) -> None:
-        if unknown := self.values.keys() - self.parameters.keys():
-            name, known = type(self).__name__, ", ".join(self.parameters) or "none"
-            options = f"; its options: {', '.join(self._chosen)}" if self._chosen else ""
-            raise TypeError(f"{name} has no parameter {min(unknown)!r}; its parameters: {known}{options}")
+    def _unknown(self, given: str) -> TypeError:
+        """What to say of a value for what is no parameter."""
+        name, chosen = type(self).__name__, self._chosen
+        if given in chosen:
+            return TypeError(f"{name}.{given} is {chosen[given]!r} in this class; expected no other value")
+        options = f"; its options: {', '.join(chosen)}" if chosen else ""
+        known = ", ".join(self.parameters) or "none"
+        return TypeError(f"{name} has no parameter {given!r}; its parameters: {known}{options}")
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
@@ -159,14 +162,6 @@ class Declared:
                 )
             if len(inner(name)) > LONGEST:
                 raise ValueError(f"{cls.__name__}.{name}: this name is too long; choose a shorter one")
-
-
-def _new(cls: type[Declared], /, **values: Any) -> Declared:
-    """An instance of the class that a program stands for with these values of its options."""
-    if not cls._chosen.keys().isdisjoint(values):
-        name = min(cls._chosen.keys() & values.keys())
-        raise TypeError(f"{cls.__name__}.{name} is {cls._chosen[name]!r} in this class; expected no other value")
-    return object.__new__(specialized(cls, cls.options, values) if cls.options else cls)
 
 
 def check_spelling(program: type[Declared]) -> None:

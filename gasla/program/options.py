@@ -71,8 +71,8 @@ def option(default: Any) -> Any:
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
     """A declaration with the values of options in their places, as far as these are known; None where it is left out.
 
-    `members` are a class's, in which an option that has a value is that value. A member that is another one's option, as
-    in ``everyone = settles``, takes that one's value.
+    `members` are a class's, in which an option that has a value is that value. A member that is another one's option,
+    as in ``everyone = settles``, takes that one's value.
     """
     if isinstance(declared, Option):
         return _value(declared, members)
