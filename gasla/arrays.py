@@ -113,6 +113,9 @@ def require_gpu() -> ModuleType:
             "CuPy found no NVIDIA GPU; if there is one, its driver may be older than this CuPy needs: "
             "pip install gasla[cuda12], or gasla[cuda13]"
         )
+    from gasla import cubins
+
+    cubins.lend(cupy)
     return cupy
 
 

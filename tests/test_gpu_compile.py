@@ -39,26 +39,26 @@ def kernel(body: str) -> str:
 def test_each_source_is_compiled_once_in_a_thread(compiled: list[str]) -> None:
     sources = [kernel(f"*x = {i};") for i in range(3)]
     for source in [*sources, *sources]:
-        gpu.compile_ahead(source, "f")
-    codes = [gpu._cubin(source, "f.cu", "sm_80") for source in sources]
+        gpu.compile_ahead(source)
+    codes = [gpu._cubin(source, "sm_80") for source in sources]
     assert len(set(codes)) == len(compiled) == 3
     assert threading.current_thread().name not in compiled
     assert not gpu._coming
-    assert [gpu._cubin(source, "f.cu", "sm_80") for source in sources] == codes  # from the folder
+    assert [gpu._cubin(source, "sm_80") for source in sources] == codes  # from the folder
     assert len(compiled) == 3
 
 
 def test_what_the_folder_has_is_not_compiled(compiled: list[str]) -> None:
     source = kernel("")
-    gpu._cubin(source, "f.cu", "sm_80")
-    gpu.compile_ahead(source, "f")
+    gpu._cubin(source, "sm_80")
+    gpu.compile_ahead(source)
     assert compiled == [threading.current_thread().name] and not gpu._coming
 
 
 def test_an_error_is_told_to_whoever_wants_the_code(compiled: list[str]) -> None:
     wrong = kernel("nonsense")
-    gpu.compile_ahead(wrong, "f")
+    gpu.compile_ahead(wrong)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="nonsense"):
-            gpu._cubin(wrong, "f.cu", "sm_80")
+            gpu._cubin(wrong, "sm_80")
     assert len(compiled) == 2  # the second time at once, as if it hadn't begun ahead

@@ -105,6 +105,8 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
         raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
     limit, active = course.limit, as_frontier(graph.n, begin.active)
     stays = [_Stay(phase, graph, variant) for phase in phases]
+    for stay in stays:
+        stay.runs.compile_ahead(stay.program, graph)
     shared, restless = _Shared(stays, graph, begin.values, begin.out or {}), _restless(stays)
     _check_ends(stays, restless, limit, course)
     shared.fill_out()

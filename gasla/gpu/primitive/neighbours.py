@@ -89,7 +89,7 @@ def simplify(graph: Graph) -> Graph:
 
 @functools.cache
 def _begin(vertex_size: int, offset_size: int, device: int) -> None:
-    gpu.compile_ahead(source(vertex_size, offset_size, False), "count_merging")
+    gpu.compile_ahead(source(vertex_size, offset_size, False))
 
 
 def _simplified(graph: Graph) -> Graph:

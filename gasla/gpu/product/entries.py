@@ -17,7 +17,7 @@ from gasla.gpu.runtime.compile import Kernel, device
 from gasla.program.terms import Array, Lists, Terms
 from semirings.printers import cuda as printer
 
-TEMPLATE = """// Values of a product of sparse matrices over the semiring {name}
+TEMPLATE = """// Values of a product of sparse matrices over a semiring
 #include "multiply.cuh"
 
 {prelude}
@@ -174,7 +174,6 @@ def source(terms: Terms, ways: tuple[str, ...]) -> str:
     }
     limits = shared_limits(terms)
     return TEMPLATE.format(
-        name=ascii(terms.name),
         prelude=printer.PRELUDE,
         functions=printed.functions(terms),
         value=printer.ctype(terms.type),

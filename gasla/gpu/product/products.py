@@ -26,7 +26,7 @@ from semirings.printers import cuda as printer
 
 __all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
-TEMPLATE = """// A product over the semiring {name}
+TEMPLATE = """// A product over a semiring
 #include "rows.cuh"
 
 {prelude}
@@ -125,7 +125,6 @@ def source(terms: Terms, variant: Variant) -> str:
     """The text of the kernels."""
     kinds = dict(_inputs(terms, variant)) | printed.outputs(terms)
     return TEMPLATE.format(
-        name=ascii(terms.name),
         prelude=printer.PRELUDE,
         functions=printed.functions(terms),
         offset=printer.ctype(variant.offset),

@@ -21,7 +21,7 @@ WARP = 32
 RESIDENT, WAVES = 4, 4  # blocks of a multiprocessor: at a time; one after the other
 MOST = 2**31 - 1  # columns of x
 
-TEMPLATE = """// A product over the semiring {name} with all columns of a matrix
+TEMPLATE = """// A product over a semiring with all columns of a matrix
 #include "wide.cuh"
 
 {prelude}
@@ -171,7 +171,6 @@ def source(terms: Terms, variant: Variant) -> str:
     entry |= {"value": types["value"]} if "value" in types else {}
     packs = [f"Pack<{printer.ctype(kind)}, WIDTH>" for kind in parts(terms.out_type)]
     return TEMPLATE.format(
-        name=ascii(terms.name),
         prelude=printer.PRELUDE,
         functions=printed.functions(terms),
         offset=printer.ctype(variant.offset),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import as_bits, finish
-from gasla.gpu.program import generate, levels, relabel, rows, tables
+from gasla.gpu.program import generate, levels, relabel
 from gasla.gpu.program.inputs import offset_type
-from gasla.gpu.program.plan import Start, Variant, as_held, has_wide_values
-from gasla.gpu.program.rows import PACKED
-from gasla.gpu.program.workspace import NEAR, Cached, field_bytes, free_workspaces, is_small, workspace_sizes
+from gasla.gpu.program.plan import Start, Variant, as_held
+from gasla.gpu.program.variants import ShapeOf, choose
+from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
@@ -38,7 +38,7 @@ class Prepared:
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Begin to compile what its runs will need, for a caller that has something else to do first."""
-        compile.compile_ahead(self._find(program, graph).plan.source, "run_loop")
+        compile.compile_ahead(self._find(program, graph).plan.source)
         if self._scheduled:
             levels.begin(graph.id_dtype)
 
@@ -457,24 +457,5 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
 
 
 def _variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
-    """What the kernel is made for."""
-    offsets = offset_type(program, graph)
-    if (keyed := program.traced(graph.id_dtype).keyed) is not None:
-        slots = tables.slots_near(keyed, tables.longest_row(graph, program.direction), compile.most_shared())
-        return Variant(offsets, deterministic, scheduled, small=small and not scheduled, table_slots=slots)
-    if small and not scheduled:
-        return Variant(offsets, deterministic, small=True, near=graph.n <= NEAR)
-    gathers = program.everyone or scheduled
-    walked = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
-    lists = NeighbourLists(graph, walked, ordered=False)
-    if program.everyone and not scheduled and has_wide_values(program.traced(graph.id_dtype)):
-        return Variant(offsets, deterministic)
-    if program.everyone and not scheduled:
-        shares = rows.share_out(lists.indptr(), lists.indices())
-        commutes = program.reduce is None or program.reduce.commutative
-        relabelled = shares.lanes == PACKED and commutes and relabel.pays(graph, program.direction, shares.facts)
-        return Variant(offsets, deterministic, row_lanes=shares.lanes, relabelled=relabelled)
-    facts = graph.kept(("rows", walked), lambda _: rows.find_facts_once(lists.indptr(), lists.indices()))
-    thin = rows.is_flat(facts.longest, facts.entries, graph.n)
-    local = thin and not scheduled and facts.near >= 0.5
-    return Variant(offsets, deterministic, scheduled, thin, local, small=small)
+    shape = ShapeOf(program, graph, scheduled, small)
+    return choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)

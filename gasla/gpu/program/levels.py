@@ -32,7 +32,7 @@ def source(vertex_size: int) -> str:
 
 def begin(ids: np.dtype) -> None:
     """Begin to compile what sorts few levels."""
-    compile_ahead(source(ids.itemsize), "count_levels")
+    compile_ahead(source(ids.itemsize))
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:

@@ -232,7 +232,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 def begin_heads(offset_type: np.dtype, id_type: np.dtype) -> None:
     """Begin to compile what finds heads, for a caller that has something else to compile."""
-    compile_ahead(HEADS.format(offset=ctype(offset_type), vertex=ctype(id_type)), "heads")
+    compile_ahead(HEADS.format(offset=ctype(offset_type), vertex=ctype(id_type)))
 
 
 def find_heads(indptr: Any, indices: Any, heads: Any) -> None:

@@ -98,14 +98,16 @@ class Workspace:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
         shared = relabel.hub_memory(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
         shared = shared or tables.shared_bytes(plan, plan.variant.table_slots)
+        compile.compile_ahead(plan.source)
         if plan.has_heads:
             rows.begin_heads(plan.offset_type, plan.traced.id_type)
+        lists = graph_arrays(binding)
         self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
         self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
         self.arguments: Any = plan.struct()
         self._packed = (compile.struct(self.arguments),)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
-        self.arrays |= graph_arrays(binding)
+        self.arrays |= lists
         if numbering is not None:
             self.arrays["originals"] = numbering.originals
         for name, array in self.arrays.items():

@@ -1,4 +1,4 @@
-"""CUDA source to loaded kernels: NVRTC compiles, a folder keeps the machine code, CuPy loads and launches.
+"""CUDA source to loaded kernels: machine code is shipped, cached, or compiled by NVRTC; CuPy loads and launches it.
 
 CuPy's own RawModule isn't used because it always flushes subnormal float32 numbers to zero, which NumPy doesn't.
 Compiling needs no GPU, so the tests compile everything anywhere: most to PTX, some to machine code as well.
@@ -6,19 +6,20 @@ Compiling needs no GPU, so the tests compile everything anywhere: most to PTX, s
 
 import ctypes
 import functools
-import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gasla import cache
+from gasla import cache, cubins
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-OPTIONS = ("-std=c++17", "--fmad=false", "-default-device", "-lineinfo")
+OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
 
 @functools.cache
@@ -37,12 +38,19 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
     RuntimeError
         With NVRTC's messages, if the source is wrong.
     """
+    return compile_text(source, architecture, OPTIONS, headers(), name)
+
+
+def compile_text(
+    source: str, architecture: str, options: tuple[str, ...], headers: Mapping[str, str], name: str
+) -> bytes:
+    """What NVRTC makes of a source that is not gasla's own."""
     from cupy.cuda import nvrtc
 
-    texts = headers()
-    program = nvrtc.createProgram(source, name, [t.encode() for t in texts.values()], [n.encode() for n in texts])
+    texts, names = ([text.encode() for text in each] for each in (headers.values(), headers))
+    program = nvrtc.createProgram(source, name, texts, names)
     try:
-        nvrtc.compileProgram(program, [f"-arch={architecture}", *OPTIONS])
+        nvrtc.compileProgram(program, [f"-arch={architecture}", *options])
         return bytes((nvrtc.getPTX if architecture.startswith("compute") else nvrtc.getCUBIN)(program))
     except nvrtc.NVRTCError:
         raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None
@@ -50,31 +58,36 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
         nvrtc.destroyProgram(program)
 
 
-def module(source: str, name: str = "gasla.cu") -> Any:
+def module(source: str) -> Any:
     """The loaded module of a source, for the current device; its functions come by `get_function`."""
-    return _module(source, name, device())
+    return _module(source, device())
 
 
 @functools.cache
-def _module(source: str, name: str, device: int) -> Any:
-    import cupy
+def _module(source: str, device: int) -> Any:
+    from cupy.cuda import driver, function
 
-    loaded = cupy.cuda.function.Module()
-    loaded.load(_cubin(source, name, _architecture(device)))
+    loaded, architecture = function.Module(), _architecture(device)
+    code = cubins.load(key(source, architecture))
+    if code is not None:
+        with suppress(driver.CUDADriverError):  # a driver older than the code: NVRTC may be as old as the driver
+            loaded.load(code)
+            return loaded
+    loaded.load(_cubin(source, architecture))
     return loaded
 
 
-def compile_ahead(source: str, function: str) -> None:
-    """Begin to compile the source of a `Kernel` in a thread: one of several that will be wanted, side by side."""
-    _begin(source, f"{function}.cu", device())
+def compile_ahead(source: str) -> None:
+    """Begin to compile a source in a thread, unless its code is there: one of several that will be wanted."""
+    _begin(source, device())
 
 
 @functools.cache
-def _begin(source: str, name: str, device: int) -> None:
-    architecture = _architecture(device)
-    key = _key(source, architecture)
-    if cache.load(key) is None:
-        _coming[key] = _threads().submit(_compile_and_keep, source, name, architecture, key)
+def _begin(source: str, device: int) -> None:
+    if not is_compiled(source):
+        architecture = _architecture(device)
+        name = _cached_name(source, architecture)
+        _coming[name] = _threads().submit(_compile_and_keep, source, architecture, name)
 
 
 _coming: "dict[str, Future[bytes]]" = {}  # what threads are compiling, until it is asked for
@@ -109,32 +122,45 @@ def _are_several() -> bool:
     return bool(cupy.cuda.runtime.getDeviceCount() > 1)
 
 
-def _cubin(source: str, name: str, architecture: str) -> bytes:
+def _cubin(source: str, architecture: str) -> bytes:
     """Machine code from the cache, from a thread, or compiled now."""
-    key = _key(source, architecture)
-    coming = _coming.pop(key, None)
+    name = _cached_name(source, architecture)
+    coming = _coming.pop(name, None)
     if coming is not None:
         return coming.result()
-    return cache.load(key) or _compile_and_keep(source, name, architecture, key)
+    return cache.load(name) or _compile_and_keep(source, architecture, name)
 
 
-def _key(source: str, architecture: str) -> str:
-    """The name under which the cache has, or would have, the machine code of a source."""
+def key(source: str, architecture: str) -> str:
+    """What machine code depends on: the source, all headers, the options, the architecture.
+
+    Not NVRTC's version: any makes code that does what the source says.
+    """
+    return cubins.digest(source, _of_headers(), architecture, *OPTIONS)
+
+
+@functools.cache
+def _of_headers() -> str:
+    return cubins.digest(*sorted(headers().values()))
+
+
+def _cached_name(source: str, architecture: str) -> str:
+    """The name in the cache. A driver may be too old for the code of a newer NVRTC, so versions are kept apart."""
     from cupy.cuda import nvrtc
 
-    parts = [source, *sorted(headers().values()), architecture, *OPTIONS, str(nvrtc.getVersion())]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] + ".cubin"
+    return f"{key(source, architecture)}-{'.'.join(map(str, nvrtc.getVersion()))}.cubin"
 
 
 def is_compiled(source: str) -> bool:
-    """Whether the cache has machine code of a source for the current device."""
-    return cache.load(_key(source, _architecture(device()))) is not None
+    """Whether there is machine code of a source for the current device."""
+    architecture = _architecture(device())
+    return cubins.has(key(source, architecture)) or cache.load(_cached_name(source, architecture)) is not None
 
 
-def _compile_and_keep(source: str, name: str, architecture: str, key: str) -> bytes:
+def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
     """Compile, and put into the cache."""
-    code = compile_source(source, architecture, name)
-    cache.store(key, code)
+    code = compile_source(source, architecture)
+    cache.store(name, code)
     return code
 
 
@@ -193,7 +219,7 @@ class Kernel:
     ) -> None:
         from cupy.cuda import driver
 
-        self.function = module(source, f"{function}.cu").get_function(function)
+        self.function = module(source).get_function(function)
         self.threads, self.shared = threads, shared
         if shared:
             driver.funcSetAttribute(self.function.ptr, MAX_DYNAMIC_SHARED_SIZE, shared)
