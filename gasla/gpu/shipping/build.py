@@ -1,0 +1,73 @@
+"""Compiles what gasla's functions ask for, for every architecture that is shipped, into a folder: no GPU is needed.
+
+python -m gasla.gpu.shipping.build FOLDER [--seconds S]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from gasla.cubins import Writer, key_of_cupys
+from gasla.gpu.runtime import compile
+from gasla.gpu.shipping import calls, cupys
+from gasla.gpu.shipping.recorder import SHARED, recording
+
+
+def build(folder: Path, seconds: float | None = None) -> None:
+    """Compile as much as so many seconds allow, or everything; what small graphs need comes first.
+
+    What is left out is compiled when it is called.
+    """
+    until = time.monotonic() + (float("inf") if seconds is None else seconds)
+    writer = Writer(folder)
+
+    def made(one: tuple[str, Callable[[], bytes]]) -> bytes | None:
+        return None if time.monotonic() > until else one[1]()
+
+    wanted = code_to_ship()
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # NVRTC runs outside the interpreter's lock
+        for (key, _), code in zip(wanted, threads.map(made, wanted), strict=True):
+            if code is not None:
+                writer.add(key, code)
+    writer.close()
+
+
+def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
+    """Keys, and what compiles: first CuPy's kernels, which all use, then gasla's own."""
+    found: list[tuple[str, Callable[[], bytes]]] = [
+        (key_of_cupys(kernel.source, kernel.options, architecture), partial(cupys.compiled, kernel, architecture))
+        for kernel, architecture in itertools.product(cupys.kernels(), SHARED)
+    ]
+    for of_architectures in zip(*sources_to_ship().values(), strict=True):
+        for architecture, source in zip(SHARED, of_architectures, strict=True):
+            compiles = partial(compile.compile_source, source, architecture)
+            found.append((compile.key(source, architecture), compiles))
+    return found
+
+
+def sources_to_ship() -> dict[str, list[str]]:
+    """Gasla's own sources, for each architecture that is shipped."""
+    with recording() as recorder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scores that have not converged
+        for graph in calls.graphs():
+            for call in calls.calls(graph):
+                with suppress(ValueError):  # a graph that the function refuses, such as one with cycles
+                    call()
+    return {each: recorder.sources(each) for each in SHARED}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float)
+    options = parser.parse_args()
+    build(options.folder, options.seconds)

@@ -1,0 +1,169 @@
+"""Which CUDA sources gasla's functions ask for, found without a GPU: they run on the CPU, with an engine that records.
+
+Whatever asks an engine for a run, a product or a primitive gets the CPU's answer, or NumPy's for vertex programs; what
+the GPU engine would have compiled for it is noted, for graphs of every shape and for ids and offsets of 32 bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gasla import engines
+from gasla.gpu.primitive import drawing, forest, intersections, neighbours
+from gasla.gpu.product import entries, pairs, products, wide
+from gasla.gpu.program import generate, levels, rows, variants, walk_runs
+from gasla.gpu.program.plan import Variant
+from gasla.gpu.program.variants import Shape
+from gasla.gpu.runtime import extremes
+from gasla.graph import lists_gpu
+
+INT = np.dtype(np.int32)
+SIZE = INT.itemsize
+SHARED = {"sm_80": 163 << 10, "sm_90": 227 << 10}
+"""The architectures whose code is shipped, and the shared memory that a block may have there, in bytes."""
+SHAPES = [
+    Shape(is_small=True, is_near=True, is_flat=True, longest_row=1),
+    Shape(is_small=True, is_near=True),
+    Shape(is_small=True, is_flat=True),
+    Shape(),  # skewed
+    Shape(is_flat=True, longest_row=1),  # random
+    Shape(is_flat=True, is_local=True, lanes=1, longest_row=1),  # a road network
+    Shape(is_flat=True, is_local=True, lanes=2, longest_row=1),  # a mesh
+    Shape(is_relabelled=True),  # skewed, of millions of edges
+]
+LANES = rows.PACKED, 1, 2, 4, 8  # of a row, in a product
+
+
+class Recorder:
+    """An engine's face: see `gasla.engines.Engine`."""
+
+    def __init__(self) -> None:
+        self._cpu, self._numpy = engines.engine("cpu"), engines.runner("cpu", compiled=False)
+        self._noted: dict[str, list[dict[str, None]]] = {each: [{} for _ in SHAPES] for each in SHARED}
+        self.interpreted = SimpleNamespace(prepare=self.prepare)
+        for source in _always():
+            self._note(source)
+
+    def sources(self, architecture: str) -> list[str]:
+        """What has been asked for: first what graphs of the first shape ask for."""
+        return list(dict.fromkeys(source for of_shape in self._noted[architecture] for source in of_shape))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cpu, name)
+
+    def _note(self, source: str) -> None:
+        for of_shapes in self._noted.values():
+            of_shapes[0].setdefault(source)
+
+    def prepare(
+        self, program: Any, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
+    ) -> engines.Runs:
+        """Runs by NumPy; noted are the loops for graphs of all shapes."""
+        kind: Any = type(program)
+        for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
+            shape = shape._replace(most_shared=shared)
+            variant = variants.choose(program, graph.id_dtype, INT, deterministic, scheduled, shape)
+            self._noted[architecture][rank].setdefault(generate.module(kind, graph.id_dtype, variant).source)
+        return self._numpy.prepare(program, graph, way, deterministic, scheduled)
+
+    def staged(self, program: Any, graph: Any, fields: Mapping[str, Any]) -> Any:
+        """The CPU's stages."""
+        kind: Any = type(program)
+        self._note(generate.module(kind, graph.id_dtype, Variant(INT, staged=True)).source)
+        return self._cpu.staged(program, graph, fields)
+
+    def products(self) -> Any:
+        """The CPU's products."""
+        found: Any = self._cpu.products()
+        return _Noting(found, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
+                       at_entries=self._at_entries)  # fmt: skip
+
+    def _ready(self, lists: Any, terms: Any, masked: bool) -> None:
+        for lanes in LANES:
+            self._note(products.source(terms, products.Variant(masked, INT, INT, "unsigned int", lanes)))
+
+    def _ready_wide(self, lists: Any, terms: Any, masked: bool) -> None:
+        size = next((s.type for s in terms.symbols if s.name == "x"), INT).itemsize
+        width = 1 if masked else min(wide.WIDTHS[0], wide.LOAD // size)
+        for lanes in (2, 4, 8, 16, 32):  # of 8 columns, and more
+            self._note(wide.source(terms, wide.Variant(masked, INT, INT, "unsigned int", lanes, width)))
+
+    def _of_matrices(self, A: Any, B: Any, terms: Any, left_out: Any) -> None:
+        self._note(pairs.source())
+        for way in pairs.WAYS[0 if entries.has_small(terms) else 1 :]:
+            self._note(entries.source(terms, (way,)))
+
+    def _at_entries(self, A: Any, B: Any, terms: Any, mask: Any, outs: Any) -> None:
+        self._of_matrices(A, B, terms, mask)
+
+    def primitives(self) -> Any:
+        """The CPU's primitives."""
+        found: Any = self._cpu.primitives()
+        return _Noting(found, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
+                       count_common_neighbours=self._count_common_neighbours)  # fmt: skip
+
+    def _intersect(self, graph: Any, sources: Any, targets: Any, weights: Any) -> None:
+        self._note(intersections.source(SIZE, SIZE, weights is not None))
+
+    def _count_common_neighbours(self, lists: Any, per_vertex: bool) -> None:
+        self._note(neighbours.source(SIZE, SIZE, per_vertex))
+
+    def _count_at_edges(self, graph: Any, lists: Any) -> None:
+        self._note(neighbours.source(SIZE, SIZE, False, True))
+
+    def _walk(self, walking: Any, starts: Any, steps: int, key: int, weights: Any) -> None:
+        self._note(walk_runs.source(walking.plan, SIZE, weights is not None))
+
+
+class _Noting:
+    """Functions of an engine; some are called with the same arguments first."""
+
+    def __init__(self, functions: Any, **before: Callable[..., None]) -> None:
+        self._functions, self._before = functions, before
+
+    def __getattr__(self, name: str) -> Any:
+        function, note = getattr(self._functions, name), self._before.get(name)
+        if note is None:
+            return function
+
+        def called(*arguments: Any) -> Any:
+            note(*arguments)
+            return function(*arguments)
+
+        return called
+
+
+def _always() -> Iterator[str]:
+    """What is asked for by graphs, whatever runs on them, and primitives without a choice."""
+    kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
+    yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
+    yield from map(extremes.source, kinds)
+    yield from (rows.SOURCE.format(offset=offset, vertex="int") for offset in ("int", "long long"))
+    yield rows.HEADS.format(offset="int", vertex="int")
+    yield levels.source(SIZE)
+    yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "label"))
+    yield neighbours.source(SIZE, SIZE, False)
+    yield intersections.source(SIZE, 8, False)
+    yield drawing.source(SIZE, SIZE)
+
+
+@contextmanager
+def recording() -> Iterator[Recorder]:
+    """Have everything on the CPU go by a recorder meanwhile. Not for use beside other threads."""
+    recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner)
+    engines._face = lambda package: recorder if package == "cpu" else face(package)
+    try:
+        for cache in caches:
+            cache.cache_clear()
+        with engines.interpreted():
+            yield recorder
+    finally:
+        engines._face = face
+        for cache in caches:
+            cache.cache_clear()

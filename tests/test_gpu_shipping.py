@@ -1,0 +1,164 @@
+"""Machine code that is shipped: which sources, found without a GPU; how it is made, found, and left aside."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+from gasla import cache, cubins, engines
+from gasla.algorithms.traversal import bfs
+from gasla.gpu.primitive import forest
+from gasla.gpu.program import generate
+from gasla.gpu.program.plan import Variant
+from gasla.gpu.runtime import compile as gpu
+from gasla.gpu.shipping import build, calls, cupys
+from gasla.gpu.shipping.recorder import SHARED, recording
+
+INT = np.dtype(np.int32)
+
+
+def kernel(body: str) -> str:
+    return f'extern "C" __global__ void f(int* x) {{ {body} }}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the library looks for code that is shipped."""
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "shipped")
+    cubins._archive.cache_clear()
+    yield tmp_path / "shipped"
+    cubins._archive.cache_clear()
+
+
+def built(folder: Path, monkeypatch: pytest.MonkeyPatch, *sources: str, seconds: float | None = None) -> None:
+    monkeypatch.setattr(build, "sources_to_ship", lambda: {each: list(sources) for each in SHARED})
+    monkeypatch.setattr(cupys, "kernels", lambda: [])
+    build.build(folder, seconds)
+
+
+def test_a_program_is_noted_for_graphs_of_all_shapes() -> None:
+    graph = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+    levels = gasla.bfs(graph, 0).tolist()
+    with recording() as recorder:
+        assert gasla.bfs(graph, 0).tolist() == levels
+    variants = [Variant(INT, small=True, near=True), Variant(INT), Variant(INT, thin=True)]
+    wanted = [generate.module(bfs.Levels, INT, variant).source for variant in variants]
+    for sources in map(recorder.sources, SHARED):
+        assert {*wanted, forest.source(4, 4, "forest")} <= set(sources)
+        assert sources.index(wanted[0]) < min(map(sources.index, wanted[1:]))  # small graphs' first
+    assert engines.engine("cpu") is not recorder
+
+
+@pytest.mark.slow
+def test_every_function_of_a_graph_is_called() -> None:
+    graph = next(calls.graphs())
+    called = {call.func for call in calls.calls(graph)}
+    missing = {"as_graph", "subgraph_matches", "walk", "run", "explain", "prepare"}  # which take a pattern or a program
+    takes = {name for name in gasla.__all__ if "graph" in getattr(getattr(gasla, name), "__annotations__", {})}
+    assert {name for name in takes if getattr(gasla, name) not in called} <= missing
+
+
+def test_what_is_built_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = kernel("*x = 1;")
+    built(folder, monkeypatch, source)
+    for architecture in SHARED:
+        assert cubins.load(gpu.key(source, architecture)) == gpu.compile_source(source, architecture)
+    assert cubins.load(gpu.key(source, "sm_75")) is None
+    assert cubins.load(gpu.key(source + " ", "sm_90")) is None
+    monkeypatch.setattr(gpu, "OPTIONS", (*gpu.OPTIONS, "-lineinfo"))
+    assert cubins.load(gpu.key(source, "sm_90")) is None
+
+
+def test_kernels_of_cupy_are_compiled_without_a_gpu() -> None:
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    pytest.importorskip("nvidia.cuda_runtime", reason="CuPy's headers include CUDA's")
+    if not cupys.kernels():
+        pytest.skip("another CuPy's kernels were recorded")
+    takes = next(kernel for kernel in cupys.kernels() if "cupy_take" in kernel.source)
+    assert cupys.compiled(takes, "sm_80").startswith(b"\x7fELF")
+
+
+def test_a_build_stops_in_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = kernel("*x = 2;")
+    built(folder, monkeypatch, source, seconds=0)
+    assert not cubins.has(gpu.key(source, "sm_90"))
+
+
+def test_damaged_code_counts_as_absent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = kernel("*x = 3;")
+    built(folder, monkeypatch, source)
+    file = folder / cubins.FILE
+    content = bytearray(file.read_bytes())
+    content[200:260] = bytes(60)
+    file.write_bytes(content)
+    key = gpu.key(source, next(iter(SHARED)))
+    assert cubins.has(key) and cubins.load(key) is None
+    file.write_bytes(b"")
+    cubins._archive.cache_clear()
+    assert not cubins.has(key) and cubins.load(key) is None
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[bytes]:
+    """What modules loaded, where the driver takes no code that is shipped as `refused`."""
+    cuda = pytest.importorskip("cupy.cuda", reason="NVRTC comes with CuPy")
+    loads: list[bytes] = []
+
+    class Module:
+        def load(self, code: bytes) -> None:
+            loads.append(code)
+            if code == b"refused":
+                raise Exception.__new__(cuda.driver.CUDADriverError)  # which asks the driver what it says
+
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cuda.function, "Module", Module)
+    monkeypatch.setattr(gpu, "_architecture", lambda device: "sm_80")
+    monkeypatch.setattr(gpu, "compile_source", lambda source, architecture: b"compiled")
+    gpu._module.cache_clear()
+    return loads
+
+
+def test_code_that_is_shipped_is_loaded_and_else_compiled(folder: Path, loaded: list[bytes]) -> None:
+    writer = cubins.Writer(folder)
+    writer.add(gpu.key("shipped", "sm_80"), b"shipped code")
+    writer.add(gpu.key("too new", "sm_80"), b"refused")
+    writer.close()
+    for source in ("shipped", "other", "too new"):
+        gpu._module(source, 0)
+    assert loaded == [b"shipped code", b"compiled", b"refused", b"compiled"]
+    gpu._module.cache_clear()
+
+
+def test_cupy_finds_its_kernels(folder: Path) -> None:
+    asked = []
+
+    def compiles(source: str, options: Any = (), arch: Any = None, filename: str = "", *others: Any) -> Any:
+        asked.append(source)
+        return b"compiled", None
+
+    writer, options = cubins.Writer(folder), ("-std=c++17", "-I/there")
+    writer.add(cubins.key_of_cupys("shipped", ("-std=c++17", "-I/here"), "sm_90"), b"code")
+    writer.close()
+    cupy: Any = SimpleNamespace(cuda=SimpleNamespace(compiler=SimpleNamespace(**{cubins._CUPYS: compiles})))
+    cubins.lend(cupy)
+    finds = getattr(cupy.cuda.compiler, cubins._CUPYS)
+    assert finds("shipped", options, "90", "k.cu", None, None, False, False, None) == (b"code", None)
+    for source, given, arch, names in [
+        ("other", options, "90", None),
+        ("shipped", ("-std=c++14",), "90", None),
+        ("shipped", options, "80", None),
+        ("shipped", options, "90", ("f<int>",)),
+    ]:
+        assert finds(source, given, arch, "k.cu", names) == (b"compiled", None)
+    assert len(asked) == 4
+
+
+def test_without_shipped_code_cupy_is_left_alone(folder: Path) -> None:
+    compiler = SimpleNamespace(**{cubins._CUPYS: print})
+    cubins.lend(SimpleNamespace(cuda=SimpleNamespace(compiler=compiler)))  # type: ignore[arg-type]
+    assert getattr(compiler, cubins._CUPYS) is print

@@ -1,0 +1,68 @@
+"""Writes down which kernels of its own CuPy compiles when gasla's functions run on a GPU, for those that are shipped.
+
+python tools/record_cupy_kernels.py     # on a machine with a GPU, a few minutes; commit the file that it writes
+"""
+
+import json
+import lzma
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+os.environ["CUPY_CACHE_DIR"] = tempfile.mkdtemp()  # empty, so that CuPy compiles everything that it calls
+
+import cupy
+from cupy.cuda import compiler
+
+from gasla import cubins
+from gasla.gpu.shipping import calls, cupys
+from gasla.graph.graph import Graph
+
+
+def graphs() -> Iterator[Graph]:
+    """Small ones of all kinds, and two that take more than one block."""
+    yield from calls.graphs()
+    rng, n = np.random.default_rng(1), 1 << 13
+    for src, dst in (rng.integers(n, size=(2, 8 * n)), (n * rng.random((2, 8 * n)) ** 3).astype(int)):
+        yield Graph.from_edges(src, dst, 1.0 + (src + dst) % 7, n=n)
+
+
+def there(value: Any, on_gpu: Graph) -> Any:
+    """An argument of a call, where the graph is."""
+    return on_gpu if isinstance(value, Graph) else cupy.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def main() -> None:
+    """Run everything, and write down what CuPy asked for."""
+    warnings.simplefilter("ignore")
+    compiles = getattr(compiler, cubins._CUPYS)
+    found: dict[tuple[str, tuple[str, ...]], None] = {}
+
+    def notes(
+        source: str, options: Any = (), arch: Any = None, filename: str = "", names: Any = None, *rest: Any
+    ) -> Any:
+        if not names:
+            found.setdefault((source, tuple(option for option in options if not option.startswith("-I"))))
+        return compiles(source, options, arch, filename, names, *rest)
+
+    setattr(compiler, cubins._CUPYS, notes)
+    for graph in graphs():
+        on_gpu = graph.to("gpu")
+        for call in calls.calls(graph):
+            with suppress(ValueError):
+                call.func(
+                    *(there(value, on_gpu) for value in call.args),
+                    **{name: there(value, on_gpu) for name, value in call.keywords.items()},
+                )
+    text = json.dumps({"cupy": cupy.__version__, "kernels": sorted(found)})
+    Path(cupys.__file__).with_name(cupys.FILE).write_bytes(lzma.compress(text.encode()))
+
+
+if __name__ == "__main__":
+    main()
