@@ -11,7 +11,7 @@ L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 
 """
 
 import warnings
-from math import inf, ldexp
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,11 +159,9 @@ def katz_centrality(
     own = {"beta": worth} if isinstance(worth, float) else {"own": worth}
     program = Katz(real=kind, weights=weights, varies="own" in own)
     start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
-    if weights is not None:
-        graph, exponent = in_range(graph, kind)
-        alpha_here = _shifted(alpha, exponent)
-    else:
-        alpha_here = alpha
+    graph, exponent = (graph, 0) if weights is None else in_range(graph, kind)
+    with np.errstate(over="ignore"):
+        alpha_here = float(np.ldexp(alpha, exponent))  # as weights are multiplied by 2**-exponent
     if not alpha_here <= float(np.finfo(kind).max):
         raise ValueError(f"scores overflow {kind}: alpha is {alpha:g}, too large for these weights")
     numbers = {"alpha": alpha_here, "tolerance": tol * graph.n, "most": float(np.finfo(kind).max), **own}
@@ -188,14 +186,6 @@ def _worth(graph: Graph, beta: Any) -> Any:
     if graph.n and not (worth if isinstance(worth, float) else bool((worth != 0).any())):
         raise ValueError("beta is 0 everywhere, and so are all scores then; expected another number somewhere")
     return worth
-
-
-def _shifted(alpha: float, exponent: int) -> float:
-    """What an edge leaves of a score where weights are multiplied by ``2**-exponent``."""
-    try:
-        return ldexp(alpha, exponent)
-    except OverflowError:
-        return inf
 
 
 def _normalize(scores: Any, square: float) -> None:
