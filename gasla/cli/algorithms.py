@@ -94,6 +94,10 @@ def _core(f: Answered) -> str:
     return f"the main core is that of {highest:,}, and has {count:,} vertices; the innermost:"
 
 
+def _points(f: Answered) -> Any:
+    return f["points"][np.argsort(-f.graph.out_degrees[f["points"]], kind="stable")]
+
+
 def _pairs(f: Answered) -> Any:
     first = np.flatnonzero(f["mates"] > np.arange(f.graph.n))
     return np.stack([first, f["mates"][first]], axis=1)
@@ -126,7 +130,7 @@ ALGORITHMS: tuple[Verb, ...] = (
             if len(f["path"])
             else f"no path leads from {_from_to(f)}"
         ),
-        *(views.way, "ids"),
+        *(views.listed("path", views.along_path, more=lambda _: "more"), "ids"),
         fixed={"check_bound": False},
     ),
     _per_source("multi-source-shortest-paths", gasla.multi_source_shortest_paths, {"distances": "distance"}),
@@ -144,16 +148,12 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("bridges", gasla.bridges, {"bridges": "bridges"}, views.counted("bridges", "bridges", "; the first:")),
-        *(views.numbered_rows("bridges", " and "), "ids"),
+        *(views.listed("bridges", between=" and "), "ids"),
     ),
     Verb(
         *("articulation-points", gasla.articulation_points, {"points": "articulation_point"}),
         views.counted("points", "articulation points", "; those of the most edges out:"),
-        views.numbered(
-            lambda f: f["points"][np.argsort(-f.graph.out_degrees[f["points"]], kind="stable")],
-            lambda f: f.graph.out_degrees,
-        ),
-        "ids",
+        *(views.listed(_points, lambda f: f.graph.out_degrees[_points(f)]), "ids"),
     ),
     Verb(
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, {"ends": "tree_edges"}),
@@ -176,7 +176,7 @@ ALGORITHMS: tuple[Verb, ...] = (
             f"{f['ego'].n:,} of {f.graph.n:,} vertices and {f['ego'].m:,} of {f.graph.m:,} edges are within "
             f"{f.arguments['radius']:g} of {f.end('source')}{', among them' if f['ego'].n else ''}"
         ),
-        *(views.vertices("vertices"), "ids"),
+        *(views.named("vertices"), "ids"),
         unpack=lambda _, made: {"ego": made, "vertices": moved(made.origin.vertices, "cpu")},
     ),
     _scores(
@@ -209,7 +209,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     _edges(
         *("k-truss", gasla.k_truss, {"edges": "truss"}),
         views.inside("edges", "stored edges", partial(_members, "truss")),
-        views.edges(lambda f: np.flatnonzero(f["edges"])),
+        views.edges(views.members("edges")),
     ),
     Verb(
         *("count-cliques", gasla.count_cliques, {}),
@@ -219,7 +219,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("subgraph-matches", gasla.subgraph_matches, {"matches": "matches"}),
-        *(_matches, views.rows(lambda f: f["matches"]), "ids"),
+        *(_matches, views.named("matches"), "ids"),
         fixed={"count": False},
     ),
     Verb(
@@ -235,17 +235,17 @@ ALGORITHMS: tuple[Verb, ...] = (
             f"{len(f['vertices']):,} of {f.graph.n:,} vertices are the community of {f.end('source')}, of conductance "
             f"{f['conductance']:.3g}, first of them"
         ),
-        views.vertices("vertices"),
+        views.named("vertices"),
         unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
     ),
     _scores("core-number", gasla.core_number, {"numbers": "core"}, _core),
     Verb(
         *("k-core", gasla.k_core, {"members": "member"}),
-        *(views.inside("members", "vertices", partial(_members, "core")), views.vertices("members")),
+        *(views.inside("members", "vertices", partial(_members, "core")), views.named(views.members("members"))),
     ),
     Verb(
         *("maximal-independent-set", gasla.maximal_independent_set, {"members": "member"}),
-        *(views.inside("members", "vertices", lambda _: "are members"), views.vertices("members")),
+        *(views.inside("members", "vertices", lambda _: "are members"), views.named(views.members("members"))),
     ),
     Verb(
         *("greedy-color", gasla.greedy_color, {"colours": "colour"}),
@@ -254,7 +254,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("maximal-matching", gasla.maximal_matching, {"mates": "mate"}),
         lambda f: f"{len(_pairs(f)):,} pairs of {f.graph.n:,} vertices{', among them' * bool(len(_pairs(f)))}",
-        views.rows(_pairs),
+        views.named(_pairs),
     ),
     _scores("betweenness", gasla.betweenness_centrality, {"scores": "betweenness"}, THROUGH),
     _edges("edge-betweenness", gasla.edge_betweenness_centrality, {"scores": "edge_betweenness"}, ALONG),
@@ -263,14 +263,14 @@ ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("topological-order", gasla.topological_order, {"levels": "level"}),
         lambda f: f"{f['levels'].max(initial=-1) + 1:,} levels; the first in order:",
-        views.numbered(lambda f: f["order"], lambda f: f["levels"]),
+        views.listed("order", lambda f: f["levels"][f["order"]]),
         fixed={"levels": True},
     ),
     Verb(
         *("longest-path", gasla.longest_path, {"lengths": "length", "parents": "parent"}),
         lambda f: f"the longest path leads through {len(f['path']):,} vertices, and its length is {f['length']:,.6g}:",
-        views.numbered(
-            lambda f: f["path"], lambda f: f["lengths"], more=lambda f: f"more, to {f.label(int(f['path'][-1]))}"
+        views.listed(
+            "path", lambda f: f["lengths"][f["path"]], more=lambda f: f"more, to {f.label(int(f['path'][-1]))}"
         ),
         options=UNWEIGHTED,
     ),

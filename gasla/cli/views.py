@@ -4,7 +4,7 @@ A heading is the first line that is printed, and a view yields the others. Both 
 most are made by a function that is given the name of the part to show.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import Any
 
@@ -98,52 +98,37 @@ def features(f: Answered) -> Iterator[str]:
 # --- vertices, and rows of vertices -----------------------------------------------------------------------------------
 
 
-def vertices(name: str) -> View:
-    """The first vertices of an array or a mask."""
-
-    def view(f: Answered) -> Iterable[str]:
-        ids = np.flatnonzero(f[name]) if f[name].dtype.kind == "b" else f[name]
-        return (f"      {f.label(v)}" for v in ids[: f.top].tolist())
-
-    return view
-
-
-def numbered(ids: Pick, numbers: Pick, more: Pick | None = None) -> View:
-    """The first vertices with their places and their numbers; then how many `more` there are."""
+def listed(
+    ids: str | Pick, numbers: Pick | None = None, places: bool = True, between: str = " – ", more: Pick | None = None
+) -> Callable[[Answered], Iterator[str]]:
+    """The first vertices, or rows of vertices, with their places and their numbers; then how many `more` there are."""
 
     def view(f: Answered) -> Iterator[str]:
-        all_of, left = numbers(f), len(ids(f)) - f.top
-        for place, v in enumerate(ids(f)[: f.top].tolist(), 1):
-            yield f"{place:4}  {all_of[v].item():14,.6g}  {f.label(v)}"
-        if more is not None and left > 0:
-            yield f"      and {left:,} {more(f)}"
+        found = f[ids] if isinstance(ids, str) else ids(f)
+        rows = (found.reshape(-1, 1) if found.ndim == 1 else found)[: f.top].tolist()
+        some = [""] * len(rows) if numbers is None else [f"{x:14,.6g}  " for x in numbers(f)[: f.top].tolist()]
+        for place, (row, number) in enumerate(zip(rows, some), 1):
+            yield f"{f'{place:4}  ' if places else ''}{number}{between.join(map(f.label, row))}"
+        if more is not None and len(found) > f.top:
+            yield f"      and {len(found) - f.top:,} {more(f)}"
 
     return view
 
 
-def way(f: Answered) -> Iterable[str]:
-    """The vertices of a shortest path, and how far along it they are."""
-    path, numbers, along = f["path"], f["edges"], np.zeros(f.graph.n)
-    lengths = np.ones(len(numbers)) if f.graph.values is None else f.graph.values[numbers]
-    along[path[1:]] = lengths.cumsum(dtype=np.float64)
-    return numbered(lambda _: path, lambda _: along, more=lambda _: "more")(f)
-
-
-def rows(ids: Pick) -> View:
-    """The first rows of an array of vertices: pairs, edges, matches."""
-    return lambda f: (f"      {' – '.join(map(f.label, row))}" for row in ids(f)[: f.top].tolist())
-
-
-def numbered_rows(name: str, between: str) -> View:
-    """The same with their places."""
-    return lambda f: (
-        f"{place:4}  {between.join(map(f.label, row))}" for place, row in enumerate(f[name][: f.top].tolist(), 1)
-    )
+def named(ids: str | Pick) -> View:
+    """The first vertices, or rows of vertices, alone."""
+    view = listed(ids, places=False)
+    return lambda f: (f"      {line}" for line in view(f))
 
 
 def edges(numbers: Pick) -> View:
     """The ends of the first edges."""
-    return rows(lambda f: np.stack([ends[numbers(f)[: f.top]] for ends in f.graph.edges()], axis=1))
+    return named(lambda f: np.stack([ends[numbers(f)[: f.top]] for ends in f.graph.edges()], axis=1))
+
+
+def members(name: str) -> Pick:
+    """The numbers of what is in a mask."""
+    return lambda f: np.flatnonzero(f[name])
 
 
 def highest(name: str) -> Pick:
@@ -151,12 +136,20 @@ def highest(name: str) -> Pick:
     return lambda f: np.argsort(-f[name], kind="stable")
 
 
+def along_path(f: Answered) -> Array:
+    """How far along a shortest path each of its vertices is."""
+    numbers, values = f["edges"], f.graph.values
+    lengths = np.ones(len(numbers)) if values is None else values[numbers]
+    return np.append(0, lengths.cumsum(dtype=np.float64))[: len(f["path"])]
+
+
 def similar(f: Answered) -> Iterator[str]:
     """The most similar pairs, of each vertex and the first of its others."""
-    found, scores = f["vertices"], f["scores"]
-    for v in np.argsort(-scores[:, 0], kind="stable")[: f.top].tolist() if found.shape[1] else ():
-        if found[v, 0] >= 0:
-            yield f"{scores[v, 0]:14,.6g}  {f.label(v)} – {f.label(int(found[v, 0]))}"
+    first, scores = f["vertices"][:, :1], f["scores"].max(axis=1, initial=0)
+    order = np.argsort(-scores, kind="stable")
+    order = order[(first[order] >= 0).any(axis=1)]
+    pairs = np.concatenate([order[:, None], first[order]], axis=1)
+    return listed(lambda _: pairs, lambda _: scores[order], places=False)(f)
 
 
 # --- headings ---------------------------------------------------------------------------------------------------------
