@@ -1,6 +1,7 @@
 """Graph: any input gives the same edges with the same numbers, nothing is copied or changed without need."""
 
 import copy
+import inspect
 import pickle
 import threading
 import weakref
@@ -242,6 +243,12 @@ def test_nbytes_grows_with_what_is_built():
     assert g.nbytes == first + reversed_lists  # edge numbers only once they are asked for
     assert g.in_.edge_ids is not None and g.nbytes == first + reversed_lists + g.in_.edge_ids.nbytes
     assert g.in_values is not None and g.nbytes > first * 2
+
+
+def test_the_matrix_may_be_given_by_name():
+    assert Graph(A=datasets.grid(2)).n == 4 and list(inspect.signature(Graph).parameters) == ["A"]
+    with pytest.raises(TypeError, match="A"):
+        Graph()
 
 
 def test_copies_and_pickles():

@@ -112,7 +112,7 @@ class Graph:
 
     # --- made of matrices and arrays --------------------------------------------------------------------------------
 
-    def __new__(cls, *_: Any) -> Self:
+    def __new__(cls, A: Any = None) -> Self:  # without A for `from_edges` and the like
         graph = super().__new__(cls)
         graph._known = {}
         return graph
