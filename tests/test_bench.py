@@ -288,13 +288,13 @@ def test_floors() -> None:
     assert floors.dependencies(local, 8 * deep).seconds > 8 * floors.relaxed(local, deep).seconds / 2
 
 
-OF_NO_PEER = ("random_walks", "node2vec_walks", "sample_neighbors")
+OF_NO_PEER = ("random_walks", "node2vec_walks", "sample_neighbors", "square_clustering")
 # What neither SciPy nor igraph has.
 OF_OTHER_PEERS = (
     *OF_NO_PEER,
     *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
-    *("adamic_adar", "top_k_similar", "square_clustering"),
+    *("adamic_adar", "top_k_similar"),
 )
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -265,8 +265,8 @@ class GraphBLAS:
     def vector(self) -> Vector:
         return Vector.from_dense(self.graph.vector)
 
-    def mxv(self) -> Vector:
-        return PLUS_TIMES(self.weighted @ self.vector).new()
+    def mxv(self) -> np.ndarray:
+        return PLUS_TIMES(self.weighted @ self.vector).new().to_dense(fill_value=0)
 
     def mxm(self) -> Matrix:
         """The product of the matrix with itself."""
