@@ -103,7 +103,7 @@ def on_gpu(case: Case) -> None:
         if case.options["threads"] != "as it is":
             patch.setattr("gasla.gpu.program.workspace.SMALL", 0)
         if "later" in case.options["threads"]:
-            patch.setattr("gasla.gpu.program.engine.NEAR", 0)
+            patch.setattr("gasla.gpu.program.variants.NEAR", 0)
         run(case, case.graph.to("gpu"))
 
 

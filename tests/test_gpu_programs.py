@@ -114,7 +114,7 @@ def test_a_larger_graph(
     program: Any, start: Any, alone: bool, limit: int, small: int, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
-    monkeypatch.setattr("gasla.gpu.program.engine.NEAR", near)
+    monkeypatch.setattr("gasla.gpu.program.variants.NEAR", near)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges
     graph = Graph.from_edges(
