@@ -3,19 +3,22 @@
 python -m gasla.shipping FOLDER
 
 Which kernels these are is found out by calling every function on small graphs of all kinds that make a difference to
-the engine. Each kernel is stored in the folder as `gasla.cache` stores it, and `gasla.cache` looks for it there.
+the engine, and by running the examples in the docstrings. Each kernel is stored in the folder as `gasla.cache` stores
+it, and `gasla.cache` looks for it there.
 """
 
 from __future__ import annotations
 
+import doctest
 import os
 import shutil
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -132,7 +135,7 @@ CALLS = [
     "Graph(g).contract(np.arange(n) // 2)",
 ]
 ON_LARGE = ("square", "closeness", "harmonic", "cliques", "similar", "project", "mxm", "flow", "cut", "matches")
-TYPES = (("i4", "f8"), ("i8", "f8"), ("i4", "f4"), ("i4", "i8"), ("i8", "i8"))  # of ids and offsets; of values
+TYPES = (("i4", "f8"), ("i8", "f8"), ("i4", "f4"), ("i4", "i8"), ("i8", "i8"), ("i4", ""))  # of ids; of values, if any
 
 
 def main() -> None:
@@ -144,12 +147,16 @@ def main() -> None:
     stamp, text = folder / "made_of", made_of()
     if stamp.is_file() and stamp.read_text() == text:
         return
+    import gasla
+
     began = time.perf_counter()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    for name in ("kernels", "parts") if stamp.is_file() else ():  # what was compiled of another text
+        shutil.rmtree(folder / name, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
     os.environ |= {"GASLA_CACHE_DIR": str(folder), "GASLA_QUIET": "1", "GASLA_NUM_THREADS": "2"}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(call, text) for text in CALLS]):
+        tasks = [*(pool.submit(call, text) for text in CALLS), *(pool.submit(show, name) for name in gasla.__all__)]
+        for done in as_completed(tasks):
             done.result()
     shutil.rmtree(folder / "__pycache__", ignore_errors=True)  # of one version of Python
     stamp.write_text(text)
@@ -181,17 +188,24 @@ def call(text: str) -> None:
 
     warnings.simplefilter("ignore")
     for graph in graphs(is_cheap=not any(name in text for name in ON_LARGE)):
-        for matrix in graph:
-            names = {**vars(gasla), "semirings": semirings, "np": np, "g": gasla.Graph(matrix), "n": matrix.shape[0]}
-            with suppress(ValueError):
-                eval(f"gasla.{text}", {"gasla": gasla, **names})
+        with suppress(ValueError, TypeError):
+            eval(f"gasla.{text}", {"gasla": gasla, "semirings": semirings, "np": np, "g": graph(), "n": graph().n})
+
+
+def show(name: str) -> None:
+    """Run the examples in a public name's docstring."""
+    import gasla
+
+    warnings.simplefilter("ignore")
+    for test in doctest.DocTestFinder(recurse=False).find(getattr(gasla, name), name):
+        doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)
 
 
 @cache
-def graphs(is_cheap: bool) -> list[Any]:
-    """Matrices of all kinds."""
-    made = [typed(matrix, *types) for types in TYPES for matrix in small()]
-    return [made, [typed(matrix, *types) for types in TYPES[:2] for matrix in large()] if is_cheap else []]
+def graphs(is_cheap: bool) -> list[Callable[[], Any]]:
+    """What makes graphs of all kinds, each time anew."""
+    made = [partial(graph, matrix, *types) for types in TYPES for matrix in small()]
+    return made + [partial(graph, matrix, *types) for types in TYPES[:2] for matrix in large() if is_cheap]
 
 
 def small() -> list[Any]:
@@ -207,23 +221,27 @@ def small() -> list[Any]:
 
 
 def large() -> list[Any]:
-    """As many edges as several threads share, of a few vertices and of all."""
+    """As many edges as several threads share, most of them short; directed, and symmetric."""
     draw = np.random.default_rng(0)
-    n, m = 1 << 14, 1 << 19
-    ends = (draw.random(m) ** 2 * n).astype(np.int32), (draw.random(m) ** 2 * n).astype(np.int32)
-    matrix = sp.coo_array((draw.random(m), ends), (n, n)).tocsr()
+    n, m = 1 << 15, 1 << 18
+    tails = draw.integers(0, n, m)
+    heads = (tails + 1 + (draw.random(m) ** 9 * n).astype(np.int64)) % n
+    matrix = sp.coo_array((draw.random(m), (tails, heads)), (n, n)).tocsr()
     return [matrix, matrix + matrix.T]
 
 
-def typed(matrix: Any, ids: str, values: str) -> Any:
-    """The matrix with ids and offsets of a type, and values of another."""
+def graph(matrix: Any, ids: str, values: str) -> Any:
+    """The graph of a matrix, with ids and offsets of a type, and values of another."""
+    import gasla
+
     found = matrix.copy()
-    found.data = (10 * matrix.data + 1).astype(values)
+    found.data = (10 * matrix.data + 1).astype(values or float)
     if matrix.format == "coo":
         found.coords = tuple(axis.astype(ids) for axis in matrix.coords)
     else:
         found.indices, found.indptr = matrix.indices.astype(ids), matrix.indptr.astype(ids)
-    return found
+    made = gasla.Graph(found)
+    return made if values else gasla.Graph.from_edges(*made.edges(), n=made.n)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 from _pytest.doctest import DoctestItem
 from hypothesis import HealthCheck, settings
 
+from gasla import cache
 from gasla.bench.reports import machine
+from gasla.compiler.function import Compiled
 from gasla.cpu.runtime import cores
 
 # Before gasla counts threads: what two threads do is tested on one core, too.
@@ -53,8 +56,44 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
+class Shipped:
+    """Has tests find the code in a folder that `gasla.shipping` has filled, and lists those that compile more."""
+
+    def __init__(self, folder: Path, own: Path) -> None:
+        cache.SHIPPED = folder
+        os.environ["GASLA_CACHE_DIR"] = str(own)
+        self.compiled: dict[str, list[str]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        found = self.compiled.setdefault(item.nodeid, [])
+        compile_now = Compiled._compile
+
+        def noted(function: Compiled, takes: Any, key: str) -> bytes:
+            found.append(function.plain.__name__)
+            return compile_now(function, takes, key)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Compiled, "_compile", noted)
+            return (yield)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        some = {name: kernels for name, kernels in self.compiled.items() if kernels}
+        terminalreporter.section(f"{len(some)} of {len(self.compiled)} tests compile what is not shipped")
+        for name, kernels in some.items():
+            terminalreporter.line(f"{name}: {' '.join(kernels)}")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shipped", type=Path, metavar="FOLDER", help="which tests compile what is not shipped there")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Thorough())
+    if folder := config.getoption("--shipped"):
+        own = tempfile.TemporaryDirectory()
+        config.add_cleanup(own.cleanup)
+        config.pluginmanager.register(Shipped(folder, Path(own.name)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,89 @@
+"""Code that is compiled when gasla is built is found by processes that have compiled nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gasla import cache, shipping
+
+PROGRAM = """
+import sys
+import numpy as np
+import gasla
+from gasla import cache
+from gasla.compiler.function import Compiled
+from pathlib import Path
+
+cache.SHIPPED = Path(sys.argv[1])
+graph = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3], np.ones(3), n=4)
+made = []
+compile_now = Compiled._compile
+Compiled._compile = lambda function, *args: made.append(function.plain.__name__) or compile_now(function, *args)
+print(gasla.bfs(graph, 0).tolist(), *made)
+"""
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one function needs."""
+    folder = tmp_path_factory.mktemp("shipped")
+    program = "from gasla import shipping; shipping.CALLS = ['bfs(g, 0)']; shipping.call('bfs(g, 0)')"
+    run("-c", program, cache_folder=folder)
+    return folder
+
+
+def run(*words: str, cache_folder: Path) -> str:
+    environment = {**os.environ, "GASLA_CACHE_DIR": str(cache_folder), "GASLA_QUIET": "1"}
+    return subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(not shipping.can_ship(), reason="code is shipped for Linux on x86-64-v3 alone")
+def test_shipped_code_is_found(shipped: Path, tmp_path: Path) -> None:
+    assert run("-c", PROGRAM, str(shipped), cache_folder=tmp_path).split("]") == ["[0, 1, 2, 3", "\n"]
+    assert not (tmp_path / "kernels").exists()
+
+
+def test_a_damaged_file_is_compiled_anew(shipped: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    for path in shipped.rglob("*"):
+        if path.is_file():
+            copy = damaged / path.relative_to(shipped)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes()[:-1] + b"?")
+    levels, names = run("-c", PROGRAM, str(damaged), cache_folder=tmp_path / "own").split("]")
+    assert levels == "[0, 1, 2, 3" and "run_loop" in names
+
+
+def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path / "ours"))
+    cache.store("a name", b"shipped")
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "ours")
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path / "own"))
+    assert cache.load("a name") == b"shipped"
+    cache.store("a name", b"own")
+    assert cache.load("a name") == b"own"
+
+
+def test_every_call_is_one_that_some_graph_takes() -> None:
+    """A call that all graphs refuse would compile nothing, and say nothing."""
+    import warnings
+
+    import numpy as np
+
+    import gasla
+    import semirings
+
+    warnings.simplefilter("ignore")
+    graphs = [shipping.graph(matrix, "i4", "f8") for matrix in shipping.small()]
+    for text in shipping.CALLS:
+        for graph in graphs:
+            try:
+                eval(f"gasla.{text}", {"gasla": gasla, "semirings": semirings, "np": np, "g": graph, "n": graph.n})
+                break
+            except ValueError:
+                continue
+        else:
+            pytest.fail(f"no graph takes {text}")
