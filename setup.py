@@ -21,6 +21,9 @@ class BuildWithCode(build_py):
         done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(package.parent)}, check=False)
         if done.returncode:
             print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
+        if os.environ.get("GASLA_SHIP_CUDA") == "1":  # for releases: minutes, with CuPy and NVRTC but no GPU
+            command = [sys.executable, "-m", "gasla.gpu.shipping.build", command[-1]]
+            subprocess.run(command, env={**os.environ, "PYTHONPATH": str(package.parent)}, check=True)
 
 
 setup(cmdclass={"build_py": BuildWithCode})

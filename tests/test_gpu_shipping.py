@@ -17,6 +17,7 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.shipping import build, calls, cupys
 from gasla.gpu.shipping.recorder import SHARED, recording
+from gasla.operations import primitives
 
 INT = np.dtype(np.int32)
 
@@ -162,3 +163,33 @@ def test_without_shipped_code_cupy_is_left_alone(folder: Path) -> None:
     compiler = SimpleNamespace(**{cubins._CUPYS: print})
     cubins.lend(SimpleNamespace(cuda=SimpleNamespace(compiler=compiler)))  # type: ignore[arg-type]
     assert getattr(compiler, cubins._CUPYS) is print
+
+
+FUNCTIONS = ["bfs", "sssp", "pagerank", "louvain_communities", "bridges", "betweenness_centrality", "jaccard"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_a_gpu_asks_for_was_noted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import cupy
+
+    architecture = f"sm_{cupy.cuda.Device().compute_capability}"
+    if architecture not in SHARED:
+        pytest.skip(f"no code is shipped for {architecture}")
+    _, graph, *_ = calls.graphs()
+    primitives._on.cache_clear()
+    with recording() as recorder:
+        made = [call for call in calls.calls(graph) if call.func is getattr(gasla, name)]
+        for call in made:
+            call()
+    primitives._on.cache_clear()
+    asked, modules = set(), gpu._module
+
+    def module(source: str, device: int) -> Any:
+        asked.add(source)
+        return modules(source, device)
+
+    monkeypatch.setattr(gpu, "_module", module)
+    for call in made:
+        call.func(graph.to("gpu"), **call.keywords)
+    assert not asked - {*recorder.sources(architecture)}
