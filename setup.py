@@ -18,8 +18,7 @@ class BuildWithCode(build_py):
             return
         package = Path(self.build_lib).absolute() / "gasla"
         command = [sys.executable, "-m", "gasla.shipping", str(package / "shipped")]
-        path = os.pathsep.join([str(package.parent), *filter(None, sys.path)])  # where pip has put what the build needs
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
+        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(package.parent)}, check=False)
         if done.returncode:
             print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
         if os.environ.get("GASLA_SHIP_CUDA") == "1":  # for releases: minutes, with CuPy and NVRTC but no GPU

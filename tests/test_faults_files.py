@@ -244,7 +244,7 @@ def edited(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     function.made_of.cache_clear()
 
 
-KERNELS, THREADS, FOREST = "gasla.cpu.program.queues", "gasla.cpu.runtime.threads", "gasla.cpu.primitive.forest"
+KERNELS, THREADS, FOREST = "gasla.cpu.kernels.queues", "gasla.cpu.runtime.threads", "gasla.cpu.primitive.forest"
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ KERNELS, THREADS, FOREST = "gasla.cpu.program.queues", "gasla.cpu.runtime.thread
         (KERNELS, KERNELS, True),
         (KERNELS, "gasla.cpu.runtime.blocks", True),
         (KERNELS, "gasla.cpu.runtime.cores", True),  # by way of threads.py
-        (KERNELS, "gasla.cpu.program.pieces", False),  # the text generators, which show in the text
-        (KERNELS, "gasla.cpu.program.stage_functions", False),
+        (KERNELS, "gasla.cpu.program.specialise", False),  # what generates text, and its templates, show in the text
+        (KERNELS, "gasla.cpu.kernels.pull", False),
         (KERNELS, FOREST, False),
         (FOREST, "gasla.cpu.runtime.intrinsics", True),
         (FOREST, KERNELS, False),

@@ -13,7 +13,8 @@ from reference_engine import Reference
 import gasla
 import semirings
 from gasla import names, stages
-from gasla.cpu.program import generate, queues
+from gasla.cpu.kernels import queues
+from gasla.cpu.program import generate
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import compile_source

@@ -51,24 +51,24 @@ FAULTS = [
         "gasla/cpu/product/rows.py", "quads.within(last - e), last", "quads.within(last - e - one), last", "products"
     ),
     Fault(
-        "gasla/cpu/program/loop/loop.py",
+        "gasla/cpu/kernels/loop.py",
         "and self_iteration < limit and work",
         "and self_iteration <= limit and work",
         "programs",
     ),
     Fault(
-        "gasla/cpu/program/push/atomics.py",
-        "field[v] = combine{of}(old, value)",
+        "gasla/cpu/kernels/atomics.py",
+        "field[v] = combine_[key](old, value)",
         "field[v] = value",
         "programs",
     ),
     Fault(
-        "gasla/cpu/program/stage_functions.py",
-        "within('last - first', i, ",
-        "within('last - first', i + 1, ",
+        "gasla/cpu/kernels/pull.py",
+        "= within(i, value_[i]",
+        "= within(i + 1, value_[i]",
         "programs",
     ),
-    Fault("gasla/cpu/program/walking/chances.py", "mark = part * total", "mark = part", "walks"),
+    Fault("gasla/cpu/kernels/chances.py", "mark = part * total", "mark = part", "walks"),
     Fault("semirings/printers/python.py", 'f" or {a} != {a}"', 'f" or {b} != {b}"', "semirings_semantics"),
     # the compiler
     Fault("gasla/compiler/emit.py", '"s" if a.type.scalar.kind == "i" else "u"', '"s"', "compiler"),

@@ -10,7 +10,7 @@ from emulated_kernel import EmulatedKernel, library
 from walk_programs import PROGRAMS, fields_of, graph_of
 
 from gasla.cpu.primitive import drawing as cpu_drawing
-from gasla.cpu.program.walking import walk_runs as cpu_walks
+from gasla.cpu.program import walk_runs as cpu_walks
 from gasla.gpu.primitive import drawing
 from gasla.gpu.program import walk_runs
 from gasla.gpu.runtime.compile import compile_source

@@ -43,7 +43,7 @@ def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # no
 
 
 def walk_source(program: type["WalkProgram"], id_type: np.dtype[Any]) -> str:  # noqa: D103
-    from gasla.cpu.program.walking.walk_source import walk_source
+    from gasla.cpu.program.walk_runs import walk_source
     from gasla.program.walking.walk_plan import walk_plan
 
     return walk_source(walk_plan(program, id_type))

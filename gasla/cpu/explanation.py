@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program.pieces import FEW
+from gasla.cpu.program.decisions import FEW, TABLES
 from gasla.cpu.program.prepared import Prepared
-from gasla.cpu.program.signature import TABLES
 from gasla.cpu.program.workspace import least_shared
 from gasla.graph.graph import Graph
 from gasla.program import reasons

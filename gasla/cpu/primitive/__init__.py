@@ -8,7 +8,7 @@ from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
 from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
 from gasla.cpu.primitive.support import count_at_edges
-from gasla.cpu.program.walking.walk_runs import walk
+from gasla.cpu.program.walk_runs import walk
 
 __all__ = [
     "common",

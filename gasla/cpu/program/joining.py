@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program import launch, queues
+from gasla.cpu.kernels import queues
+from gasla.cpu.program import launch
 from gasla.cpu.program.launch import ACTIVE, EDGE_SUM
 from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import Call
-from gasla.cpu.program import generate, launch, queues
+from gasla.cpu.kernels import queues
+from gasla.cpu.program import generate, launch
 from gasla.cpu.program.joining import Joining
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
@@ -394,10 +395,10 @@ class Prepared(Joining):
         if trace:
             self._put("log", np.zeros((self.log_rows, 3), np.int64))
         if is_watched():
-            follow(lambda: (int(control[queues.PROGRESS]), 0), "iterations")
+            follow(lambda: (int(control[threads.PROGRESS]), 0), "iterations")
         short = max(words[WORK] + words[EDGE_SUM], self._size) <= self._short  # edges looked at, and those that lead on
         if progress is not None:
-            watch, short = (lambda: progress(int(control[queues.PROGRESS]))), False
+            watch, short = (lambda: progress(int(control[threads.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT
         threads.launch(self._call, control, self._arguments, self.threads, watch, short, by=launch.run_loop)
         if self._schedule is not None:

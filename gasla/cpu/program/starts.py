@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program.signature import Field
+from gasla.cpu.program.decisions import Field
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
 from gasla.program.binding import Layout, layout

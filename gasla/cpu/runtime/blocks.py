@@ -12,6 +12,9 @@ from gasla.progress import follow
 
 entry_point = jit = compiled  # as the texts of gasla.cpu.program and the printer's prelude have it
 stage = apart  # for what is called seldom
+# For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
+reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
+packing = functools.partial(Compiled, packs=True)  # for short vectors, whose text is that of so many numbers
 inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # for helpers in hot loops
 
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3  # of `blocks` and `go_on`, in the ticket's cache line

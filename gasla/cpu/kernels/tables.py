@@ -9,8 +9,6 @@ import numpy as np
 
 from gasla.cpu.runtime.blocks import jit
 
-__all__ = ["place_of"]
-
 GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # by the first keys that are neighbours lie far apart
 
 

@@ -1,74 +1,37 @@
 """What every generated kernel uses: counters, a queue per thread to take from and steal from, bitmaps."""
 
 # mypy: disable-error-code="no-untyped-def"
-import functools
-
 import numpy as np
 
-from gasla.compiler.function import Compiled
 from gasla.cpu.program.launch import (
     ACTIVE,
-    BACKWARD,
-    BEGAN,
     DONE,
     EDGE_SUM,
-    ENOUGH,
     ENTRIES,
     FILLED,
     FORM,
     ITERATION,
-    LAST,
     LASTING,
     MISSED,
     PUT_OFF,
     REMAINING,
-    SORTED,
-    SOURCE,
-    THIN,
     TOTAL,
     UNTIL,
-    WAY,
     WORK,
 )
-from gasla.cpu.runtime.blocks import entry_point, jit, stage
+from gasla.cpu.runtime.blocks import jit, stage
 from gasla.cpu.runtime.intrinsics import (
-    compare_and_swap,
     count_trailing_zeros,
     fetch_add,
     fetch_and,
     fetch_or,
-    float_of,
     load,
     load_unordered,
-    prefetch,
-    select,
     store,
-    store_unordered,
-    to_half,
-    widened_half,
     words_at,
 )
 from gasla.cpu.runtime.threads import NEXT_THREADS, POOL, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
 from gasla.cpu.runtime.workers import POOL_SIZE
-
-__all__ = [
-    "ACTIVE", "APART", "BACKWARD", "BEGAN", "BITS", "CHUNK", "DENSE", "DENSE_CHUNK", "DENSE_TICKET", "DONE", "EDGES",
-    "EDGE_SUM", "ENOUGH", "ENTRIES", "FAR", "FILLED", "FORM", "ITERATION", "LAST", "LEFT", "LIST", "NEAR", "NEAREST",
-    "NEXT", "NEXT_THREADS", "PROGRESS", "PUT_OFF", "RECEIVED", "REMAINING", "SORTED", "SOURCE", "SPARSE", "STOP",
-    "STOPPED", "TEAM", "THIN", "TOTAL", "TOUCHED", "WAY", "WORK", "add_news", "barrier", "begin", "beyond",
-    "choose_threads", "chunks_of", "claim", "clear", "clear_both", "collect", "collect_far", "compare_and_swap",
-    "count_trailing_zeros", "dense_is_cheaper", "edges_from", "entry_point", "fetch_add", "fetch_and", "fetch_or",
-    "fill_field", "fill_vectors", "float_of", "has", "higher", "jit", "least_of", "leave_off", "load",
-    "load_unordered", "nearer", "note", "np", "open_iteration", "own_at", "packing_entry_point", "packing_jit",
-    "prefetch", "ranked", "reassociating", "renew", "results_of", "select", "share_of_range", "smallest",
-    "sort_by_level", "stage", "store", "store_unordered", "take", "take_news", "takes_turn", "time_apart", "to_bits",
-    "to_half", "to_list", "total", "widened_half",
-]  # fmt: skip
-
-# For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
-reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
-# For short vectors, whose text is that of so many numbers.
-packing_entry_point = packing_jit = functools.partial(Compiled, packs=True)
 
 # The counters of one iteration: the ticket of full passes, then each thread's own, of tickets (a cache line each)
 # and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an

@@ -7,7 +7,7 @@ further together and asks for what each will read, so that the reads of a group 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from gasla.cpu.program.walking.chances import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.kernels.chances import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
 from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.intrinsics import prefetch, select
 

@@ -1,0 +1,52 @@
+"""How values are reduced into an array while other threads reduce into the same; `key` says how two combine."""
+# mypy: ignore-errors
+
+from gasla.cpu.program.specialise import key, plan
+from gasla.cpu.runtime.blocks import jit
+from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, store_unordered
+
+
+@jit
+def improve_(field, v, value, shared):
+    """field[v] = combine(field[v], value); whether that changed it."""
+    while True:
+        old = load_unordered(field, v)
+        new = combine_[key](old, value)
+        if new == old or (new != new and old != old):
+            return False
+        if not shared:
+            store_unordered(field, v, new)
+            return True
+        if compare_and_swap(field, v, old, new):
+            return True
+
+
+@jit
+def accumulate_(field, v, value, shared):
+    """field[v] = combine(field[v], value); what it was before."""
+    if not shared:
+        old = field[v]
+        field[v] = combine_[key](old, value)
+        return old
+    while True:
+        old = load_unordered(field, v)
+        if (key is None and plan.final is not None and is_final(old)) or compare_and_swap(
+            field, v, old, combine_[key](old, value)
+        ):
+            return old
+
+
+@jit
+def combined_(part, parts):
+    """What all parts come to, in a fixed order."""
+    total = part[0]
+    for i in range(1, parts):
+        total = combine_[key](total, part[8 * i])
+    return total
+
+
+@jit
+def copy_lanes(target, values, count):
+    """The items of a wide vector."""
+    for lane in range(count):
+        target[lane] = values[lane]

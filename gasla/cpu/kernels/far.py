@@ -1,0 +1,76 @@
+"""Vertices in an order of priorities: those nearer than a threshold go on, the others wait in piles."""
+# mypy: ignore-errors
+
+import numpy as np
+
+from gasla.cpu.kernels.hooks import load
+from gasla.cpu.kernels.passes import bits_of, counted, fetch_target, variables
+from gasla.cpu.kernels.queues import FAR, claim, higher, nearer
+from gasla.cpu.program.specialise import plan
+from gasla.cpu.runtime.blocks import stage
+from gasla.cpu.runtime.intrinsics import fetch_and, load_unordered
+
+
+def is_near(priority):
+    """Whether a vertex goes on in this bucket."""
+    return priority < threshold
+
+
+def put_off(v):
+    """Have a vertex wait, if it does not yet."""
+    note_range()
+    if claim(far_bits, v, threads > 1):
+        pile(v)
+
+
+def note_range():
+    """Note what range of priorities waits."""
+    low = min(low, priority)
+    if not plan.adds_up:
+        high = higher(high, priority)
+
+
+def pile(v):
+    """Put a vertex on the thread's pile."""
+    my_far[deferred] = v
+    deferred += one
+
+
+@stage
+def split():
+    """Take what is near now from what was put off. What came nearer meanwhile has been done already."""
+    variables()
+    count, deferred, low = deferred, zero, np.inf
+    if not plan.adds_up:
+        high = -np.inf
+    for position in range(count):
+        fetch_target(np.uint64(my_far[min(position + FAR, count - one)]))
+        v = np.uint64(my_far[position])
+        if plan.sends_news:
+            fresh = np.uint64(news[v])
+        rank(v)
+        priority = plan.priority
+        if (not plan.sends_news or fresh != zero) and priority >= threshold:
+            note_range()
+            pile(v)
+        else:
+            fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))
+            if (plan.sends_news and fresh != zero) or (not plan.sends_news and priority >= last_threshold):
+                next_queue[listed] = v
+                listed += one
+    counted()
+
+
+def rank(v):
+    """Load what a vertex's priority is made of: the least of its parts that are new, where that is the priority."""
+    if not plan.ranks_new:
+        load("vertex", v, "priority")
+    else:
+        nearest = np.inf
+        if plan.lane_gather is not None:
+            for lane in bits_of(fresh):
+                nearest = nearer(nearest, np.float64(load_unordered(v_[plan.absorbs[0]][v], lane)))
+        else:
+            for bit, part in enumerate(plan.parts):
+                if fresh & np.uint64(1 << bit) != zero:
+                    nearest = nearer(nearest, np.float64(load_unordered(*plan.place_in_field(part))))

@@ -1,0 +1,102 @@
+"""Reductions by key over the edges of a vertex: a table a thread, and what is chosen of it."""
+# mypy: ignore-errors
+
+import numpy as np
+
+from gasla.cpu.kernels.hooks import call, load, load_edge, row
+from gasla.cpu.kernels.queues import has
+from gasla.cpu.kernels.tables import place_of
+from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.runtime.intrinsics import prefetch, select
+from semirings import VectorType
+
+FEW = 4  # edges of a list that needs no table
+AHEAD = 16  # edges
+
+
+def clear_tables():
+    """Empty all tables when a run begins."""
+    for t in range(thread, len(table_keys), threads):
+        table_keys[t] = -1
+
+
+def begin_table():
+    """A vertex uses as much of the table as its own list asks for."""
+    used, capacity = zero, (np.uint64(gp[v + one]) - np.uint64(gp[v])) << one
+
+
+def reduce_by_key():
+    """Combine an edge's value with those of its key."""
+    key = call("key")
+    if key >= 0:
+        place = place_of(my_table_keys, key, capacity)
+        if my_table_keys[place] >= 0:
+            my_table_totals[place] = combine(my_table_totals[place], call("gather"))
+        else:
+            my_table_keys[place], my_table_totals[place] = key, call("gather")
+            my_table_places[used] = place
+            used += one
+            for name in plan.read("other", "choose"):  # most often of vertices that keys name
+                fetch(other_[name], name, np.uint64(key))
+
+
+def fetch_fields():
+    """Fetch what is read of the neighbour some edges on: whether a key is new the processor can't foresee."""
+    if plan.fields_of_keys:
+        ahead = np.uint64(gi[min(e + np.uint64(AHEAD), np.uint64(len(gi)) - one)])
+        for name in plan.fields_of_keys:
+            fetch(row(name, "old"), name, ahead)
+
+
+def fetch(array, name, at):
+    """Ask for a field of a vertex; of a vector for its first items."""
+    if isinstance(plan.vertex_type(name), VectorType):
+        prefetch(array[at], zero)
+    else:
+        prefetch(array, at)
+
+
+def choose():
+    """`gathered` becomes what is chosen, if the vertex receives; the table is empty again."""
+    load("vertex", v, "choose")
+    local["best", plan.entry] = plan.identity
+    for i in range(used):
+        place = np.uint64(my_table_places[i])
+        key, total = my_table_keys[place], my_table_totals[place]
+        my_table_keys[place] = -1
+        if found:
+            local[plan.scores] = call("choose")
+            if better(*plan.compared):
+                local["best", plan.entry] = local[plan.entry]
+    gathered = local["best", plan.entry]
+
+
+def choose_of_few(asks_active):
+    """Choose without a table or a branch: each edge is compared with all after it.
+
+    A wrong guess of the processor costs more than values for nothing. If it `asks_active`, the vertex receives if one
+    of its neighbours is active.
+    """
+    load("vertex", v, "choose")
+    local["best", plan.entry] = plan.identity
+    found = not asks_active
+    for i in range(FEW):
+        e = first + np.uint64(i)
+        u = np.uint64(gi[e])
+        load("src", u, "gather", "key")
+        load_edge("g", e, "gather", "key")
+        value_[i] = call("gather")
+        if asks_active:
+            found |= has(active, u) & (last - first > np.uint64(i))
+        key_[i] = select(last - first > np.uint64(i), call("key"), plan.literal(-1, plan.keyed.key))
+    for i in range(FEW):
+        key, total = key_[i], value_[i]
+        for j in range(i + 1, FEW):
+            total = combine(total, select(key_[j] == key, value_[j], plan.nothing))
+        local[plan.scores] = call("choose")
+        wins = (key_[i] >= 0) & better(*plan.compared)
+        for j in range(i):  # an earlier edge stands for all of its key
+            wins &= key_[j] != key_[i]
+        for name in plan.entry:
+            best_[name] = select(wins, local[name], best_[name])
+    gathered = local["best", plan.entry]

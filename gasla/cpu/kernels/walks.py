@@ -1,0 +1,275 @@
+"""Walkers go from vertex to vertex, a group of them step by step together.
+
+A group draws, and all of it are asked whether their edges pass; those refused draw again, and so on. An edge that is
+to be looked up for that (`has_edge`) is, for all together, where the range of what accept may give leaves it open.
+"""
+# mypy: ignore-errors
+
+import numpy as np
+
+from gasla.cpu.kernels.chances import *
+from gasla.cpu.kernels.hooks import call, item
+from gasla.cpu.kernels.together import *
+from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.runtime.blocks import blocks, entry_point, jit
+from gasla.cpu.runtime.threads import STOP
+
+ROWS = 11  # that a thread has for each walker of its group, and two for each edge that accept asks for
+
+
+@entry_point
+def walk():
+    """Take walkers from their starts, a group after the other."""
+    n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
+    keys, places, at = scratch[thread, 0], scratch[thread, 1], ids[thread, 2]  # `at`: a group's column of walks
+    if plan.functions:
+        lists, near, inputs = (indptr, indices, weights), (near_indptr, near_indices), local[plan.inputs]
+        before, fates, complaint = ids[thread, 0], scratch[thread, 10], complaints[thread]
+    for start, end in blocks(control, n, np.uint64(marks.shape[1])):
+        for w in range(start, end):
+            keys[w - start] = mixed(key, w)
+            walks[w, ZERO] = at[w - start] = starts[w]
+            prefetch(indptr, np.uint64(starts[w]))
+        if plan.functions:
+            begun = starts[start:end]
+            before[: end - start] = -1
+        now = at[: end - start]
+        for t in range(steps):
+            if control[STOP]:
+                break
+            here = now
+            if plan.fates:
+                here = ids[thread, 1][: end - start]
+                decide_together(lists, inputs, keys, t, start, now, here, begun, fates, complaint)
+            draw_together(indptr, indices, weights, t, here, scratch[thread], my_marks)
+            if plan.accepts:
+                accept_together(
+                    lists, near, inputs, bound, t, start, before, here, begun, scratch[thread], my_marks, complaint
+                )
+                for i in range(end - start):
+                    before[i] = -1 if "restart" in plan.fates and fates[i] == RESTARTS else now[i]
+            arrive()
+
+
+def arrive():
+    """Walkers are where their edges lead, or nowhere; or at their starts again."""
+    for w in range(start, end):
+        place = places[w - start]
+        if place == NOWHERE:
+            walks[w, t + ONE] = at[w - start] = -1
+            continue
+        to = indices[place]
+        walks[w, t + ONE] = at[w - start] = to
+        prefetch(indptr, np.uint64(to))
+    if "restart" in plan.fates:
+        for i in range(end - start):
+            if fates[i] == RESTARTS:
+                walks[start + i, t + ONE] = at[i] = begun[i]
+                prefetch(indptr, np.uint64(begun[i]))
+
+
+# --- the program's functions ------------------------------------------------------------------------------------------
+
+
+def asked(function, previous, v, k, start):
+    """What a function gives for a walker that came to `v` from `previous`, and has drawn the edge at position `k`."""
+    for symbol, role, field in plan.read_by(function):
+        local[symbol] = value_of(role, field, previous, v, k, start)
+    return call(function)
+
+
+def value_of(role, field, previous, v, k, start):
+    """What a parameter of a function stands for."""
+    if role == "previous":
+        return previous
+    if role == "other":
+        return v_[field]
+    if role == "edge":
+        return item(e_[field], plan.edge_type(field), k)
+    if role == "vertex":
+        return value_at(field, v)
+    if role == "target":
+        return value_at(field, indices[k])
+    if field == "start":
+        return start
+    return np.int64(t) if field == "step" else np.int64(len(indptr) - 1)
+
+
+def value_at(field, v):
+    """A field of a vertex."""
+    if field == "id":
+        return v
+    if field == "out_degree":
+        return np.int64(indptr[np.uint64(v) + ONE] - indptr[np.uint64(v)])
+    return item(v_[field], plan.vertex_type(field), np.uint64(v))
+
+
+def known():
+    """What functions read: the lists, and the arrays and numbers of the program."""
+    indptr, indices = lists[0], lists[1]
+    if plan.inputs:
+        local[plan.inputs] = inputs
+
+
+# --- where walkers end, or begin anew ---------------------------------------------------------------------------------
+
+
+@jit
+def decide_together(lists, inputs, keys, t, first, now, here, starts, fates, complaint):
+    """Decide which walkers end or begin anew; `here` is where those are that do neither, -1 for others."""
+    known()
+    for i in range(np.uint64(len(now))):
+        here[i], fates[i], v = now[i], GOES, now[i]
+        if v < 0:
+            continue
+        state = mixed(keys[i], t)
+        if "stop" in plan.fates:
+            decide("stop", 0, TO_STOP, STOPS)
+        if "restart" in plan.fates:
+            if fates[i] == GOES:
+                decide("restart", 1, TO_RESTART, RESTARTS)
+        if fates[i] != GOES:
+            here[i] = -1
+
+
+def decide(function, number, draw, fate):
+    """A walker meets its fate with the probability that a function gives."""
+    chance = asked(function, -1, v, 0, starts[i])
+    if not 0.0 <= chance <= 1.0:
+        complain(complaint, first + i, t, number, chance)
+    if fraction(mixed(state, draw)) < chance:
+        fates[i] = fate
+
+
+# --- whether edges pass -----------------------------------------------------------------------------------------------
+
+
+@jit
+def accept_together(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
+    """Of a group the first positions drawn that accept lets pass: all draw, then all look edges up, in turns.
+
+    Places begin as drawn by draw 0. After many draws all edges are weighed, so that there is an end.
+    """
+    known()
+    keys, places, highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    lows, opened, doubtful, searching, found = scratch[5], scratch[6], scratch[7], scratch[8], scratch[9]
+    for number in range(plan.pair_count):
+        ends_[number], sought_[number] = scratch[ROWS + 2 * number], scratch[ROWS + 2 * number + 1]
+    count = ZERO
+    for i in range(np.uint64(len(here))):
+        if places[i] != NOWHERE:
+            opened[count], states[i], draws[i] = i, mixed(keys[i], t), ONE
+            count += ONE
+    while count > ZERO:
+        refused = doubts = ZERO
+        for j in range(count):
+            i = opened[j]
+            mark = fraction(mixed(states[i], draws[i])) * bound
+            if not plan.pair_count:
+                accept()
+            else:
+                low, high = asked("range", before[i], here[i], places[i], starts[i])
+                if low >= 0.0 and high <= bound:
+                    if mark < low:
+                        continue
+                    if mark >= high:
+                        refuse()
+                        continue
+                doubt()
+        if plan.pair_count:
+            accept_doubtful()
+        count = draw_again(
+            lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint
+        )
+
+
+def accept():
+    """Accept or refuse the edge that a walker has drawn."""
+    accepted = asked("accept", before[i], here[i], places[i], starts[i])
+    if not 0.0 <= accepted <= bound:
+        complain(complaint, first + i, t, 2, accepted)
+    if not mark < accepted:
+        refuse()
+
+
+def refuse():
+    """A walker draws again."""
+    opened[refused] = i
+    refused += ONE
+
+
+def doubt():
+    """Note which edges are to be looked up for a walker."""
+    marks[i], doubtful[doubts], found[i] = mark, i, ZERO
+    doubts += ONE
+    for number in range(plan.pair_count):
+        src, dst = asked("pair_" + str(number), before[i], here[i], places[i], starts[i])
+        ends_[number][i], sought_[number][i] = np.uint64(src), np.uint64(dst)
+
+
+def accept_doubtful():
+    """Look edges up for all walkers that need that, and accept or refuse theirs."""
+    for number in range(plan.pair_count):
+        search_together(near, ends_[number], sought_[number], found, number, lows, highs, doubtful[:doubts], searching)
+    for j in range(doubts):
+        i, mark = doubtful[j], marks[doubtful[j]]
+        for number in plan.answers:
+            near_[number] = (found[i] >> np.uint64(number)) & ONE != ZERO
+        accept()
+
+
+@jit
+def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint):
+    """Draw anew for refused walkers; returns how many of these have to be looked at once more, the first opened."""
+    indptr, indices = lists[0], lists[1]
+    places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    count = ZERO
+    for j in range(refused):
+        i = opened[j]
+        v = np.uint64(here[i])
+        low, high = np.uint64(indptr[v]), np.uint64(indptr[v + ONE])
+        bits[i] = mixed(states[i], draws[i] + ONE)
+        draws[i] += ONE + ONE
+        if draws[i] > (ONE + ONE) * (TRIES + high - low):
+            part = fraction(mixed(states[i], draws[i]))
+            at = (before[i], here[i], starts[i], t, first + i)
+            places[i] = weighed(lists, near, inputs, bound, low, high, at, part, complaint)
+        else:
+            places[i], highs[i] = begin_drawing(indices, lists[2], low, high, bits[i]), high
+            opened[count] = i
+            count += ONE
+    pick_together(indices, lists[2], bits, opened[:count], places, highs, marks)
+    return count
+
+
+@jit
+def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
+    """A position by the weights of all that accept lets pass; nowhere if there is none."""
+    before, v, start, t, walker = at
+    total, place = 0.0, NOWHERE
+    for k in range(low, high):
+        accepted = accept_exactly(lists, near, inputs, before, v, k, start, t)
+        if not 0.0 <= accepted <= bound:
+            complain(complaint, walker, t, 2, accepted)
+            return NOWHERE
+        total += weight(lists[2], low, k) * (accepted / bound)
+    mark, total = part * total, 0.0
+    for k in range(low, high):
+        more = weight(lists[2], low, k) * (accept_exactly(lists, near, inputs, before, v, k, start, t) / bound)
+        if more > 0:
+            place = k
+            total += more
+            if total > mark:
+                break
+    return place
+
+
+@jit
+def accept_exactly(lists, near, inputs, previous, v, k, start, t):
+    """What accept gives, whatever is to be looked up for that."""
+    known()
+    for number in range(plan.pair_count):
+        src, dst = asked("pair_" + str(number), previous, v, k, start)
+        near_[number] = is_edge(near, np.uint64(src), np.uint64(dst))
+    accepted = asked("accept", previous, v, k, start)
+    return accepted

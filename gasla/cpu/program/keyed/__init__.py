@@ -1,1 +1,0 @@
-"""Reductions by key: a table a thread, and what is chosen of it."""

@@ -1,1 +1,0 @@
-"""What active vertices send: the stages, and the atomic operations that they are made of."""

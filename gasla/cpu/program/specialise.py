@@ -1,0 +1,569 @@
+"""Kernels that are code: writes out functions of `gasla/cpu/kernels` for one program, by its plan.
+
+A file there that imports `plan` from here is parsed, and never run. What is known while code is generated is worked
+out then: `plan`, what the file imports from `gasla.program` and `semirings`, and its own constants. So
+
+- `if plan.pushes:` leaves one branch, also within `and`, `or`, `not` and `a if b else c`; so does `match`;
+- `for name in plan.aggregates:` is written out once for each, and `tuple(… for i in range(plan.width))` is a tuple;
+- `sum_[name]` is one name, such as `sum_total`, and `local[role, field]` another, such as `src_level`;
+- a function without a decorator is written out where it is called. It sees the variables of its caller; its parameters
+  stand for what it is given. `return` gives what the call stands for; of a `for` loop over it, `yield` is the body;
+- a function with a decorator becomes one of the module, with `improve_[3](…)` one for that key, which `key` is in it.
+  Where it has no parameters, it takes those of the kernel's arguments that it uses, and so is called without any;
+- of what is marked `where_used`, assignments are kept whose variables a function uses elsewhere; `is_used` asks that.
+"""
+
+import ast
+import builtins
+import contextlib
+import functools
+import importlib
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+plan: Any = None  # of the program; what stands for it here keeps linters content
+local: Any = None
+key: Any = None
+
+
+def where_used(function: Any) -> Any:
+    """Mark a function of assignments that are only made where what they set is used."""
+    return function
+
+
+def is_used(name: str) -> bool:
+    """Whether the function so far uses a variable."""
+    raise NotImplementedError
+
+
+FOLDER = Path(__file__).parents[1] / "kernels"
+KERNELS, OWN = "gasla.cpu.kernels", "gasla.cpu.program.specialise"
+KNOWN = ("gasla.program", "semirings")  # packages from which names are known while generating
+BUILTIN = frozenset(
+    ("isinstance", "len", "list", "enumerate", "range", "reversed", "sorted", "tuple", "zip", "bool", "map", "str")
+)
+OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Not: operator.not_, ast.USub: operator.neg, ast.Add: operator.add, ast.Sub: operator.sub,
+    ast.Mult: operator.mul, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.LShift: operator.lshift,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Lt: operator.lt,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+}  # fmt: skip
+PREFIX = "_[]"  # stands among the names of an expression for one that others are made of, such as `sum_`
+INDENT = "    "
+
+
+class NotKnown(Exception):
+    """What is asked of an expression that is only computed when the generated text runs."""
+
+
+class Code:
+    """An expression of the generated text, where a value might be."""
+
+    def __init__(self, node: ast.expr) -> None:
+        self.node = node
+
+    def _refuse(self, *_: Any) -> Any:
+        raise NotKnown(ast.unparse(self.node))
+
+    __bool__ = __len__ = __iter__ = __eq__ = __hash__ = _refuse
+
+
+def code(text: str) -> Code:
+    """An expression by its text."""
+    return Code(ast.parse(text, mode="eval").body)
+
+
+class Names:
+    """Names that are put together: `local["src", "level"]` is `src_level`, with a list as last part a tuple of such."""
+
+    def __getitem__(self, parts: Any) -> Code:
+        *first, last = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
+        if isinstance(last, str | int):
+            return Code(ast.Name("_".join(map(str, (*first, last)))))
+        return Code(ast.Tuple([self[(*first, each)].node for each in last]))
+
+
+class Template:
+    """A function of a file of kernels, which is parsed when it is first used."""
+
+    def __init__(self, text: str, file: "File") -> None:
+        self.text, self.file = text, file
+        self.mark = text[1 : text.index("\n")] if text[0] == "@" else ""  # its decorator
+        self.name = text[text.index("def ") + 4 : text.index("(")]
+
+    @functools.cached_property
+    def node(self) -> ast.FunctionDef:
+        node = ast.parse(self.text).body[0]
+        assert isinstance(node, ast.FunctionDef)
+        return node
+
+
+class File:
+    """A file of kernels."""
+
+    def __init__(self, text: str) -> None:
+        head, *functions = _pieces(text)
+        self.known: dict[str, Any] = {}  # names that are known while generating
+        self.modules: dict[str, str] = {}  # of names that the generated text imports
+        body = ast.parse(head).body
+        self.is_template = any(isinstance(node, ast.ImportFrom) and node.module == OWN for node in body)
+        for node in body if self.is_template else ():
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                self._take(node.module, [alias.name for alias in node.names])
+            elif isinstance(node, ast.Assign):
+                exec(compile(ast.Module([node], []), "", "exec"), self.known)
+        self.known.pop("__builtins__", None)
+        self.known |= {one.name: one for one in (Template(each, self) for each in functions)}
+
+    def _take(self, module: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name == "*":
+                found = vars(importlib.import_module(module))
+                self.modules |= dict.fromkeys((each for each in found if each[0] != "_" and each != "np"), module)
+            elif module.startswith(KNOWN):
+                self.known[name] = getattr(importlib.import_module(module), name)
+            elif module.startswith(KERNELS) and (file := parsed(module.removeprefix(f"{KERNELS}."))).is_template:
+                self.known[name] = file.known[name]
+            elif module != OWN:
+                self.modules[name] = module
+
+
+def _pieces(text: str) -> list[str]:
+    """A file's text as that before its functions, and that of each with its decorator."""
+    found, is_marked = [""], False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("@") or (line.startswith("def ") and not is_marked):
+            found.append("")
+        is_marked = line.startswith("@")
+        found[-1] += line
+    return found
+
+
+@functools.cache
+def parsed(name: str) -> File:
+    """A file of kernels by its name."""
+    return File((FOLDER / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8"))
+
+
+class Function(NamedTuple):
+    """A generated function: what it is called, what it takes, and its text."""
+
+    name: str
+    takes: list[str]
+    text: str
+
+
+class _Line(NamedTuple):
+    """A line of text; one that is kept where any of some names is used has those."""
+
+    text: str
+    names: frozenset[str]
+    sets: frozenset[str] | None = None
+
+
+class Specialiser:
+    """The functions that a program's kernels are made of: those that are asked for, and those that these call."""
+
+    def __init__(self, plan: Any, arguments: list[str]) -> None:
+        self.plan, self.arguments = plan, arguments
+        self.functions: dict[str, Function] = {}
+        self.modules: dict[str, str] = {}  # of names that functions may use
+        self.names: set[str] = set()  # all that functions use
+        self._lines: list[_Line] = []
+        self._depth, self._is_optional = 0, False  # of the line at hand
+
+    def add(self, file: str, name: str) -> "Specialiser":
+        """Generate a function of a file that Python calls: it takes all arguments."""
+        self._function(parsed(file).known[name], is_entry=True)
+        return self
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of all functions, each after those that it calls."""
+        return [function.text for function in self.functions.values()]
+
+    def imports(self, more: Mapping[str, str]) -> str:
+        """The imports of what functions use, and of more names, by the modules that have them."""
+        found: dict[str, list[str]] = {}
+        for name, module in sorted({**self.modules, **more}.items()):
+            if name in self.names or name in more:
+                found.setdefault(module, []).append(name)
+        return "\n".join(f"from {module} import {', '.join(names)}" for module, names in sorted(found.items()))
+
+    # --- functions ----------------------------------------------------------------------------------------------------
+
+    def _function(self, template: Template, made_for: Any = None, is_entry: bool = False) -> Function:
+        """A function of the module, generated once; one whose name ends with _ for each key."""
+        node, file = template.node, template.file
+        name = node.name if node.name[-1] != "_" else node.name[:-1] if made_for is None else f"{node.name}{made_for}"
+        if name not in self.functions:
+            known = self._scope(file) | ({"key": made_for} if node.name[-1] == "_" else {})
+            outside, self._lines, self._depth = (self._lines, self._depth), [], 1
+            self._put(f'"""{ast.get_docstring(node, clean=False)}"""', node.body[0])
+            self._block(node.body[1:], known)
+            lines, used = self._kept()
+            takes = [arg.arg for arg in node.args.args] or [x for x in self.arguments if x in used or is_entry]
+            mark = "entry_point" if is_entry else template.mark
+            self.names |= used | {mark}
+            text = "\n".join([f"@{mark}\ndef {name}({', '.join(takes)}):", *lines])
+            self.functions[name] = Function(name, takes, text)
+            self._lines, self._depth = outside
+        return self.functions[name]
+
+    def _scope(self, file: File, **more: Any) -> dict[str, Any]:
+        """What is known at the beginning of a function."""
+        self.modules |= file.modules
+        return {**file.known, "plan": self.plan, "local": Names(), PREFIX: None, "is_used": self._is_used, **more}
+
+    def _is_used(self, name: str) -> bool:
+        return any(name in line.names for line in self._lines if line.sets is None)
+
+    def _kept(self) -> tuple[list[str], set[str]]:
+        """The lines of the function at hand, and the names in them."""
+        used: set[str] = set().union(*(line.names for line in self._lines if line.sets is None))
+        kept = []
+        for line in reversed(self._lines):
+            if line.sets is None or line.sets & used:
+                kept.append(line.text)
+                used |= line.names
+        return kept[::-1], used
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def _put(self, text: str, *nodes: ast.AST) -> None:
+        names = frozenset[str]().union(*map(_names, nodes))
+        is_optional = self._is_optional and isinstance(nodes[0], ast.Assign)
+        sets = frozenset[str]().union(*map(_names, nodes[0].targets)) if is_optional else None  # type: ignore[attr-defined]
+        self._lines.append(_Line(INDENT * self._depth + text, names, sets))
+
+    def _block(self, body: Iterable[ast.stmt], scope: dict[str, Any]) -> ast.Return | None:
+        """Write statements; what an undecorated function returns ends them."""
+        for node in body:
+            try:
+                if (found := self._statement(node, scope)) is not None:
+                    return found
+            except Exception as error:
+                error.add_note(f"in {ast.unparse(node).splitlines()[0]}")
+                raise
+        return None
+
+    def _inner(self, body: Iterable[ast.stmt], scope: dict[str, Any]) -> None:
+        """Write a block one step further in."""
+        self._depth, count = self._depth + 1, len(self._lines)
+        if self._block(body, scope) is not None:
+            raise SyntaxError("only what is known while generating may decide what an undecorated function returns")
+        if len(self._lines) == count:
+            self._put("pass")
+        self._depth -= 1
+
+    def _statement(self, node: ast.stmt, scope: dict[str, Any]) -> ast.Return | None:
+        match node:
+            case ast.If():
+                return self._if(node, scope)
+            case ast.For():
+                return self._for(node, scope)
+            case ast.While():
+                count = len(self._lines)
+                test = self._expr(node.test, scope)
+                if len(self._lines) > count:
+                    raise SyntaxError(f"{ast.unparse(node.test)}: what it stands for has statements of its own")
+                self._put(f"while {ast.unparse(test)}:", test)
+                self._inner(node.body, scope)
+            case ast.Match():
+                return self._match(node, scope)
+            case ast.Return() if "caller" in scope:
+                return ast.Return(None if node.value is None else self._expr(node.value, scope))
+            case ast.Expr(value=ast.Yield(value=value)) if "caller" in scope:
+                assert value is not None
+                loop, there = scope["caller"]
+                found = self._expr(value, scope)
+                if ast.unparse(found) != ast.unparse(loop.target):
+                    self._put(f"{ast.unparse(loop.target)} = {ast.unparse(found)}", loop.target, found)
+                return self._block(loop.body, there)
+            case ast.Expr(value=ast.YieldFrom(value=over)) if "caller" in scope:
+                target = scope["caller"][0].target
+                return self._for(ast.For(target, over, [ast.Expr(ast.Yield(target))], []), scope)
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if _is_inlined(scope.get(name)):
+                self._call(call, scope)
+            case _ if _is_plain(node, scope):
+                self._put(_text(node), node)
+            case _:
+                found = self._rebuilt(node, scope)
+                self._put(_text(found), found)
+        return None
+
+    def _if(self, node: ast.If, scope: dict[str, Any]) -> ast.Return | None:
+        test = self._test(node.test, scope)
+        if isinstance(test, ast.Constant):
+            return self._block(node.body if test.value else node.orelse, scope)
+        self._put(f"if {ast.unparse(test)}:", test)
+        self._inner(node.body, scope)
+        if node.orelse:
+            place = len(self._lines)
+            self._put("else:")
+            count, nested = len(self._lines), len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
+            self._depth += 1
+            if self._block(node.orelse, scope) is not None:
+                raise SyntaxError(f"{ast.unparse(node.test)}: not known while generating, and returns")
+            self._depth -= 1
+            if len(self._lines) == count:
+                del self._lines[place:]
+            elif nested:
+                self._join(place)
+        return None
+
+    def _join(self, place: int) -> None:
+        """Write `else` and an `if` alone in it as `elif`."""
+        start = INDENT * (self._depth + 1)
+        rest = self._lines[place + 1 :]
+        ends = [line for line in rest[1:] if not line.text.startswith((start + INDENT, f"{start}el"))]
+        if rest[0].text.startswith(f"{start}if ") and not ends:
+            self._lines[place:] = [line._replace(text=line.text.removeprefix(INDENT)) for line in rest]
+            first = self._lines[place]
+            self._lines[place] = first._replace(text=first.text.replace("if ", "elif ", 1))
+
+    def _for(self, node: ast.For, scope: dict[str, Any]) -> ast.Return | None:
+        if _is_known(node.iter, scope) or (isinstance(node.iter, ast.Tuple) and not _names(node.iter)):
+            for item in _value(node.iter, scope):
+                if (found := self._block(node.body, scope | _bound(node.target, item))) is not None:
+                    return found
+            return None
+        match node.iter:
+            case ast.Call(func=ast.Name(id=name)) if _is_inlined(scope.get(name)):
+                self._call(node.iter, scope, node)
+                return None
+        target, over = self._expr(node.target, scope), self._expr(node.iter, scope)
+        self._put(f"for {_bare(target)} in {ast.unparse(over)}:", target, over)
+        self._inner(node.body, scope)
+        return None
+
+    def _match(self, node: ast.Match, scope: dict[str, Any]) -> ast.Return | None:
+        """The case of what is known."""
+        found = dict(scope)
+        exec(_cases(node), found)
+        which = found.pop("_case", None)
+        return None if which is None else self._block(node.cases[which].body, found)
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def _expr(self, node: ast.expr, scope: dict[str, Any]) -> ast.expr:
+        """An expression as it stands in the text; a constant where all of it is known."""
+        if _is_plain(node, scope):
+            return node
+        if not isinstance(node, ast.Starred) and _is_known(node, scope):
+            with contextlib.suppress(NotKnown):
+                return _lifted(_value(node, scope))
+        match node:
+            case ast.Name(id=name):
+                found = scope[name]
+                return found.node if isinstance(found, Code) else ast.Name(name)
+            case ast.BoolOp():
+                return self._bool_op(node, scope)
+            case ast.UnaryOp(op=ast.Not()):
+                operand = self._test(node.operand, scope)
+                if isinstance(operand, ast.Constant):
+                    return ast.Constant(not operand.value)
+                return ast.UnaryOp(ast.Not(), operand)
+            case ast.IfExp():
+                test = self._test(node.test, scope)
+                if isinstance(test, ast.Constant):
+                    return self._expr(node.body if test.value else node.orelse, scope)
+                return ast.IfExp(test, self._expr(node.body, scope), self._expr(node.orelse, scope))
+            case ast.Subscript(value=ast.Name(id=prefix), slice=index) if prefix[-1] == "_":
+                return self._named(prefix, _value(index, scope), scope)
+            case ast.Call(func=ast.Name(id="tuple"), args=[ast.GeneratorExp(elt=each, generators=[loop])]):
+                items = _value(loop.iter, scope)
+                return ast.Tuple([self._expr(each, scope | _bound(loop.target, item)) for item in items])
+            case ast.Call():
+                return self._call(node, scope)
+        return self._rebuilt(node, scope)
+
+    def _test(self, node: ast.expr, scope: dict[str, Any]) -> ast.expr:
+        """A condition: a constant where it is known."""
+        if _is_known(node, scope):
+            return ast.Constant(bool(_value(node, scope)))
+        return self._expr(node, scope)
+
+    def _bool_op(self, node: ast.BoolOp, scope: dict[str, Any]) -> ast.expr:
+        """What `and` and `or` leave."""
+        ends = isinstance(node.op, ast.Or)  # the value that decides
+        kept: list[ast.expr] = []
+        for each in node.values:
+            count = len(self._lines)
+            found = self._test(each, scope)
+            if kept and len(self._lines) > count:
+                raise SyntaxError(f"{ast.unparse(node)}: statements that only some values need")
+            if not isinstance(found, ast.Constant):
+                kept.append(found)
+            elif bool(found.value) == ends:
+                if not kept:
+                    return found
+                raise SyntaxError(f"{ast.unparse(node)}: known only after what isn't; put that first")
+        return ast.Constant(not ends) if not kept else kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
+
+    def _named(self, prefix: str, index: Any, scope: Mapping[str, Any]) -> ast.expr:
+        """A name of a prefix and what is known; of a function for that key."""
+        template = scope.get(prefix)
+        if isinstance(template, Template):
+            return ast.Name(self._function(template, index).name)
+        return Names()[prefix[:-1], index].node
+
+    def _call(self, node: ast.Call, scope: dict[str, Any], loop: ast.For | None = None) -> ast.expr:
+        """A call of any kind of function."""
+        template = scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if not isinstance(template, Template):
+            found = self._rebuilt(node, scope)
+            args: list[ast.expr] = []
+            for arg in found.args:
+                is_spread = isinstance(arg, ast.Starred) and isinstance(arg.value, ast.Tuple)
+                args += arg.value.elts if is_spread else [arg]
+            return ast.Call(found.func, args, found.keywords)
+        if not _is_inlined(template):
+            made = self._function(template)
+            args = [self._expr(arg, scope) for arg in node.args] or [ast.Name(name) for name in made.takes]
+            return ast.Call(ast.Name(made.name), args, [])
+        given = self._given(template, node, scope)
+        inner = self._scope(template.file, **given, caller=(loop, scope))
+        outside, self._is_optional = self._is_optional, template.mark == "where_used"
+        result = self._block(template.node.body[1:], inner)
+        self._is_optional = outside
+        return ast.Constant(None) if result is None or result.value is None else result.value
+
+    def _given(self, template: Template, node: ast.Call, scope: dict[str, Any]) -> dict[str, Any]:
+        """What the parameters of a function stand for: values where they are known."""
+        takes, given = template.node.args, [self._argument(arg, scope) for arg in node.args]
+        names = [arg.arg for arg in takes.args]
+        defaults = [*zip(names[::-1], takes.defaults[::-1], strict=False)]
+        defaults += [(arg.arg, each) for arg, each in zip(takes.kwonlyargs, takes.kw_defaults, strict=True) if each]
+        found = {name: _value(each, {}) for name, each in defaults} | dict(zip(names, given, strict=False))
+        if takes.vararg is not None:
+            found[takes.vararg.arg] = tuple(given[len(names) :])
+        return found | {word.arg: self._argument(word.value, scope) for word in node.keywords if word.arg is not None}
+
+    def _argument(self, node: ast.expr, scope: dict[str, Any]) -> Any:
+        if not _names(node) or _is_known(node, scope):
+            return _value(node, scope)
+        found = self._expr(node, scope)
+        return found.value if isinstance(found, ast.Constant) else Code(found)
+
+    def _rebuilt(self, node: Any, scope: dict[str, Any]) -> Any:
+        """A node of what its parts have become."""
+
+        def part(value: Any) -> Any:
+            if isinstance(value, ast.expr):
+                return self._expr(value, scope)
+            if isinstance(value, list):
+                return [part(each) for each in value]
+            return self._rebuilt(value, scope) if isinstance(value, ast.keyword) else value
+
+        return ast.copy_location(type(node)(**{name: part(value) for name, value in ast.iter_fields(node)}), node)
+
+
+def _is_inlined(found: Any) -> bool:
+    """Whether this is a function that is written out where it is called."""
+    return isinstance(found, Template) and found.mark in ("", "where_used")
+
+
+def _names(node: ast.AST) -> frozenset[str]:
+    """The names that occur in a part of a program, but for those of comprehensions; noted there for the next time."""
+    found: frozenset[str] | None = getattr(node, "names_in_it", None)
+    if found is None:
+        found = frozenset().union(*map(_names, ast.iter_child_nodes(node)))
+        if isinstance(node, ast.Name):
+            found = frozenset((node.id, PREFIX) if node.id[1:].endswith("_") else (node.id,))
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
+            found = found.difference(*(_names(loop.target) for loop in node.generators))
+        node.names_in_it = found  # type: ignore[attr-defined]
+    return found
+
+
+def _text(node: ast.AST) -> str:
+    """A statement as text; tuples that are assigned need no parentheses."""
+    if not isinstance(node, ast.Assign):
+        return ast.unparse(node)
+    return " = ".join(map(_bare, [*node.targets, node.value]))
+
+
+def _bare(node: ast.expr) -> str:
+    is_tuple = isinstance(node, ast.Tuple) and len(node.elts) > 1
+    return ", ".join(map(ast.unparse, node.elts)) if is_tuple else ast.unparse(node)  # type: ignore[attr-defined]
+
+
+@functools.cache
+def _cases(node: ast.Match) -> Any:
+    """Code that sets `_case` to the number of the case, and what the case gives names to."""
+    bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]
+    cases = [ast.match_case(case.pattern, case.guard, body) for case, body in zip(node.cases, bodies, strict=True)]
+    tree = ast.Module([ast.copy_location(ast.Match(node.subject, cases), node)], [])
+    return compile(ast.fix_missing_locations(tree), "<known while generating>", "exec")
+
+
+def _is_plain(node: ast.AST, scope: Mapping[str, Any]) -> bool:
+    """Whether nothing in it is known while generating."""
+    return _names(node).isdisjoint(scope)
+
+
+def _is_known(node: ast.expr, scope: Mapping[str, Any]) -> bool:
+    """Whether a value can be worked out while generating; a number or the like alone is left as it is."""
+    names = _names(node) - BUILTIN
+    return bool(names) and all(name in scope and not isinstance(scope[name], Code | Template) for name in names)
+
+
+def _value(node: Any, scope: dict[str, Any]) -> Any:
+    """The value of an expression that is known. (To compile each would take a hundred times as long.)"""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return scope[name] if name in scope else getattr(builtins, name)
+        case ast.Attribute(value=of, attr=name):
+            return getattr(_value(of, scope), name)
+        case ast.Call(func=function, args=args, keywords=words):
+            given = _value(ast.List(args), scope)
+            return _value(function, scope)(*given, **{str(word.arg): _value(word.value, scope) for word in words})
+        case ast.Subscript(value=of, slice=index):
+            return _value(of, scope)[_value(index, scope)]
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            found: list[Any] = []
+            for item in items:
+                found += _value(item.value, scope) if isinstance(item, ast.Starred) else [_value(item, scope)]
+            return tuple(found) if isinstance(node, ast.Tuple) else found
+        case ast.ListComp(elt=each, generators=[loop]) | ast.GeneratorExp(elt=each, generators=[loop]):
+            return [_value(each, scope | _bound(loop.target, item)) for item in _value(loop.iter, scope)]
+        case ast.BoolOp(op=op, values=values):
+            decides = any if isinstance(op, ast.Or) else all
+            return decides(_value(value, scope) for value in values)
+        case ast.IfExp(test=test, body=one, orelse=other):
+            return _value(one if _value(test, scope) else other, scope)
+        case ast.UnaryOp(op=op, operand=operand):
+            return OPERATORS[type(op)](_value(operand, scope))
+        case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+            return OPERATORS[type(op)](_value(left, scope), _value(right, scope))
+    raise SyntaxError(f"{ast.unparse(node)}: this is not worked out while generating")
+
+
+def _bound(target: ast.expr, item: Any) -> dict[str, Any]:
+    """What the variables of a loop are for an item."""
+    if isinstance(target, ast.Name):
+        return {target.id: item}
+    assert isinstance(target, ast.Tuple)
+    return {
+        name: value for each, part in zip(target.elts, item, strict=True) for name, value in _bound(each, part).items()
+    }
+
+
+def _lifted(value: Any) -> ast.expr:
+    """The text of a value."""
+    if isinstance(value, Code):
+        return value.node
+    if isinstance(value, np.dtype):
+        return ast.Attribute(ast.Name("np"), str(value))
+    if isinstance(value, tuple | list):
+        return ast.Tuple([_lifted(each) for each in value])
+    if value is None or isinstance(value, bool):
+        return ast.Constant(value)
+    return code(repr(value)).node
