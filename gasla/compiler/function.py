@@ -15,7 +15,6 @@ import linecache
 import logging
 import os
 import re
-import struct
 import sys
 import threading
 import time
@@ -270,47 +269,46 @@ class Call:
         return self._launcher
 
     def _begin(self, arguments: Sequence[Any]) -> None:
-        """Find the code for arguments of these types, and places for their words; a number that is first goes first."""
+        """Find the code for arguments of these types, and places for their words."""
         self.given = []
         self._kinds = tuple(map(kind_of, arguments))
-        self.kernel, self._writers, size = self.function.kernel(self._kinds), [], 1
+        self.kernel, self._places, size = self.function.kernel(self._kinds), [], 0
+        self._arrays: list[tuple[Any, int] | None] = []
+        self._is_numbered = self._kinds[:1] == (I64,)
         for k, kind in enumerate(self._kinds):
-            leaves = kind.leaves if isinstance(kind, Type) else ()
-            place = 0 if k == 0 and kind == I64 else size
-            self._writers.append((struct.Struct("=" + "".join(map(_format, leaves))), 8 * place))
-            size += len(leaves) if place else 0
+            is_array = isinstance(kind, Type) and kind.kind == "a"
+            self._arrays.append((kind.of.dtype, kind.extent) if is_array else None)  # type: ignore[union-attr]
+            self._places.append(size)
+            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(kind.leaves)
         self.words = np.zeros(size + 1, np.int64)
-        self._buffer, self.address = self.words.data, self.words.ctypes.data + 8
+        self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
+        self.floats = self.words.view(np.float64).data
+        self.address, self.number = self.words.ctypes.data, 0
         self.given = [_NOTHING] * len(arguments)
         for k, value in enumerate(arguments):
             self._write(k, value)
 
     def _write(self, k: int, value: Any) -> bool:
         """Write the words of an argument; whether it is of the type that the code is for."""
-        kind = kind_of(value)
-        if kind is not self._kinds[k] and kind != self._kinds[k]:
-            return False
-        self.given[k] = _NOTHING  # until all is written: Ctrl-C may come, or the array be refused
-        writer, place = self._writers[k]
-        try:
-            writer.pack_into(self._buffer, place, *self._scalars(value))
-        except struct.error:
-            raise OverflowError(f"{self.function.plain.__name__} is given {value}; expected an int64") from None
+        array = self._arrays[k]
+        if array is not None:
+            if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
+                return False
+            self.given[k] = _NOTHING  # until all is written: Ctrl-C may come, or the array be refused
+            self._put_array(self._places[k], value)
+        else:
+            kind = self._kinds[k]
+            if kind_of(value) != kind:
+                return False
+            self.given[k] = _NOTHING
+            if k == 0 and self._is_numbered:
+                self.number = int(value)
+                if not -(1 << 63) <= self.number < 1 << 63:
+                    raise OverflowError(f"{self.function.plain.__name__} is given {value}; expected an int64")
+            elif not isinstance(kind, Known):
+                self._put(self._places[k], value, kind)
         self.given[k] = value
         return True
-
-    def _scalars(self, value: Any) -> Sequence[Any]:
-        """The scalars that a value is made of, in the order of its type's leaves."""
-        if isinstance(value, np.ndarray):
-            capsule = value.__array_struct__
-            array = _ArrayInterface.from_address(_pointer(capsule, None))
-            if array.flags & _SOUND != _SOUND:
-                name = self.function.plain.__name__
-                raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
-            return array.data or 0, *value.shape
-        if isinstance(value, tuple):
-            return [scalar for item in value for scalar in self._scalars(item)]
-        return () if value is None else (value,)
 
     def keep(self, known: Sequence[Any]) -> None:
         """Of the last call's arguments, the last of which stand in the places of these, hold only those that are."""
@@ -318,16 +316,40 @@ class Call:
         if first >= 0:
             self.given[first:] = [x if x is y else _NOTHING for x, y in zip(self.given[first:], known, strict=True)]
 
+    def _put_array(self, place: int, value: np.ndarray) -> int:
+        capsule = value.__array_struct__
+        array = _ArrayInterface.from_address(_pointer(capsule, None))
+        if array.flags & _SOUND != _SOUND:
+            name = self.function.plain.__name__
+            raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
+        ints = self.ints
+        ints[place] = array.data or 0
+        for length in value.shape:
+            place += 1
+            ints[place] = length
+        return place + 1
+
+    def _put(self, place: int, value: Any, kind: Type) -> int:
+        """Write the words of a value; the place after them."""
+        if kind.kind == "a":
+            return self._put_array(place, value)
+        if kind.kind == "t":
+            for item, of in zip(value, kind.of, strict=True):
+                place = self._put(place, item, of)
+            return place
+        if kind.kind in "iub":
+            (self.unsigned if kind.kind == "u" else self.ints)[place] = int(value)
+        elif kind.bits == 64:
+            self.floats[place] = value
+        else:
+            self.words[place : place + 1].view(kind.dtype)[0] = value
+        return place + 1
+
     def __call__(self) -> Any:
         """Call, and return what the function does."""
-        self.kernel.enter(self._buffer[0], self.address)
+        self.kernel.enter(self.number, self.address)
         returns = self.kernel.returns
         return None if returns.kind == "n" else self.words[-1:].view(returns.dtype)[0].item()
-
-
-def _format(leaf: Type) -> str:
-    """How `struct` writes a scalar into a word."""
-    return {"f16": "e6x", "f32": "f4x", "f64": "d", "bool": "?7x"}.get(str(leaf), "Q" if leaf.kind == "u" else "q")
 
 
 _kinds: dict[Any, Type | Known] = {type(None): Known(None), int: I64, float: F64, bool: BOOL, np.bool_: BOOL}
