@@ -90,6 +90,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--alone", action="store_true", help="each call in a process of its own, with an empty cache")
+    parser.add_argument("--gpu", action="store_true", help="on the current GPU, from graphs that are there")
     parser.add_argument("--output", type=Path, metavar="FILE")
     options = parser.parse_args()
     lines = [provenance(), f"{'first call':38s}{'wall':>8s}{'cpu':>8s}{'stored':>8s}"]
