@@ -5,7 +5,7 @@ Templates (`gasla/cpu/kernels`) see this as `plan`. What it gives of the kernel 
 
 import functools
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,6 @@ from semirings.types import HALF, has_wide, parts_of
 FEW = 4  # edges whose wide vectors are gathered together
 CACHE_LINE, LINES = 64, 8  # in bytes; lines of a vector that are fetched ahead
 TABLES = ["table_keys", "table_totals", "table_places"]  # of a reduction by key: a row a thread
-
-
-class Field(NamedTuple):
-    """What the arrays are called that a vertex field is in, and that say what it starts with: values, and where."""
-
-    name: str
-    array: str
-    values: str
-    places: str
 
 
 class CpuPlan(Plan):
@@ -60,7 +51,9 @@ class CpuPlan(Plan):
         names += ["news"] if self.sends_news else []
         names += ["waiting", "lowest"] if self.has_buckets else []
         names += [f"set_{name}" for name in self.carried]
-        names += [name for f in self.fields for name in f[1:] if f.name in self.filled or name == f.array]
+        names += [
+            f"{array}_{n}" for n in t.vertex_types for array in (["v", "from", "at"] if n in self.filled else "v")
+        ]
         names += [f"to_{name}" for name in t.deposits]
         names += [f"was_{name}" for name in sorted(self.behind)]
         names += [f"was_{name}" for name in sorted(self.edges_behind)]
@@ -125,11 +118,6 @@ class CpuPlan(Plan):
     def starts_active(self) -> bool:
         """Whether the first iteration already looks at the bitmap of active vertices."""
         return self.active_only and self.everyone
-
-    @functools.cached_property
-    def fields(self) -> list[Field]:
-        """The vertex fields."""
-        return [Field(n, f"v_{n}", f"from_{n}", f"at_{n}") for n in self.traced.vertex_types]
 
     @functools.cached_property
     def filled(self) -> list[str]:

@@ -13,7 +13,6 @@ import numpy as np
 from gasla.compiler.function import Call
 from gasla.cpu.kernels import queues
 from gasla.cpu.program import generate, launch
-from gasla.cpu.program.joining import Joining
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
@@ -23,7 +22,17 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program import reasons
-from gasla.program.binding import AUTO, FEW, PULL, Found, NeighbourLists, field_layouts, layout, values_in_order
+from gasla.program.binding import (
+    AUTO,
+    FEW,
+    PULL,
+    Binding,
+    Found,
+    NeighbourLists,
+    field_layouts,
+    layout,
+    values_in_order,
+)
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -39,7 +48,7 @@ ZEROS = {
 }
 
 
-class Prepared(Joining):
+class Prepared(Binding):
     """What runs of a program on a graph have in common; and the one that is under way, `begin` to `close`.
 
     It keeps no graph in between: the graph may keep it.
@@ -178,6 +187,39 @@ class Prepared(Joining):
             self._call.keep(self._common)
         self.program = self.graph = None  # type: ignore[assignment]
 
+    def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
+        """Have just these vertices be active, and parameters be others, in the next iteration; see that there is one.
+
+        See `gasla.engines.Part`. They are listed for the first thread; others take from its list.
+        """
+        for name, value in parameters.items():
+            self._put(f"self_{name}", self.traced.parameter_types[name].type(value))
+        words, plan = self._words, self.plan
+        self.ended = False
+        if words[launch.FILLED] == 0:
+            words[launch.SOURCE] = -1
+            self._activate(Frontier(self.graph.n, active))
+            if plan.everyone:  # there is an iteration even if no vertex is active
+                words[ACTIVE] = self.graph.n
+            return
+        words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
+        if "queues" in self._places:
+            last = self._get("counts")[(self.iteration + 2) % 3]
+            last[queues.FIRST + queues.NEXT :: queues.STRIDE] = 0
+            last[queues.FIRST + queues.NEXT] = len(active)
+            self._get("queues")[self.iteration & 1, 0, : len(active)] = active
+        if "sp" in self._places:
+            offsets = self._get("sp")
+            words[EDGE_SUM] = int((offsets[active + 1] - offsets[active]).sum())
+        if plan.starts_active:
+            self.set_active(Frontier(self.graph.n, active), self.iteration & 1)
+        if plan.sends_news:
+            self._get("news")[active] = (1 << len(plan.parts)) - 1
+        if plan.prioritised:  # all are near, as at a run's start
+            lows, bounds = self._get("lows"), self._get("bounds")
+            lows[:] = np.inf
+            lows[:, 1::8] = bounds[:] = -np.inf
+
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _use(self, workspace: Workspace) -> None:
@@ -278,12 +320,11 @@ class Prepared(Joining):
     def _find_starts(self) -> list[Start]:
         """How each vertex field starts by the program's word."""
         plan, found, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
-        for field in plan.fields:
-            init = self.program.vertex_fields[given_name(field.name)].init
-            kind, is_filled = self.traced.vertex_types[field.name], field.name in plan.filled
-            value = self._alike(field.name, init) if is_filled else None
+        for name, kind in self.traced.vertex_types.items():
+            init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
+            value = self._alike(name, init) if is_filled else None
             wanted = layout(kind, self.graph.n) if is_filled else None
-            found.append(Start(field, self._places[field.array], kind, value, shapes[field.name], wanted))
+            found.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], wanted))
         return found
 
     def _is_cached(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:

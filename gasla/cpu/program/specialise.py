@@ -305,26 +305,10 @@ class Specialiser:
         if node.orelse:
             place = len(self._lines)
             self._put("else:")
-            count, nested = len(self._lines), len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
-            self._depth += 1
-            if self._block(node.orelse, scope) is not None:
-                raise SyntaxError(f"{ast.unparse(node.test)}: not known while generating, and returns")
-            self._depth -= 1
-            if len(self._lines) == count:
+            self._inner(node.orelse, scope)
+            if [line.text.strip() for line in self._lines[place:]] == ["else:", "pass"]:
                 del self._lines[place:]
-            elif nested:
-                self._join(place)
         return None
-
-    def _join(self, place: int) -> None:
-        """Write `else` and an `if` alone in it as `elif`."""
-        start = INDENT * (self._depth + 1)
-        rest = self._lines[place + 1 :]
-        ends = [line for line in rest[1:] if not line.text.startswith((start + INDENT, f"{start}el"))]
-        if rest[0].text.startswith(f"{start}if ") and not ends:
-            self._lines[place:] = [line._replace(text=line.text.removeprefix(INDENT)) for line in rest]
-            first = self._lines[place]
-            self._lines[place] = first._replace(text=first.text.replace("if ", "elif ", 1))
 
     def _for(self, node: ast.For, scope: dict[str, Any]) -> ast.Return | None:
         if _is_known(node.iter, scope) or (isinstance(node.iter, ast.Tuple) and not _names(node.iter)):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program.decisions import Field
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
 from gasla.program.binding import Layout, layout
@@ -23,10 +22,10 @@ class Start:
     """How a vertex field starts: where the run itself fills it, everywhere alike but for some vertices."""
 
     def __init__(
-        self, field: Field, place: int, kind: Any, value: np.ndarray | None, own: Layout, wanted: Layout | None
+        self, name: str, place: int, kind: Any, value: np.ndarray | None, own: Layout, wanted: Layout | None
     ) -> None:
-        self.name, self.array = field.name, field.array
-        self.arguments = field[1:]
+        self.name, self.array = name, f"v_{name}"
+        self.arguments = self.array, f"from_{name}", f"at_{name}"
         self.wanted = wanted  # shape and type of an array that may fill it; None where the run fills nothing
         self.place = place  # of the array among the arguments; what fills it comes next: values, and at which vertices
         self.shape, self.type = own
