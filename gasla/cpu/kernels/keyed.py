@@ -94,9 +94,14 @@ def choose_of_few(asks_active):
         for j in range(i + 1, FEW):
             total = combine(total, select(key_[j] == key, value_[j], plan.nothing))
         local[plan.scores] = call("choose")
-        wins = (key_[i] >= 0) & better(*plan.compared)
-        for j in range(i):  # an earlier edge stands for all of its key
-            wins &= key_[j] != key_[i]
+        wins = is_first_of_key(i, i) & better(*plan.compared)
         for name in plan.entry:
             best_[name] = select(wins, local[name], best_[name])
     gathered = local["best", plan.entry]
+
+
+def is_first_of_key(i, count):
+    """Whether edge i has a key, and one that none of the first `count` edges has."""
+    if count == 0:
+        return key_[i] >= 0
+    return is_first_of_key(i, count - 1) & (key_[count - 1] != key_[i])
