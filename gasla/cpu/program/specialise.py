@@ -247,7 +247,7 @@ class Specialiser:
                 if (found := self._statement(node, scope)) is not None:
                     return found
             except Exception as error:
-                error.add_note(f"in {ast.unparse(node).splitlines()[0]}")
+                error.add_note(f"in {_text_of(node).splitlines()[0]}")
                 raise
         return None
 
@@ -270,8 +270,8 @@ class Specialiser:
                 count = len(self._lines)
                 test = self._expr(node.test, scope)
                 if len(self._lines) > count:
-                    raise SyntaxError(f"{ast.unparse(node.test)}: what it stands for has statements of its own")
-                self._put(f"while {ast.unparse(test)}:", test)
+                    raise SyntaxError(f"{_text_of(node.test)}: what it stands for has statements of its own")
+                self._put(f"while {_text_of(test)}:", test)
                 self._inner(node.body, scope)
             case ast.Match():
                 return self._match(node, scope)
@@ -281,8 +281,8 @@ class Specialiser:
                 assert value is not None
                 loop, there = scope["caller"]
                 found = self._expr(value, scope)
-                if ast.unparse(found) != ast.unparse(loop.target):
-                    self._put(f"{ast.unparse(loop.target)} = {ast.unparse(found)}", loop.target, found)
+                if _text_of(found) != _text_of(loop.target):
+                    self._put(f"{_text_of(loop.target)} = {_text_of(found)}", loop.target, found)
                 return self._block(loop.body, there)
             case ast.Expr(value=ast.YieldFrom(value=over)) if "caller" in scope:
                 target = scope["caller"][0].target
@@ -300,7 +300,7 @@ class Specialiser:
         test = self._test(node.test, scope)
         if isinstance(test, ast.Constant):
             return self._block(node.body if test.value else node.orelse, scope)
-        self._put(f"if {ast.unparse(test)}:", test)
+        self._put(f"if {_text_of(test)}:", test)
         self._inner(node.body, scope)
         if node.orelse:
             place = len(self._lines)
@@ -321,7 +321,7 @@ class Specialiser:
                 self._call(node.iter, scope, node)
                 return None
         target, over = self._expr(node.target, scope), self._expr(node.iter, scope)
-        self._put(f"for {_bare(target)} in {ast.unparse(over)}:", target, over)
+        self._put(f"for {_bare(target)} in {_text_of(over)}:", target, over)
         self._inner(node.body, scope)
         return None
 
@@ -380,13 +380,13 @@ class Specialiser:
             count = len(self._lines)
             found = self._test(each, scope)
             if kept and len(self._lines) > count:
-                raise SyntaxError(f"{ast.unparse(node)}: statements that only some values need")
+                raise SyntaxError(f"{_text_of(node)}: statements that only some values need")
             if not isinstance(found, ast.Constant):
                 kept.append(found)
             elif bool(found.value) == ends:
                 if not kept:
                     return found
-                raise SyntaxError(f"{ast.unparse(node)}: known only after what isn't; put that first")
+                raise SyntaxError(f"{_text_of(node)}: known only after what isn't; put that first")
         return ast.Constant(not ends) if not kept else kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
 
     def _named(self, prefix: str, index: Any, scope: Mapping[str, Any]) -> ast.expr:
@@ -465,16 +465,24 @@ def _names(node: ast.AST) -> frozenset[str]:
     return found
 
 
+def _text_of(node: ast.AST) -> str:
+    """The text of a part of a program; noted there for the next time: most of a kernel is the same for all programs."""
+    found: str | None = getattr(node, "text_of_it", None)
+    if found is None:
+        found = node.text_of_it = ast.unparse(node)  # type: ignore[attr-defined]
+    return found
+
+
 def _text(node: ast.AST) -> str:
     """A statement as text; tuples that are assigned need no parentheses."""
     if not isinstance(node, ast.Assign):
-        return ast.unparse(node)
+        return _text_of(node)
     return " = ".join(map(_bare, [*node.targets, node.value]))
 
 
 def _bare(node: ast.expr) -> str:
     is_tuple = isinstance(node, ast.Tuple) and len(node.elts) > 1
-    return ", ".join(map(ast.unparse, node.elts)) if is_tuple else ast.unparse(node)  # type: ignore[attr-defined]
+    return ", ".join(map(_text_of, node.elts)) if is_tuple else _text_of(node)  # type: ignore[attr-defined]
 
 
 @functools.cache
@@ -527,7 +535,7 @@ def _value(node: Any, scope: dict[str, Any]) -> Any:
             return OPERATORS[type(op)](_value(operand, scope))
         case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
             return OPERATORS[type(op)](_value(left, scope), _value(right, scope))
-    raise SyntaxError(f"{ast.unparse(node)}: this is not worked out while generating")
+    raise SyntaxError(f"{_text_of(node)}: this is not worked out while generating")
 
 
 def _bound(target: ast.expr, item: Any) -> dict[str, Any]:
