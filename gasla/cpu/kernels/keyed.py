@@ -6,11 +6,11 @@ import numpy as np
 from gasla.cpu.kernels.hooks import call, load, load_edge, row
 from gasla.cpu.kernels.queues import has
 from gasla.cpu.kernels.tables import place_of
+from gasla.cpu.program.decisions import FEW
 from gasla.cpu.program.specialise import local, plan
 from gasla.cpu.runtime.intrinsics import prefetch, select
 from semirings import VectorType
 
-FEW = 4  # edges of a list that needs no table
 AHEAD = 16  # edges
 
 

@@ -8,13 +8,13 @@ from gasla.cpu.kernels.hooks import call, load, load_edge, row, run
 from gasla.cpu.kernels.keyed import begin_table, choose, choose_of_few, fetch_fields, reduce_by_key
 from gasla.cpu.kernels.passes import all_receivers, counted, edges_of, list_receiver, variables, words
 from gasla.cpu.kernels.queues import NEAR, has
+from gasla.cpu.program.decisions import FEW
 from gasla.cpu.program.specialise import plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import float_of, prefetch, select
 from gasla.program.statements import Load, Store
 from semirings import VectorType
 
-FEW = 4  # edges that are gathered at once
 AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
 DISTANCE, FURTHER = 12, 32  # edges whose vectors are fetched ahead; if a list is short
 

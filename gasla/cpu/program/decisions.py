@@ -17,7 +17,7 @@ from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.printers import python as printer
 from semirings.types import HALF, has_wide, parts_of
 
-FEW = 4  # edges whose wide vectors are gathered together
+FEW = 4  # edges that are gathered together
 CACHE_LINE, LINES = 64, 8  # in bytes; lines of a vector that are fetched ahead
 TABLES = ["table_keys", "table_totals", "table_places"]  # of a reduction by key: a row a thread
 

@@ -1,7 +1,7 @@
 """Kernels that are code: writes out functions of `gasla/cpu/kernels` for one program, by its plan.
 
 A file there that imports `plan` from here is parsed, and never run. What is known while code is generated is worked
-out then: `plan`, what the file imports from `gasla.program` and `semirings`, and its own constants. So
+out then: `plan`, what the file imports from `gasla.program`, `decisions.py` and `semirings`, and its own constants. So
 
 - `if plan.pushes:` leaves one branch, also within `and`, `or`, `not` and `a if b else c`; so does `match`;
 - `for name in plan.aggregates:` is written out once for each, and `tuple(… for i in range(plan.width))` is a tuple;
@@ -42,7 +42,7 @@ def is_used(name: str) -> bool:
 
 FOLDER = Path(__file__).parents[1] / "kernels"
 KERNELS, OWN = "gasla.cpu.kernels", "gasla.cpu.program.specialise"
-KNOWN = ("gasla.program", "semirings")  # packages from which names are known while generating
+KNOWN = ("gasla.program", "gasla.cpu.program.decisions", "semirings")  # whose names are known
 BUILTIN = frozenset(
     ("isinstance", "len", "list", "enumerate", "range", "reversed", "sorted", "tuple", "zip", "bool", "map", "str")
 )
