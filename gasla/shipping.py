@@ -210,23 +210,26 @@ def graphs(is_cheap: bool) -> list[Callable[[], Any]]:
 def small() -> list[Any]:
     """Without loops and parallel edges, symmetric, with both, by column; a path, a tree, a bipartite graph."""
     draw = np.random.default_rng(0)
-    plain = sp.random_array((200, 200), density=0.03, rng=draw, format="coo")
-    loose = sp.coo_array((draw.random(900), (draw.integers(0, 99, 900), draw.integers(0, 99, 900))), (100, 100))
+    plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")
+    loose = sp.coo_array((draw.random(200), (draw.integers(0, 29, 200), draw.integers(0, 29, 200))), (30, 30))
     up = sp.coo_array(sp.triu(plain, 1))
-    path = sp.coo_array((draw.random(299), (np.arange(299), np.arange(1, 300))), (300, 300))
-    side = sp.random_array((30, 30), density=0.2, rng=draw)
-    two_sides = sp.block_array([[None, side], [sp.coo_array((30, 30)), None]])
+    path = sp.coo_array((draw.random(49), (np.arange(49), np.arange(1, 50))), (50, 50))
+    side = sp.random_array((15, 15), density=0.3, rng=draw)
+    two_sides = sp.block_array([[None, side], [sp.coo_array((15, 15)), None]])
     return [up + up.T, up.tocsr(), plain.tocsr(), loose, plain.tocsc(), path, path + path.T, two_sides]
 
 
 def large() -> list[Any]:
-    """As many edges as several threads share, most of them short; directed, and symmetric."""
+    """The graph that comes with gasla; as many edges as several threads share, most of them short."""
+    from gasla import datasets
+
     draw = np.random.default_rng(0)
     n, m = 1 << 15, 1 << 18
     tails = draw.integers(0, n, m)
     heads = (tails + 1 + (draw.random(m) ** 9 * n).astype(np.int64)) % n
     matrix = sp.coo_array((draw.random(m), (tails, heads)), (n, n)).tocsr()
-    return [matrix, matrix + matrix.T]
+    flights = datasets.openflights().matrix
+    return [flights, flights + flights.T, matrix, matrix + matrix.T]
 
 
 def graph(matrix: Any, ids: str, values: str) -> Any:
