@@ -165,7 +165,12 @@ def test_without_shipped_code_cupy_is_left_alone(folder: Path) -> None:
     assert getattr(compiler, cubins._CUPYS) is print
 
 
-FUNCTIONS = ["bfs", "sssp", "pagerank", "louvain_communities", "bridges", "betweenness_centrality", "jaccard"]
+MISSED = pytest.mark.xfail(strict=True, reason="the list lacks some of its programs and products, compiled when called")
+FUNCTIONS = [
+    *("bfs", "sssp", "bridges", "betweenness_centrality", "jaccard"),
+    pytest.param("pagerank", marks=MISSED),
+    pytest.param("louvain_communities", marks=MISSED),
+]
 
 
 @pytest.mark.gpu
