@@ -32,7 +32,7 @@ WITHOUT = {
     "as_graph": "the graph itself",
     "explain": "a text",
     "reduce_by_key": "takes keys, no graph",
-    "vertex edge parameter aggregate": "declare fields",
+    "vertex edge parameter option aggregate": "declare fields",
     "set_num_threads get_num_threads": "of no graph",
 }
 NOT_MADE = {
