@@ -16,14 +16,18 @@ class BuildWithCode(build_py):
         super().run()
         if self.editable_mode or os.environ.get("GASLA_SHIP") == "0":
             return
-        package = Path(self.build_lib).absolute() / "gasla"
-        command = [sys.executable, "-m", "gasla.shipping", str(package / "shipped")]
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(package.parent)}, check=False)
-        if done.returncode:
+        if self._run_in_build("gasla.shipping"):
             print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
         if os.environ.get("GASLA_SHIP_CUDA") == "1":  # for releases: minutes, with CuPy and NVRTC but no GPU
-            command = [sys.executable, "-m", "gasla.gpu.shipping.build", command[-1]]
-            subprocess.run(command, env={**os.environ, "PYTHONPATH": str(package.parent)}, check=True)
+            if self._run_in_build("gasla.gpu.shipping.build"):
+                sys.exit("gasla: GASLA_SHIP_CUDA=1, but the code for GPUs could not be compiled")
+
+    def _run_in_build(self, module: str) -> int:
+        """Run a module of the copied packages, which fills the folder of shipped code; its exit status."""
+        build = Path(self.build_lib).absolute()
+        path = os.pathsep.join([str(build), *filter(None, sys.path)])  # also where pip has put what the build needs
+        command = [sys.executable, "-m", module, str(build / "gasla" / "shipped")]
+        return subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode
 
 
 setup(cmdclass={"build_py": BuildWithCode})
