@@ -18,9 +18,9 @@ class BuildWithCode(build_py):
             return
         if self._run_in_build("gasla.shipping"):
             print("gasla: nothing is shipped, as the build could not compile; functions are compiled when called")
-        if os.environ.get("GASLA_SHIP_CUDA") == "1":  # for releases: minutes, with CuPy and NVRTC but no GPU
-            if self._run_in_build("gasla.gpu.shipping.build"):
-                sys.exit("gasla: GASLA_SHIP_CUDA=1, but the code for GPUs could not be compiled")
+        wants_cuda = os.environ.get("GASLA_SHIP_CUDA") == "1"  # for releases: minutes, with CuPy and NVRTC but no GPU
+        if wants_cuda and self._run_in_build("gasla.gpu.shipping.build"):
+            sys.exit("gasla: GASLA_SHIP_CUDA=1, but the code for GPUs could not be compiled")
 
     def _run_in_build(self, module: str) -> int:
         """Run a module of the copied packages, which fills the folder of shipped code; its exit status."""
