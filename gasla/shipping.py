@@ -181,14 +181,15 @@ def made_of() -> str:
 
 
 def call(text: str) -> None:
-    """Make one call on all graphs; those that its function refuses are no use to it."""
+    """Make a call on every graph; its function may refuse some of them."""
     import gasla
     import semirings
 
     warnings.simplefilter("ignore")
-    for graph in graphs(is_cheap=not any(name in text for name in ON_LARGE)):
+    for make in graphs(is_cheap=not any(name in text for name in ON_LARGE)):
+        graph = make()
         with suppress(ValueError, TypeError):
-            eval(f"gasla.{text}", {"gasla": gasla, "semirings": semirings, "np": np, "g": graph(), "n": graph().n})
+            eval(f"gasla.{text}", {"gasla": gasla, "semirings": semirings, "np": np, "g": graph, "n": graph.n})
 
 
 def show(name: str) -> None:
@@ -202,13 +203,13 @@ def show(name: str) -> None:
 
 @cache
 def graphs(is_cheap: bool) -> list[Callable[[], Any]]:
-    """What makes graphs of all kinds, each time anew."""
+    """Functions that make the graphs, a new one in each call: a graph keeps what was derived from it."""
     made = [partial(graph, matrix, *types) for types in TYPES for matrix in small()[: None if types[1] == "f8" else 4]]
     return made + [partial(graph, matrix, *TYPES[0]) for matrix in large() if is_cheap]
 
 
 def small() -> list[Any]:
-    """Without loops and parallel edges, symmetric, with both, by column; a path, a tree, a bipartite graph."""
+    """Small matrices: symmetric, acyclic, with loops and parallel edges, by column; paths; one that is bipartite."""
     draw = np.random.default_rng(0)
     plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")
     loose = sp.coo_array((draw.random(200), (draw.integers(0, 29, 200), draw.integers(0, 29, 200))), (30, 30))
@@ -220,7 +221,7 @@ def small() -> list[Any]:
 
 
 def large() -> list[Any]:
-    """The graph that comes with gasla; as many edges as several threads share, most of them short."""
+    """The flights that come with gasla, and a matrix with enough entries for several threads; each also symmetric."""
     from gasla import datasets
 
     draw = np.random.default_rng(0)

@@ -5,7 +5,6 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -212,7 +211,7 @@ def test_closeness(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_allclose(scores, right, rtol=1e-12)
     u = data.draw(st.integers(0, A.shape[0] - 1))
     assert gasla.closeness_centrality(A, u, **options) == pytest.approx(right[u])
-    oracles.closeness(Graph(A), scores, **options)
+    verify.closeness(Graph(A), scores, **options)
 
 
 @pytest.mark.thorough
@@ -231,7 +230,7 @@ def test_harmonic(A: csr_array, data: st.DataObject) -> None:
     np.testing.assert_allclose(scores, by_networkx(A, "harmonic_centrality", **options), rtol=1e-12)
     nbunch = data.draw(ids)
     np.testing.assert_allclose(gasla.harmonic_centrality(A, nbunch, **options), scores[nbunch], rtol=1e-12)
-    oracles.harmonic(Graph(A), scores, **options)
+    verify.harmonic(Graph(A), scores, **options)
 
 
 @pytest.mark.parametrize("shape", HARD)
@@ -246,7 +245,7 @@ def test_centrality_of_hard_shapes(way: str, shape: str, name: str) -> None:
 def test_drawn_sources(distance: Any) -> None:
     graph = Graph(datasets.with_weights(datasets.rmat(8)).astype(np.float64))
     everyone = np.arange(graph.n)
-    for name, check in (("closeness_centrality", oracles.closeness), ("harmonic_centrality", oracles.harmonic)):
+    for name, check in (("closeness_centrality", verify.closeness), ("harmonic_centrality", verify.harmonic)):
         function = getattr(gasla, name)
         whole = function(graph, distance=distance)
         np.testing.assert_allclose(function(graph, distance=distance, k=graph.n), whole, rtol=1e-12)
@@ -254,7 +253,7 @@ def test_drawn_sources(distance: Any) -> None:
         some = function(graph, distance=distance, k=100, seed=3)
         np.testing.assert_array_equal(some, function(graph, distance=distance, k=100, seed=3))
         drawn = np.sort(np.random.default_rng(3).choice(graph.n, 100, replace=False))
-        extra = {"k": 100} if check is oracles.harmonic else {}
+        extra = {"k": 100} if check is verify.harmonic else {}
         check(graph, some, distance=distance, sources=drawn, **extra)
         assert np.corrcoef(some, whole)[0, 1] > 0.95
     some = gasla.harmonic_centrality(graph, k=100, seed=3, distance=distance)
@@ -288,13 +287,13 @@ def test_bad_arguments_of_centrality() -> None:
 def test_the_verifiers_of_centrality_reject_what_is_wrong(name: str) -> None:
     graph = Graph(datasets.grid(6))
     scores = getattr(gasla, f"{name}_centrality")(graph)
-    check = getattr(oracles, name)
+    check = getattr(verify, name)
     check(graph, scores)
     for v in (0, 17, 63):
         wrong = scores.copy()
         wrong[v] *= 1.001
         with pytest.raises(verify.VerificationError, match=f"vertex {v} has the score"):
             check(graph, wrong)
-    check(graph, scores, effort=1)
+    check(graph, scores, samples=1)
     with pytest.raises(verify.VerificationError, match="negative"):
         check(graph, -scores)

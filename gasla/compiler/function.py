@@ -129,7 +129,7 @@ class Compiled:
 
     @property
     def _target(self) -> tuple[str, str, str]:
-        """What its code is for: this very processor where the module says `NATIVE`, else all that are much like it."""
+        """The target of its code: this processor where the module has `NATIVE`, else x86-64-v3 where that runs here."""
         return host() if self.plain.__globals__.get("NATIVE") else common()
 
     def __repr__(self) -> str:
@@ -142,7 +142,7 @@ class Compiled:
 
     @staticmethod
     def _loaded(data: bytes | None) -> Kernel | None:
-        """The kernel that was stored; None if it is of no use: what is whole may yet be another library's."""
+        """The kernel that was stored; None if the data is missing, has another form, or can't be loaded here."""
         head, _, code = (data or b"").partition(b"\n")
         with suppress(ValueError, RuntimeError):
             name, *sizes = head.decode("latin1").split()
@@ -233,7 +233,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def apart(function: Callable[..., Any]) -> Any:
-    """A decorator: what calls the function calls an object of its own, which is compiled once for all programs."""
+    """A decorator: the function is compiled once, into an object of its own, which all programs that call it share."""
     return Compiled(function, frozenset({"apart"}))
 
 

@@ -545,12 +545,12 @@ class Graph:
 
         int64 arrays given stay as they are on the CPU; on the GPU indices have this type.
         """
-        return np.dtype(np.int32 if self.n < 2**31 else np.int64)
+        return self.lists.id_dtype
 
     @property
     def offset_dtype(self) -> np.dtype[Any]:
         """The type that edge numbers need: int32 where m fits, else int64."""
-        return np.dtype(np.int32 if self.m < 2**31 else np.int64)
+        return self.lists.offset_dtype
 
     @property
     def out(self) -> Adjacency:

@@ -82,10 +82,7 @@ class Lists:
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """The type that vertex ids need: int32 where n fits, else int64.
-
-        int64 arrays given stay as they are on the CPU; on the GPU indices have this type.
-        """
+        """The type that vertex ids need: int32 where n fits, else int64."""
         return np.dtype(np.int32 if self.n < 2**31 else np.int64)
 
     @property

@@ -194,14 +194,14 @@ def similarity(
         )
     some, simple = _some(len(u), samples), edges.simple()
     u, v, degree = u[some], v[some], np.diff(simple.indptr).astype(np.float64)
-    right = _scored(measure, degree[u], degree[v], in_common(simple, u, v, _weights(measure, degree)))
+    right = scored(measure, degree[u], degree[v], in_common(simple, u, v, weights_of(measure, degree)))
     require(
         np.isclose(score[some], right, rtol=TOLERANCE, atol=0),
         lambda i: f"the {measure} of {u[i]} and {v[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
     )
 
 
-def _weights(measure: Measure, degree: Array) -> Array:
+def weights_of(measure: Measure, degree: Array) -> Array:
     """What each vertex counts as a common neighbour."""
     with np.errstate(divide="ignore"):
         if measure == "adamic_adar":
@@ -209,7 +209,7 @@ def _weights(measure: Measure, degree: Array) -> Array:
         return 1 / np.maximum(degree, 1) if measure == "resource_allocation" else np.ones(len(degree))
 
 
-def _scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
+def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
     """The measure, from both degrees and the sum of what common neighbours count."""
     if measure in ("adamic_adar", "resource_allocation"):
         return common

@@ -6,18 +6,15 @@ As the functions of `gasla.verify`, each takes the graph, what was asked and wha
 
 from oracles.alike import similarity, top_k_similar
 from oracles.counts import clustering, square_clustering, triangles
-from oracles.distances import closeness, harmonic
 from oracles.features import aggregate_features
 from oracles.patterns import count_cliques, subgraph_matches
 from oracles.trusses import edge_support, k_truss
 
 __all__ = [
     "aggregate_features",
-    "closeness",
     "clustering",
     "count_cliques",
     "edge_support",
-    "harmonic",
     "k_truss",
     "similarity",
     "square_clustering",

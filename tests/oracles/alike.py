@@ -1,44 +1,18 @@
 """Verify how alike vertices are: rows of the adjacency matrix multiplied entry by entry, by SciPy."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, edges_of, in_common, require
-
-Measure = Literal[
-    "jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
-]  # fmt: skip
-TOLERANCE = 1e-9  # relative
+from gasla import verify
+from gasla.verify._common import Array, VerificationError, edges_of
+from gasla.verify.spot_checks import TOLERANCE, Measure, scored, weights_of
 
 
 def similarity(graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None) -> None:
-    """Verify how alike the ends of edges, or of given pairs, are; the graph is read as simple and undirected.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    >>> similarity(path, [1.0], "jaccard", ([0], [2]))
-    >>> similarity(path, [0.5], "jaccard", ([0], [2]))
-    Traceback (most recent call last):
-    gasla.verify.VerificationError: the jaccard of 0 and 2 is 1, not 0.5
-    """
-    u, v = _stored(graph) if pairs is None else (np.asarray(ids) for ids in pairs)
-    score = np.asarray(scores)
-    if score.shape != u.shape or score.dtype.kind != "f":
-        raise VerificationError(
-            f"scores: {len(u)} floating-point numbers were expected, one a pair, not {score.dtype}{score.shape}"
-        )
-    simple = edges_of(graph).simple()
-    degree = np.diff(simple.indptr).astype(np.float64)
-    right = scored(measure, degree[u], degree[v], in_common(simple, u, v, weights_of(measure, degree)))
-    require(
-        np.isclose(score, right, rtol=TOLERANCE, atol=0),
-        lambda e: f"the {measure} of {u[e]} and {v[e]} is {right[e]:.6g}, not {score[e]:.6g}",
-    )
+    """Verify the similarity of the ends of all edges, or of all pairs given."""
+    verify.similarity(graph, scores, measure, pairs, samples=np.size(scores))
 
 
 def top_k_similar(
@@ -98,29 +72,3 @@ def _best_of(v: int, right: Array, found: Array, score: Array, is_exact: bool) -
         raise VerificationError(
             f"vertex {ties[0]} is as similar to {v} as {ids[-1]} is, has a smaller id, and is left out"
         )
-
-
-def weights_of(measure: Measure, degree: Array) -> Array:
-    """What each vertex counts where it is a common neighbour."""
-    with np.errstate(divide="ignore"):
-        if measure == "adamic_adar":
-            return 1 / np.log(np.maximum(degree, 1))
-        return 1 / np.maximum(degree, 1) if measure == "resource_allocation" else np.ones(len(degree))
-
-
-def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
-    """A measure of ends of so many neighbours, and what those in common come to."""
-    if measure in ("adamic_adar", "resource_allocation"):
-        return common
-    if measure == "preferential_attachment":
-        return a * b
-    size = {"jaccard": a + b - common, "overlap": np.minimum(a, b), "cosine": np.sqrt(a * b)}[measure]
-    return np.divide(common, size, out=np.zeros(len(a)), where=size > 0)
-
-
-def _stored(graph: Any) -> tuple[Array, Array]:
-    """The ends of stored edges, in the order of the input."""
-    graph = as_graph(graph)
-    ends, numbers = np.empty((2, graph.m), np.int64), graph.out.numbers()
-    ends[0][numbers], ends[1][numbers] = graph.out.owners(), graph.out.indices
-    return ends[0], ends[1]
