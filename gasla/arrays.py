@@ -55,6 +55,17 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
+def index_dtype(largest: int) -> np.dtype[Any]:
+    """The type of indices up to `largest`: int32 where it holds them, else int64.
+
+    Examples
+    --------
+    >>> index_dtype(100)
+    dtype('int32')
+    """
+    return np.dtype(np.int32 if largest < 2**31 else np.int64)
+
+
 def converted(array: Any, kind: np.dtype[Any]) -> Any:
     """An array as one of another type; itself, if it is of that.
 

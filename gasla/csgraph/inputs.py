@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from gasla.arrays import array_module, moved, running_sums
+from gasla.arrays import array_module, index_dtype, moved, running_sums
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_coordinates, as_csr, check_range, require_compressed, require_square
 
@@ -106,7 +106,7 @@ def _of_entries(dense: Any, is_edge: Any) -> Graph:
     xp: Any = array_module(dense)
     indptr = running_sums(is_edge.sum(axis=1))
     columns = xp.broadcast_to(xp.arange(len(dense), dtype=np.int32), dense.shape)
-    kind = np.int32 if dense.size < 2**31 else np.int64
+    kind = index_dtype(dense.size)
     return Graph.from_csr(indptr.astype(kind), columns[is_edge], _as_numbers(dense)[is_edge])
 
 

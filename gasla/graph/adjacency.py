@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, finish, moved, running_sums
+from gasla.arrays import Device, array_module, device_of, finish, index_dtype, moved, running_sums
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
@@ -108,7 +108,7 @@ class Adjacency:
         if self.edge_ids is not None:
             return self.edge_ids
         m = len(self.indices)
-        return array_module(self.indices).arange(m, dtype=np.int32 if m < 2**31 else np.int64)
+        return array_module(self.indices).arange(m, dtype=index_dtype(m))
 
     def turned_numbers(self) -> Array:
         """The edge numbers in the order of the lists turned round."""

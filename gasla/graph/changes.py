@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, module_of, running_sums
+from gasla.arrays import any_true, array_module, device_of, index_dtype, module_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.edge_values import Values
 from gasla.graph.neighbor_lists import Lists
@@ -80,7 +80,7 @@ def _merged(
     """
     owners, others, weights = new
     xp, on, m = array_module(owners), lists_on(owners), len(ends[0])
-    number_type = np.dtype(np.int32 if m < 2**31 else np.int64)
+    number_type = index_dtype(m)
     indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.are_numbered else None
     if stays is not None:
         here = stays[lists.numbers()]

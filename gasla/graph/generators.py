@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gasla.arrays import index_dtype
 from gasla.progress import track
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
     keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
     small, large = (keys >> _HALF).astype(np.int32), (keys & np.uint64(2**32 - 1)).astype(np.int32)
     del keys
-    indptr = np.searchsorted(small, np.arange(n + 1)).astype(np.int32 if 2 * len(large) < 2**31 else np.int64)
+    indptr = np.searchsorted(small, np.arange(n + 1)).astype(index_dtype(2 * len(large)))
     upper = with_weights(csr_array((np.ones(len(large), np.float32), large, indptr), shape=(n, n)), largest_weight)
     upper.has_canonical_format = True
     return upper + upper.T.tocsr()

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, any_true, array_module, finish, module_of, moved
+from gasla.arrays import Device, any_true, array_module, finish, index_dtype, module_of, moved
 from gasla.graph import changes
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.changes import Change, Edition
@@ -200,7 +200,7 @@ class Graph:
         check_range("indices", indices, n)
         values = as_values(data, m)
         xp = array_module(indptr)
-        kind = indices.dtype if device == "cpu" else np.int32 if n < 2**31 else np.int64
+        kind = indices.dtype if device == "cpu" else index_dtype(n)
         given = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
         self._hold(Lists(n, device, *((None, given) if by_column else (given, None))), values)
 
@@ -545,12 +545,12 @@ class Graph:
 
         int64 arrays given stay as they are on the CPU; on the GPU indices have this type.
         """
-        return self.lists.id_dtype
+        return index_dtype(self.n)
 
     @property
     def offset_dtype(self) -> np.dtype[Any]:
         """The type that edge numbers need: int32 where m fits, else int64."""
-        return self.lists.offset_dtype
+        return index_dtype(self.m)
 
     @property
     def out(self) -> Adjacency:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import index_dtype
+
 Array = np.ndarray[Any, Any]
 
 _CHUNK = 1 << 20
@@ -126,7 +128,7 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
 
 
 def _positions(m: int) -> Array:
-    return np.arange(m, dtype=np.int32 if m < 2**31 else np.int64)
+    return np.arange(m, dtype=index_dtype(m))
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module
+from gasla.arrays import array_module, index_dtype
 from gasla.gpu.runtime.compile import Kernel, device, multiprocessors
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
@@ -44,7 +44,7 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
     m = len(keys)
     packed = _packed(keys, array_module(keys).arange(m, dtype=np.uint32), n)
     packed.sort()
-    ids = _lower(packed, _offset_dtype(m))
+    ids = _lower(packed, index_dtype(m))
     indptr = _offsets(packed, n)
     del packed
     return indptr, others[ids], ids
@@ -170,8 +170,4 @@ def _offsets(packed: Array, n: int) -> Array:
     xp = array_module(packed)
     starts = xp.arange(n + 1, dtype=np.uint64)
     starts <<= 32
-    return xp.searchsorted(packed, starts).astype(_offset_dtype(len(packed)))
-
-
-def _offset_dtype(m: int) -> Any:
-    return np.int32 if m < 2**31 else np.int64
+    return xp.searchsorted(packed, starts).astype(index_dtype(len(packed)))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gasla.arrays import Device, any_true, array_module, finish, moved
+from gasla.arrays import Device, any_true, array_module, finish, index_dtype, moved
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 
 T = TypeVar("T")
@@ -83,12 +83,12 @@ class Lists:
     @property
     def id_dtype(self) -> np.dtype[Any]:
         """The type that vertex ids need: int32 where n fits, else int64."""
-        return np.dtype(np.int32 if self.n < 2**31 else np.int64)
+        return index_dtype(self.n)
 
     @property
     def offset_dtype(self) -> np.dtype[Any]:
         """The type that edge numbers need: int32 where m fits, else int64."""
-        return np.dtype(np.int32 if self.m < 2**31 else np.int64)
+        return index_dtype(self.m)
 
     @lasting
     def out(self) -> Adjacency:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, device_of, running_sums
+from gasla.arrays import array_module, device_of, index_dtype, running_sums
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
@@ -136,7 +136,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     sums = running_sums(counts)
     available = products.available()  # asked while a GPU is still counting
     entries = int(sums[-1])
-    ids = np.dtype(np.int32 if max(entries, *shape) <= np.iinfo(np.int32).max else np.int64)
+    ids = index_dtype(max(entries, *shape))
     types = parts(terms.out_type)
     each = ids.itemsize + sum(t.itemsize for t in types)
     require_memory("the product has", entries, each, available, "pass a mask=, or some rows of A at a time")

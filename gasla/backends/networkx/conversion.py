@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from gasla.arrays import Device, moved
+from gasla.arrays import Device, index_dtype, moved
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -31,7 +31,7 @@ class Edges:
         n = len(rows)
         degrees = np.fromiter(map(len, rows), np.int64, n)
         m = int(degrees.sum())
-        offsets = np.zeros(n + 1, np.int32 if m < 2**31 else np.int64)
+        offsets = np.zeros(n + 1, index_dtype(m))
         np.cumsum(degrees, out=offsets[1:])
         heads: Iterable[Any] = chain.from_iterable(rows)
         ids = np.fromiter(heads if numbers is None else _looked_up(heads, numbers), np.int32, m)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import index_dtype
 from gasla.cpu.product import counting
 from gasla.cpu.product.rows import outs as names_of_outs
 from gasla.cpu.product.rows import write
@@ -231,8 +232,7 @@ class Product(Rows):
             raise ValueError("a matrix changed while it was read; expected it to stay")
 
     def _stamps(self) -> Array:
-        kind = np.int32 if self.rows < np.iinfo(np.int32).max else np.int64
-        return np.zeros((self.team, self.B.width), kind)
+        return np.zeros((self.team, self.B.width), index_dtype(self.rows + 1))
 
 
 def of_matrices(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Product:
@@ -246,7 +246,7 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
         return False
     lengths = np.diff(mask.indptr)
     longest = int(lengths.max(initial=0)) + SPARE
-    slots = np.empty((rows.team, mask.width), np.int32 if longest <= np.iinfo(np.int32).max else np.int64)
+    slots = np.empty((rows.team, mask.width), index_dtype(longest))
     slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
     totals = tuple(np.empty((rows.team, longest), kind) for kind in parts(terms.type))
     given = (*rows.inputs, mask.indptr, mask.indices, *_values(terms, A, B), *outs, rows.can_search(), slots, *totals)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import running_sums
+from gasla.arrays import index_dtype, running_sums
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.partition import exchange_arrays
 from gasla.distributed.engine.running import degrees_on, shard_on
@@ -49,7 +49,7 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
     indptr = np.full(count + 1, len(columns), np.int64)
     indptr[0] = 0
     indptr[1 : len(shard.ids) + 1] = np.cumsum(np.concatenate([own, lengths]))
-    return Graph.from_csr(indptr, numbers.astype(np.int32 if count < 2**31 else np.int64))
+    return Graph.from_csr(indptr, numbers.astype(index_dtype(count)))
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:

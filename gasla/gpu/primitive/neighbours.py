@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import address, array_module
+from gasla.arrays import address, array_module, index_dtype
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
 from gasla.graph import lists_gpu as gpu_lists
@@ -104,7 +104,7 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
     src, dst = src[differ], dst[differ]
     keys = xp.unique(xp.concatenate([xp.left_shift(src, half) | dst, xp.left_shift(dst, half) | src]))
     starts = xp.left_shift(xp.arange(n + 1, dtype=np.uint64), half)
-    offsets = xp.searchsorted(keys, starts).astype(np.int32 if len(keys) < 2**31 else np.int64)
+    offsets = xp.searchsorted(keys, starts).astype(index_dtype(len(keys)))
     return offsets, keys.view(np.uint32)[::2].astype(indices.dtype)
 
 

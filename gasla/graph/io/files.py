@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from gasla.arrays import index_dtype
 from gasla.graph.validate import physical_memory
 from gasla.progress import follow, track
 
@@ -205,7 +206,7 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     from scipy.sparse import coo_array
 
     require_memory(n, len(src))
-    ids = np.int32 if max(n, len(src)) <= np.iinfo(np.int32).max else np.int64  # SciPy would keep the wide ones as read
+    ids = index_dtype(max(n, len(src)))  # SciPy would keep the wide ones as read
     ends: Any = src.astype(ids, copy=False), dst.astype(ids, copy=False)
     coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
     coo.has_canonical_format = True  # or they would be added up

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module
+from gasla.arrays import array_module, index_dtype
 from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.transform.origin import numbered
 from semirings import Monoid, Semiring, Symbol, TupleType, plus_second
@@ -87,7 +87,7 @@ def reduce_picked(monoid: Monoid, indptr: Array, ids: Array, values: Array) -> A
 def _places(rows: Array) -> Array:
     """Of ascending numbers, the place of each among its like."""
     xp, count = array_module(rows), len(rows)
-    kind = np.dtype(np.int32 if count < 2**31 else np.int64)
+    kind = index_dtype(count)
     begins = xp.zeros(count, bool)
     begins[:1] = True
     begins[1:] = xp.not_equal(rows[1:], rows[:-1])

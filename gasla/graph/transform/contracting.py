@@ -8,7 +8,7 @@ group at work, holds what its edges come to. Nothing is sorted but what is left.
 
 import numpy as np
 
-from gasla.arrays import running_sums
+from gasla.arrays import index_dtype, running_sums
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency, Array
@@ -39,7 +39,7 @@ def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: b
     run(_sum, m, *arguments, seen, sums, lengths, targets, totals, block_size(count, threads))
     indptr = running_sums(lengths)
     places = np.arange(indptr[-1]) + np.repeat(firsts[:-1] - indptr[:-1], lengths)
-    kind = np.int32 if len(places) < 2**31 else np.int64
+    kind = index_dtype(len(places))
     found = Adjacency(indptr.astype(kind), targets[places]).transposed().transposed()
     return Adjacency(found.indptr, found.indices), totals[places[found.edge_ids]]
 

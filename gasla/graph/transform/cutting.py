@@ -8,7 +8,7 @@ from the nearest caches are cheaper than memory for entries that may not stay.
 
 import numpy as np
 
-from gasla.arrays import running_sums
+from gasla.arrays import index_dtype, running_sums
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency, Array
@@ -27,7 +27,7 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())
     grain = block_size(count, threads_for(work))
-    kind = np.dtype(np.int32 if len(indices) < 2**31 else np.int64)  # of edge numbers
+    kind = index_dtype(len(indices))  # of edge numbers
     lengths = np.empty(count, np.int64)
     run(_count, work, chosen, indptr, indices, number, lengths, grain)
     firsts = running_sums(lengths)

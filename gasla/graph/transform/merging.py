@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, module_of, with_bits_of_numbers
+from gasla.arrays import array_module, index_dtype, module_of, with_bits_of_numbers
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.combining import (
@@ -96,7 +96,7 @@ def _merged(
     found = rows.by_position(weights) if whole else _values(weights, combine, ids, begins)
     indptr = rows.indptr
     if not whole:
-        indptr = xp.searchsorted(begins, indptr).astype(np.int32 if len(begins) < 2**31 else np.int64)
+        indptr = xp.searchsorted(begins, indptr).astype(index_dtype(len(begins)))
     kept = Adjacency(indptr, indices if whole else indices[begins])
     if weights is not None and combine is not None and not whole:
         found = _as_symmetric(kept, found, combine, rows, weights)

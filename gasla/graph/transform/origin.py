@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, module_of, moved
+from gasla.arrays import Device, array_module, index_dtype, module_of, moved
 from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.exchange.naming import Names
 from gasla.graph.neighbor_lists import Lists, lasting
@@ -80,7 +80,7 @@ class Numbers:
         return self._arange(count) if self._begins is None else numbered(self._begins, count, self._members.dtype)
 
     def _arange(self, count: int) -> Array:
-        kind = np.dtype(np.int32 if max(self.counts) < 2**31 else np.int64)
+        kind = index_dtype(max(self.counts))
         made: Array = module_of(self.device).arange(count, dtype=kind)
         return made
 
