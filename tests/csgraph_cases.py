@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 
 
 @pytest.fixture
 def ours(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Nothing is handed over just to spare time; the reasons of what is."""
     reasons: list[str] = []
-    plain = passing.by_scipy
+    plain = passthrough.by_scipy
 
     def note_reason(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
         reasons.append(reason)
         return plain(name, reason, *args, **kwargs)
 
-    monkeypatch.setattr(passing, "SPARES_TIME", False)
-    monkeypatch.setattr(passing, "by_scipy", note_reason)
+    monkeypatch.setattr(passthrough, "SPARES_TIME", False)
+    monkeypatch.setattr(passthrough, "by_scipy", note_reason)
     return reasons
 
 

@@ -20,7 +20,7 @@ import networkx as nx
 import pytest
 
 from gasla.backends import networkx as door
-from gasla.backends.networkx.conditions import OFFERED
+from gasla.backends.networkx.dispatch import OFFERED
 from gasla.backends.networkx_info import get_info
 
 served: Counter[str] = Counter()

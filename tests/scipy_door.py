@@ -18,7 +18,7 @@ import pytest
 import scipy.sparse.csgraph
 
 from gasla import csgraph
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 
 OWN = (
     "bellman_ford",
@@ -44,15 +44,15 @@ def count_calls(name: str) -> Callable[..., Any]:
 
 
 def pytest_configure() -> None:
-    plain = passing.by_scipy
+    plain = passthrough.by_scipy
 
     def note_reason(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
         if name in OWN:
             handed[name][reason] += 1
         return plain(name, reason, *args, **kwargs)
 
-    passing.by_scipy, passing.SPARES_TIME = note_reason, False
-    for name in passing.SCIPY:
+    passthrough.by_scipy, passthrough.SPARES_TIME = note_reason, False
+    for name in passthrough.SCIPY:
         if name != "NegativeCycleError":
             setattr(scipy.sparse.csgraph, name, count_calls(name))
 

@@ -16,7 +16,7 @@ from scipy.sparse import csgraph as scipys
 
 import gasla
 from gasla import csgraph
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import graph_of, has_negative
 from tests.csgraph_cases import matrix, ours
 
@@ -53,10 +53,10 @@ def check_predecessors(A: Any, distances: Any, predecessors: Any, sources: Any) 
 @given(seed=st.integers(0, 2**31), n=st.integers(1, 12), m=st.integers(0, 40), directed=st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_searches_are_scipys(seed: int, n: int, m: int, directed: bool) -> None:
-    A, spares = matrix(n, m, seed), passing.SPARES_TIME
+    A, spares = matrix(n, m, seed), passthrough.SPARES_TIME
     rng = np.random.default_rng(seed)
     indices = rng.integers(-n, n, 3)
-    passing.SPARES_TIME = False
+    passthrough.SPARES_TIME = False
     try:
         for name in ("dijkstra", "shortest_path", "bellman_ford"):
             expected = getattr(scipys, name)(A, directed=directed, indices=indices)
@@ -83,7 +83,7 @@ def test_searches_are_scipys(seed: int, n: int, m: int, directed: bool) -> None:
         assert weak[0] == scipys.connected_components(A, directed=directed)[0]
         np.testing.assert_array_equal(weak[1], scipys.connected_components(A, directed=directed)[1])
     finally:
-        passing.SPARES_TIME = spares
+        passthrough.SPARES_TIME = spares
 
 
 @pytest.mark.thorough
@@ -123,7 +123,7 @@ def test_what_is_handed_over(ours: list[str]) -> None:
         "a length that is NaN or minus infinity",
         "the order in which SciPy numbers strong components",
     ]
-    passing.SPARES_TIME = True
+    passthrough.SPARES_TIME = True
     csgraph.dijkstra(np.ones((70, 70)), indices=range(16))
     assert ours[-1] == "many sources in a dense graph"
     csgraph.dijkstra(np.eye(3, k=1))
@@ -189,7 +189,7 @@ def test_an_entry_of_a_dense_array_is_an_edge_where_scipy_says_so(
     """Whichever function is asked, whatever the size, handed over or not."""
     small = np.zeros((4, 4), kind)
     small[0, 1] = small[1, 2] = value
-    monkeypatch.setattr(passing, "SPARES_TIME", False)
+    monkeypatch.setattr(passthrough, "SPARES_TIME", False)
     edges = scipys.csgraph_from_dense(small)
     for form in (small, np.asfortranarray(small)):
         graph = graph_of(form)
@@ -198,7 +198,7 @@ def test_an_entry_of_a_dense_array_is_an_edge_where_scipy_says_so(
         assert has_negative(form) == bool((edges.data < 0).any())
     found, expected = csgraph.connected_components(small), scipys.connected_components(small)
     assert found[0] == expected[0]
-    monkeypatch.setattr(passing, "SPARES_TIME", True)
+    monkeypatch.setattr(passthrough, "SPARES_TIME", True)
     for name in ("dijkstra", "bellman_ford", "shortest_path", "minimum_spanning_tree", "johnson", "floyd_warshall"):
         found, expected = (getattr(module, name)(small) for module in (csgraph, scipys))
         assert (found != expected).sum() == 0

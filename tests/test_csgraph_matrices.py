@@ -9,7 +9,7 @@ from scipy.sparse import csgraph as scipys
 
 from gasla import csgraph
 from gasla.algorithms.components.minimum_spanning_forest import ForestResult
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from tests.csgraph_cases import matrix, ours
 
 __all__ = ["ours"]  # a fixture
@@ -108,7 +108,7 @@ def kruskals(graph: Any) -> Any:
 
 
 def test_spanning_trees(ours: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.csgraph.spanning.minimum_spanning_forest", kruskals)
+    monkeypatch.setattr("gasla.csgraph.spanning_tree.minimum_spanning_forest", kruskals)
     check_spanning_trees(ids=np.int32)
     assert not ours
 
@@ -146,12 +146,12 @@ def check_spanning_trees(ids: Any) -> None:
 
 
 def test_which_spanning_trees_are_handed_over(ours: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    passing.SPARES_TIME = True
+    passthrough.SPARES_TIME = True
     A = matrix(9, 40, 2)
     csgraph.minimum_spanning_tree(A)
-    monkeypatch.setattr("gasla.csgraph.spanning.FEW", 0)
+    monkeypatch.setattr("gasla.csgraph.spanning_tree.FEW", 0)
     csgraph.minimum_spanning_tree(sp.eye_array(9, format="csr"))
-    monkeypatch.setattr("gasla.csgraph.spanning.FEW_EACH", 0)
+    monkeypatch.setattr("gasla.csgraph.spanning_tree.FEW_EACH", 0)
     csgraph.minimum_spanning_tree(A)
     assert ours == ["few edges", "few edges", "entries that don't stand on both sides alike"]
 

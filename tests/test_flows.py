@@ -345,7 +345,7 @@ def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
 def test_by_scipys_door(device: Any) -> None:
     """The same kind of result whoever finds it: SciPy's arrays are answered by SciPy, CuPy's by gasla."""
     from gasla import csgraph
-    from gasla.csgraph.flowing import by_gasla
+    from gasla.csgraph.flow import by_gasla
 
     rng = np.random.default_rng(2)
     dense = rng.integers(1, 9, (30, 30)) * (rng.random((30, 30)) < 0.2)

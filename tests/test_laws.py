@@ -21,7 +21,7 @@ import gasla
 from gasla import cli, engines
 from gasla.cli.algorithms import ALGORITHMS as VERBS
 from gasla.cpu.runtime.workers import MOST
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from tests.csgraph_cases import matrix, ours
 
 __all__ = ["ours"]  # a fixture
@@ -75,7 +75,7 @@ def test_every_function_of_other_doors_has_a_row() -> None:
     assert {verb.name for verb in VERBS} == names(lambda row: row.verbs)
     degrees = {"degree_centrality", "in_degree_centrality", "out_degree_centrality"}  # no row: they count entries
     assert set(NAMES) - degrees == names(lambda row: row.networkx)
-    own = {name for name in gasla.csgraph.__all__ if name[0].islower() and not hasattr(passing, name)}
+    own = {name for name in gasla.csgraph.__all__ if name[0].islower() and not hasattr(passthrough, name)}
     assert own - {"laplacian"} == names(lambda row: row.csgraph)
 
 

@@ -385,7 +385,7 @@ def test_info_is_bare_and_whole() -> None:
         "assert not {'llvmlite', 'numpy', 'scipy', 'networkx'} & set(sys.modules)\nprint(*info['functions'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    from gasla.backends.networkx.conditions import OFFERED
+    from gasla.backends.networkx.dispatch import OFFERED
 
     assert sorted(done.stdout.split()) == sorted(OFFERED)
     for name, offer in OFFERED.items():
@@ -431,11 +431,11 @@ def test_what_flows(kind: type) -> None:
 
 
 def test_warm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from gasla.backends.networkx import conditions
+    from gasla.backends.networkx import dispatch
     from gasla.cli import main
 
-    some = {name: conditions.OFFERED[name] for name in ("is_connected", "bfs_edges", "number_of_isolates")}
-    monkeypatch.setattr(conditions, "OFFERED", some)
+    some = {name: dispatch.OFFERED[name] for name in ("is_connected", "bfs_edges", "number_of_isolates")}
+    monkeypatch.setattr(dispatch, "OFFERED", some)
     assert main(["warm"]) == 0
     assert "3 functions" in capsys.readouterr().out
 
@@ -496,8 +496,8 @@ def test_all_of_networkxs_tests_pass(tmp_path: Path) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("directed", [False, True])
 def test_on_a_gpu_as_on_the_cpu(directed: bool) -> None:
-    from gasla.backends.networkx.conditions import OFFERED
-    from gasla.backends.warming import _calls
+    from gasla.backends.networkx.dispatch import OFFERED
+    from gasla.backends.warmup import _calls
 
     G = nx.gnm_random_graph(60, 200, seed=1, directed=directed)
     for u, v, data in G.edges(data=True):

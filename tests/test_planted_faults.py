@@ -85,7 +85,7 @@ FAULTS = [
         "lost = -self.alpha * self.lost",
         "algorithms",
     ),
-    Fault("gasla/algorithms/closure/square_clustering.py", "- 2 * triangles", "- triangles", "two_hops"),
+    Fault("gasla/algorithms/clustering/square_clustering.py", "- 2 * triangles", "- triangles", "two_hops"),
     Fault("gasla/algorithms/flows/preflow.py", "came - left", "came + left", "flows"),
 ]
 

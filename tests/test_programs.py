@@ -21,7 +21,7 @@ import gasla
 import semirings
 from benchmarks.programs import Tree
 from gasla import stages
-from gasla.algorithms.centrality.betweenness.dependencies import Count
+from gasla.algorithms.centrality.betweenness.brandes import Count
 from gasla.algorithms.paths.sssp import AnyOrder, TightLevels
 from gasla.algorithms.traversal import bfs
 from gasla.arrays import moved

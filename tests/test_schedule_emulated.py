@@ -13,7 +13,7 @@ from in_turns import in_turns
 from test_gpu_schedule import PROGRAMS, Alone, First, graph_of
 
 import gasla
-from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Count, wide_plus
+from gasla.algorithms.centrality.betweenness.brandes import WIDE, Count, wide_plus
 from gasla.gpu.program.plan import Variant, as_held
 from gasla.graph.graph import Graph
 

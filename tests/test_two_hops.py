@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.neighbourhood import two_hops
+from gasla.algorithms.neighborhood import two_hops
 from gasla.algorithms.similarity.top_k_similar import Measure
 from gasla.bench import graphs
 from gasla.bench.peers import make
@@ -114,14 +114,14 @@ def test_a_long_search_is_announced(device: Any, monkeypatch: pytest.MonkeyPatch
     wheel = on(device, (9, np.r_[np.zeros(8, int), np.arange(1, 9)], np.r_[np.arange(1, 9), np.arange(2, 9), 1]))
     gasla.top_k_similar(wheel)
     monkeypatch.setattr(importlib.import_module("gasla.algorithms.similarity.top_k_similar"), "LONG", 100)
-    with pytest.warns(UserWarning, match="has 136 paths of two edges to go through; vertex 0 alone has 8 neighbours"):
+    with pytest.warns(UserWarning, match="has 136 paths of two edges to go through; vertex 0 alone has 8 neighbors"):
         gasla.top_k_similar(wheel)
 
 
 def test_squares_beyond_int64_are_refused() -> None:
-    bound = importlib.import_module("gasla.algorithms.closure.square_clustering")
+    bound = importlib.import_module("gasla.algorithms.clustering.square_clustering")
     bound._require_exact(np.array([2**30, 1]), np.array([2**33 - 1, 2**60]))
-    with pytest.raises(ValueError, match=r"vertex 1 has 1,073,741,824 neighbours.*expected a product below 2\^63"):
+    with pytest.raises(ValueError, match=r"vertex 1 has 1,073,741,824 neighbors.*expected a product below 2\^63"):
         bound._require_exact(np.array([1, 2**30]), np.array([1, 2**33]))
 
 

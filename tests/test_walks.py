@@ -291,7 +291,7 @@ def test_the_verifier_of_walks_tells(walks: Any, message: str) -> None:
     ("row", "message"),
     [
         ([1, 1], "row 0 has 1 2 times; expected 1 at most"),
-        ([1, -1], "row 0 of vertex 0 has 1 neighbours; expected 2"),
+        ([1, -1], "row 0 of vertex 0 has 1 neighbors; expected 2"),
         ([0, 1], "row 0 has 0 1 times; expected 0 at most"),
     ],
 )

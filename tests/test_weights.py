@@ -18,7 +18,7 @@ import semirings
 from gasla import verify
 from gasla.algorithms.centrality import pagerank, salsa
 from gasla.algorithms.community import louvain_communities, modularity, pagerank_nibble
-from gasla.algorithms.neighbourhood import aggregate_features
+from gasla.algorithms.neighborhood import aggregate_features
 from gasla.engines import runner
 from gasla.graph.weights import check_sums, check_total, exact_total, in_range, sum_type
 from gasla.operations import prepare

@@ -143,7 +143,7 @@ def run_demo(options: Namespace) -> int:
 
 def run_warm(options: Namespace) -> int:
     """`gasla warm`."""
-    from gasla.backends.warming import warm
+    from gasla.backends.warmup import warm
 
     with bar("compiling"):
         count = warm()

@@ -16,9 +16,10 @@ tree, entries that don't stand on both sides alike. They refuse CuPy's arrays.
 
 from scipy.sparse.csgraph import NegativeCycleError
 
-from gasla.csgraph.flowing import maximum_flow
+from gasla.csgraph.component_labels import connected_components
+from gasla.csgraph.flow import maximum_flow
 from gasla.csgraph.laplacian_matrix import laplacian
-from gasla.csgraph.passing import (
+from gasla.csgraph.passthrough import (
     breadth_first_order,
     breadth_first_tree,
     construct_dist_matrix,
@@ -38,9 +39,8 @@ from gasla.csgraph.passing import (
     structural_rank,
     yen,
 )
-from gasla.csgraph.reachable import connected_components
-from gasla.csgraph.searches import bellman_ford, dijkstra, shortest_path
-from gasla.csgraph.spanning import minimum_spanning_tree
+from gasla.csgraph.shortest_paths import bellman_ford, dijkstra, shortest_path
+from gasla.csgraph.spanning_tree import minimum_spanning_tree
 
 __all__ = [
     "NegativeCycleError",

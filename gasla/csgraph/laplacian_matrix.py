@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import is_foreign, is_sparse, require_sound
 from gasla.graph.validate import require_square
 
@@ -78,7 +78,7 @@ def laplacian(
     if is_foreign(csgraph):
         given = {"copy": copy, "form": form, "dtype": dtype, "symmetrized": symmetrized}
         reason = "an array of PyData's sparse"
-        return passing.by_scipy("laplacian", reason, csgraph, normed, return_diag, use_out_degree, **given)
+        return passthrough.by_scipy("laplacian", reason, csgraph, normed, return_diag, use_out_degree, **given)
     if form not in ("array", "function", "lo"):
         raise ValueError(f"Invalid form: {form!r}; expected 'array', 'function' or 'lo'")
     A = csgraph if is_sparse(csgraph) else array_module(csgraph).asarray(csgraph)

@@ -130,7 +130,7 @@ def parts(sizes: Array, most: int = 1 << 20) -> Iterator[slice]:
 
 
 def joined(simple: "csr_array", u: Array, v: Array) -> Array:
-    """Whether u[i] and v[i] are neighbours in a simple graph."""
+    """Whether u[i] and v[i] are neighbors in a simple graph."""
     simple.sort_indices()
     n = simple.shape[0]
     edges = np.append(np.repeat(np.arange(n), np.diff(simple.indptr)) * n + simple.indices, n * n)
@@ -140,16 +140,16 @@ def joined(simple: "csr_array", u: Array, v: Array) -> Array:
 
 
 def in_common(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
-    """What the common neighbours of u[i] and v[i] weigh, or how many they are, as float64.
+    """What the common neighbors of u[i] and v[i] weigh, or how many they are, as float64.
 
-    Of each pair the neighbours of the end of lower degree are looked up among the other's.
+    Of each pair the neighbors of the end of lower degree are looked up among the other's.
     """
     degree, found = np.diff(simple.indptr).astype(np.int64), np.zeros(len(u))
     low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
     for some in parts(degree[low]):
-        neighbours = simple[low[some]].indices
+        neighbors = simple[low[some]].indices
         pair = np.repeat(np.arange(some.stop - some.start), degree[low[some]])
-        shared = joined(simple, high[some][pair], neighbours)
-        weight = None if weights is None else weights[neighbours[shared]]
+        shared = joined(simple, high[some][pair], neighbors)
+        weight = None if weights is None else weights[neighbors[shared]]
         found[some] = np.bincount(pair[shared], weight, some.stop - some.start)
     return found

@@ -202,7 +202,7 @@ def similarity(
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
-    """What each vertex counts as a common neighbour."""
+    """What each vertex counts as a common neighbor."""
     with np.errstate(divide="ignore"):
         if measure == "adamic_adar":
             return 1 / np.log(np.maximum(degree, 1))
@@ -210,7 +210,7 @@ def weights_of(measure: Measure, degree: Array) -> Array:
 
 
 def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
-    """The measure, from both degrees and the sum of what common neighbours count."""
+    """The measure, from both degrees and the sum of what common neighbors count."""
     if measure in ("adamic_adar", "resource_allocation"):
         return common
     if measure == "preferential_attachment":
@@ -220,7 +220,7 @@ def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
 
 
 def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check a count of triangles: each has three corners, and some vertices' are counted among their neighbours.
+    """Check a count of triangles: each has three corners, and some vertices' are counted among their neighbors.
 
     Parameters
     ----------
@@ -255,12 +255,12 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     require(count[some] == right, lambda i: f"vertex {some[i]} is in {right[i]} triangles, not {count[some[i]]}")
     require(
         (count >= 0) & (count <= degree * (degree - 1) // 2),
-        lambda v: f"vertex {v} has {degree[v]} neighbours, so that {count[v]} triangles are impossible",
+        lambda v: f"vertex {v} has {degree[v]} neighbors, so that {count[v]} triangles are impossible",
     )
 
 
 def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check the clustering of some vertices: the share of the pairs of their neighbours that are joined.
+    """Check the clustering of some vertices: the share of the pairs of their neighbors that are joined.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None
 
 
 def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:
-    """Some vertices, how many edges there are among the neighbours of each, and the degrees of all vertices."""
+    """Some vertices, how many edges there are among the neighbors of each, and the degrees of all vertices."""
     degree = np.diff(simple.indptr).astype(np.int64)
     some = _some(len(degree), samples)
     rows = simple[some]
@@ -303,7 +303,7 @@ def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:
 
 
 def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check in how many triangles some edges are: their ends have so many neighbours in common.
+    """Check in how many triangles some edges are: their ends have so many neighbors in common.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def aggregate_features(
     weighted: bool = True,
     samples: int = SAMPLES,
 ) -> None:
-    """Check what the features of some vertices' in-neighbours come to, but for rounding.
+    """Check what the features of some vertices' in-neighbors come to, but for rounding.
 
     Parameters
     ----------

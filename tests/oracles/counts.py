@@ -53,18 +53,18 @@ def triangles(
     most = degree * (degree - 1) // 2
     require(
         (count >= 0) & (count <= most),
-        lambda v: f"vertex {v} has {degree[v]} neighbours, so that {count[v]} triangles are impossible",
+        lambda v: f"vertex {v} has {degree[v]} neighbors, so that {count[v]} triangles are impossible",
     )
     chosen = np.random.default_rng(seed).choice(n, min(samples, n), replace=False)
     for v in map(int, chosen):
-        neighbours = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
-        around = simple[neighbours][:, neighbours].nnz // 2
+        neighbors = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
+        around = simple[neighbors][:, neighbors].nnz // 2
         if count[v] != around:
             raise VerificationError(f"vertex {v} is in {around} triangles, not {count[v]}")
 
 
 def clustering(graph: Any, scores: ArrayLike) -> None:
-    """Verify clustering coefficients: pairs of neighbours that are joined, told again by the triangles that they make.
+    """Verify clustering coefficients: pairs of neighbors that are joined, told again by the triangles that they make.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def square_clustering(graph: Any, scores: ArrayLike) -> None:
     n, degree = simple.shape[0], np.diff(simple.indptr).astype(np.int64)
     score, squares = answer("scores", scores, n, "f"), np.zeros(n, np.int64)
     rank = _rank(degree)
-    below = _oriented(simple, degree).T.tocsr()  # the neighbours of each that come before it
+    below = _oriented(simple, degree).T.tocsr()  # the neighbors of each that come before it
     for rows in parts(below @ degree):
         middle, last = below[rows].indices, np.repeat(np.arange(n)[rows], np.diff(below.indptr)[rows])
         u, v = (np.repeat(ends, degree[middle]) for ends in (middle, last))

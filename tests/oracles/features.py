@@ -1,4 +1,4 @@
-"""Verify what every vertex made of its neighbours' features."""
+"""Verify what every vertex made of its neighbors' features."""
 
 from typing import Any
 

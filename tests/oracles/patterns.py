@@ -46,7 +46,7 @@ def count_cliques(graph: Any, count: int, k: int) -> None:
 
 
 def _bits(simple: "csr_array", vertices: Array) -> list[int]:
-    """Of each of some vertices which of them are its neighbours, as bits."""
+    """Of each of some vertices which of them are its neighbors, as bits."""
     place = {v: i for i, v in enumerate(vertices.tolist())}
     lists = (simple.indices[simple.indptr[v] : simple.indptr[v + 1]].tolist() for v in place)
     return [sum(1 << place[w] for w in near if w in place) for near in lists]

@@ -1,4 +1,4 @@
-"""Verify triangles at edges, and trusses: common neighbours looked up for each edge, and peeling by them."""
+"""Verify triangles at edges, and trusses: common neighbors looked up for each edge, and peeling by them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
 
 
 def _peeled(simple: "csr_array", least: int) -> "csr_array":
-    """What is left where every edge has as many common neighbours of its ends."""
+    """What is left where every edge has as many common neighbors of its ends."""
     while simple.nnz:
         row, column = simple.tocoo().coords
         enough = _support(simple, row, column) >= least
@@ -86,7 +86,7 @@ def _pattern(row: Array, column: Array, n: int) -> "csr_array":
 
 
 def _support(simple: "csr_array", src: Array, dst: Array) -> Array:
-    """Common neighbours of both ends of pairs of vertices, 0 of those that are not joined."""
+    """Common neighbors of both ends of pairs of vertices, 0 of those that are not joined."""
     found: Array = np.where(joined(simple, src, dst), in_common(simple, src, dst), 0).astype(np.int64)
     return found
 

@@ -5,7 +5,7 @@ vertex before it on one.
 
 Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the greatest
 length(u) + weight(u, v) that it has heard; where all of these are negative, the path that begins there is longer. Once
-it has heard along all in-edges, it tells its out-neighbours. When all lengths are known, the vertex before v is the u
+it has heard along all in-edges, it tells its out-neighbors. When all lengths are known, the vertex before v is the u
 of the smallest id with length(u) + weight(u, v) = length(v).
 
 J. E. Kelley, M. R. Walker: Critical-path planning and scheduling. Eastern Joint Computer Conference 1959.

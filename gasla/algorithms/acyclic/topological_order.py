@@ -4,7 +4,7 @@ Returned are the vertices in that order and, on request, the level of each: the 
 Vertices of a level come by their ids, so the order is the same every time.
 
 Every vertex counts the in-edges that it still waits for. Those that wait for none are active, and tell their
-out-neighbours. A vertex that hears along the last of its in-edges is on the next level. Vertices that wait for ever are
+out-neighbors. A vertex that hears along the last of its in-edges is on the next level. Vertices that wait for ever are
 on a cycle, or behind one.
 
 A. B. Kahn: Topological sorting of large networks. Communications of the ACM 5 (1962).

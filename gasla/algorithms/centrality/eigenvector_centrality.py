@@ -3,7 +3,7 @@
 Returned are scores, which are the left eigenvector of the matrix's largest eigenvalue, and whether and how fast they
 settled.
 
-Power iteration: every vertex adds its in-neighbours' scores to its own, and all are divided by their norm. The norm is
+Power iteration: every vertex adds its in-neighbors' scores to its own, and all are divided by their norm. The norm is
 that of the iteration before, an aggregate: a vector that is one division behind points the same way, so that an
 iteration is one pass. Adding a vertex's own score shifts all eigenvalues by one, without which nothing would settle
 where the graph has no odd cycle.

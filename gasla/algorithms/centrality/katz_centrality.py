@@ -2,7 +2,7 @@
 
 Returned are scores, and whether and how fast they settled.
 
-Every vertex gathers its in-neighbours' scores in every iteration, takes `alpha` times their sum, and adds what it is
+Every vertex gathers its in-neighbors' scores in every iteration, takes `alpha` times their sum, and adds what it is
 worth by itself, `beta`. After k iterations all walks of up to k edges are counted; an aggregate sums up what that
 changed, and ends the run. So it does where walks grow faster than alpha shrinks them: then there is no end to add up
 to, which is told. The norm is another aggregate, so that it takes no pass of its own.
@@ -103,10 +103,10 @@ def katz_centrality(
     max_iter : int
         The run ends at the latest after this many iterations, with a warning.
     tol : float
-        The run ends when the scores, before they are normalised, change by less than this in the mean. With 0 it
+        The run ends when the scores, before they are normalized, change by less than this in the mean. With 0 it
         takes just `max_iter` iterations, and nobody is warned.
     nstart : (n,) array or dict, optional
-        Scores to start with, before normalisation; by default `beta`.
+        Scores to start with, before normalization; by default `beta`.
     normalized : bool
         Whether the scores returned are divided by their norm, so that the sum of their squares is 1.
     weighted : bool
@@ -117,7 +117,7 @@ def katz_centrality(
     Returns
     -------
     KatzResult(scores, iterations, residual, converged)
-        `residual` is the mean change of a score in the last iteration, before normalisation.
+        `residual` is the mean change of a score in the last iteration, before normalization.
 
     Raises
     ------

@@ -2,13 +2,13 @@
 
 Returned are ranks (they sum to 1), and whether and how fast they settled.
 
-Every vertex gathers its in-neighbours' shares, rank over out-degree (or split by weight), in every iteration. Ranks of
+Every vertex gathers its in-neighbors' shares, rank over out-degree (or split by weight), in every iteration. Ranks of
 vertices without out-edges are gathered by an aggregate and dealt out again; another aggregate is the change in L1 that
 ends the run.
 
 L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking. Stanford 1999.
-For many personalisations at once see surfers.py.
-The form without normalisation, in which only vertices that still change wake others, is VertexAPI2's.
+For many personalizations at once see personalized_pagerank.py.
+The form without normalization, in which only vertices that still change wake others, is VertexAPI2's.
 """
 
 from functools import lru_cache
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 import semirings
+from gasla.algorithms.centrality.personalized_pagerank import Rows, settle
 from gasla.algorithms.centrality.ranking import distribution, has_settled, type_of_weights
-from gasla.algorithms.centrality.surfers import Rows, settle
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -36,7 +36,7 @@ class PageRank(VertexProgram):
     `inverse` is one over the number of out-edges, or over the sum of their weights; 0 where that is 0. In place the
     ranks do not keep their sum, and it would settle late: jumps deal out `total`, whatever it is by now. Then only
     proportions have to settle; a last division has the ranks sum to 1. All jumps go by the iteration before.
-    Without normalisation rank(v) = 1 - alpha + alpha * (sum of share(u)), and a vertex that moves wakes others.
+    Without normalization rank(v) = 1 - alpha + alpha * (sum of share(u)), and a vertex that moves wakes others.
     """
 
     normalized = option(True)
@@ -131,9 +131,9 @@ def pagerank(
         Where jumps lead, in proportion; by default everywhere alike. Or many of these, for PageRanks of as many
         surfers at once: a (k, n) array, or a list of k arrays or dicts.
     nstart : (n,) array or dict, optional
-        Where to start; by default everywhere alike. With k personalisations one for all of them, or k.
+        Where to start; by default everywhere alike. With k personalizations one for all of them, or k.
     dangling : (n,) array or dict, optional
-        Where the rank of vertices without out-edges goes; by default as jumps do. With k personalisations one or k.
+        Where the rank of vertices without out-edges goes; by default as jumps do. With k personalizations one or k.
     weighted : bool
         Whether the matrix's values divide a vertex's rank among its out-edges; otherwise all get the same.
     tol : float
@@ -149,13 +149,13 @@ def pagerank(
     order : "synchronous" or "in place"
         In place, a rank that has changed counts at once, for those who gather it later in the same iteration, as in
         Gauss and Seidel's method. That often takes fewer iterations, and is not deterministic. The ranks are as near:
-        a plain step from them changes them by less than `tol` in all. One personalisation at most.
+        a plain step from them changes them by less than `tol` in all. One personalization at most.
 
     Returns
     -------
     PageRankResult(ranks, iterations, residual, converged)
-        `residual` is the L1 change of the last iteration (without normalisation, the largest change of one vertex).
-        With k personalisations `ranks` has shape (k, n). Eight at a time go on until the tolerance is met by the sum
+        `residual` is the L1 change of the last iteration (without normalization, the largest change of one vertex).
+        With k personalizations `ranks` has shape (k, n). Eight at a time go on until the tolerance is met by the sum
         over the vertices of the largest change among them, which is `residual`: so each is as near as `tol` to what
         a call of its own gives, or nearer. `iterations` is the most that any took.
 
@@ -325,7 +325,7 @@ def _several(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
 
 
 def _shares(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
-    """A distribution, of which the form that isn't normalised has none."""
+    """A distribution, of which the form that isn't normalized has none."""
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which has none; leave one of them out")
     return distribution(graph, given, name)

@@ -1,12 +1,12 @@
 """Core numbers: how dense the densest part of a graph is that a vertex belongs to.
 
-The k-core is the largest part in which everyone has k neighbours or more; a vertex's core number is the largest k whose
+The k-core is the largest part in which everyone has k neighbors or more; a vertex's core number is the largest k whose
 core it is in. Returned is that number for each vertex. The graph is read as a simple undirected one: direction, self
 loops and parallel edges don't count.
 
 Vertices of least degree are peeled off first. They wait in buckets by their degree among those that are left. The
-lowest bucket opens; the vertices in it are removed, with that degree as core number. Their neighbours have fewer
-neighbours now: they move to lower buckets, but to none below the open one, and those that come into that one are
+lowest bucket opens; the vertices in it are removed, with that degree as core number. Their neighbors have fewer
+neighbors now: they move to lower buckets, but to none below the open one, and those that come into that one are
 removed in the next round.
 
 D. W. Matula, L. L. Beck: Smallest-last ordering and clustering and graph coloring algorithms. Journal of the ACM 30
@@ -26,7 +26,7 @@ from gasla.program.program import VertexProgram
 
 
 class Cores(VertexProgram):
-    """degree(v) = how many neighbours are left; once v's bucket opens it changes no more, and is the core number.
+    """degree(v) = how many neighbors are left; once v's bucket opens it changes no more, and is the core number.
 
     Ends, as each vertex is active once: the mask admits none whose bucket has opened.
     """
@@ -52,7 +52,7 @@ class Cores(VertexProgram):
 def core_number(graph: Any) -> np.ndarray:
     """Find the core number of each vertex: the largest k such that it is in the k-core.
 
-    The k-core is the largest part of the graph in which every vertex has at least k neighbours.
+    The k-core is the largest part of the graph in which every vertex has at least k neighbors.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def core_number(graph: Any) -> np.ndarray:
     Returns
     -------
     (n,) array of ids
-        0 where a vertex has no neighbour; on the device of the graph. There is one right answer.
+        0 where a vertex has no neighbor; on the device of the graph. There is one right answer.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Support of edges: in how many triangles each edge is, which is how many neighbours its ends have in common.
+"""Support of edges: in how many triangles each edge is, which is how many neighbors its ends have in common.
 
 Returned is a number for each stored edge. The graph is read as a simple undirected one: direction, self loops and
 parallel edges don't count, and all stored edges between the same two vertices have the same support.

@@ -1,4 +1,4 @@
-"""k-cores: the largest part of a graph in which every vertex has at least k neighbours.
+"""k-cores: the largest part of a graph in which every vertex has at least k neighbors.
 
 Returned is which vertices are in it. It may be in several pieces, and empty. The core of k is inside that of k - 1, so
 that core numbers tell of all of them: in the k-core are the vertices whose core number is k or more.
@@ -17,7 +17,7 @@ from gasla.graph.validate import as_array
 
 
 def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
-    """Find the vertices of the k-core: the largest part in which every vertex has at least k neighbours.
+    """Find the vertices of the k-core: the largest part in which every vertex has at least k neighbors.
 
     Parameters
     ----------

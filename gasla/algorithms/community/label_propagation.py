@@ -1,14 +1,14 @@
-"""Label propagation: communities, as each vertex takes the label that most of its neighbours have.
+"""Label propagation: communities, as each vertex takes the label that most of its neighbors have.
 
-At first every vertex has a label of its own. Then each one with a neighbour that changed looks at the labels around
+At first every vertex has a label of its own. Then each one with a neighbor that changed looks at the labels around
 it, and takes that which weighs most; of those that weigh the same, the one that comes first by lot.
 
 Taken at once by all, that goes on for ever: the two ends of an edge swap labels, and on a grid all do, as on a
 chessboard. So in every other iteration labels only change for those that come before them by lot, which no two
-neighbours can do to each other (ν-LPA's *pick-less*, there by the numbers of labels). This may hold vertices back: so
+neighbors can do to each other (ν-LPA's *pick-less*, there by the numbers of labels). This may hold vertices back: so
 once no label changes, all look once more, and the run ends only if none changes then either.
 
-An iteration reads, for each edge looked at, a neighbour and its label (8 bytes), and keeps 12 for each label around.
+An iteration reads, for each edge looked at, a neighbor and its label (8 bytes), and keeps 12 for each label around.
 
 U. N. Raghavan, R. Albert, S. Kumara: Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks.
 Physical Review E 76 (2007).
@@ -40,7 +40,7 @@ from gasla.program.program import VertexProgram
 
 
 class Labels(VertexProgram):
-    """label(v) = that of most neighbours, or that whose edges weigh most.
+    """label(v) = that of most neighbors, or that whose edges weigh most.
 
     A round begins with all; in its odd iterations labels only get earlier.
     """
@@ -163,7 +163,7 @@ def label_propagation(
     Returns
     -------
     (n,) array of int32 or int64
-        The number of each vertex's community, from 0 in the order of their smallest vertices. Who has no neighbour is
+        The number of each vertex's community, from 0 in the order of their smallest vertices. Who has no neighbor is
         alone. One of many divisions: the same for the same seed, on either device; but with weights that are no whole
         numbers, a GPU adds them up in any order.
 

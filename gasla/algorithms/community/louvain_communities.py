@@ -1,13 +1,13 @@
 """Louvain communities: each vertex moves to the community that raises modularity most, level by level.
 
-At first every vertex is a community. One whose turn it is looks at the communities of its neighbours, and joins the
+At first every vertex is a community. One whose turn it is looks at the communities of its neighbors, and joins the
 best; once few move, communities are contracted to vertices, and so on until none joins another. Taken at once by all,
-two neighbours would swap communities for ever, and too many would join one that was best before they came: so each
+two neighbors would swap communities for ever, and too many would join one that was best before they came: so each
 vertex has one turn in a round of six, and which is drawn anew for each round. What communities weigh is added up
-before each turn. A vertex that has looked need not look again until a neighbour moves, which then tells it.
+before each turn. A vertex that has looked need not look again until a neighbor moves, which then tells it.
 
 Refined (Leiden), it is not communities that are contracted but parts of them: again every vertex is one at first, and
-one that is still alone joins the best part of its community, unless the neighbour there has its turn as well. So parts
+one that is still alone joins the best part of its community, unless the neighbor there has its turn as well. So parts
 hang together; those of one community begin the next level together, and may leave each other there.
 
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
@@ -86,7 +86,7 @@ class Move(VertexProgram):
     degree = vertex(np.float64)
     volume = vertex(np.float64, missing=0)
     moved_in = vertex(np.int64)
-    is_due = vertex(np.bool_, init=True)  # a neighbour has moved since it looked
+    is_due = vertex(np.bool_, init=True)  # a neighbor has moved since it looked
     weight = edge(np.float64)
     seed = parameter(np.uint64, 0)
     turn = parameter(np.int64, 0)
@@ -118,7 +118,7 @@ class Move(VertexProgram):
 
 
 class Tell(VertexProgram):
-    """is_due(v) holds where a neighbour has just moved."""
+    """is_due(v) holds where a neighbor has just moved."""
 
     is_due = vertex(np.bool_)
     moved_in = vertex(np.int64)

@@ -5,7 +5,7 @@ undirected one: direction, self loops and parallel edges don't count.
 
 Each triangle u < v < w is found once, at its edge u -> v, as an entry w that follows v in u's list and is in v's. Where
 all lists are short the order is that of the ids, and lists are merged as they lie. Otherwise it is that of degrees, so
-that hubs come last and have few larger neighbours; these are marked, and the rests of lists looked up among the marks.
+that hubs come last and have few larger neighbors; these are marked, and the rests of lists looked up among the marks.
 
 T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
 """

@@ -2,7 +2,7 @@
 
 Returned is whether they can, and on request each vertex's side.
 
-The smallest vertex of every component is put on the first side; its neighbours are on the second, those of these on the
+The smallest vertex of every component is put on the first side; its neighbors are on the second, those of these on the
 first, and so on. A side is a bit, and bits are or-ed: the vertices of a component with an odd cycle end up on both, and
 others are reached once. An odd cycle is often a triangle, so that some edges are looked at for one first.
 
@@ -30,7 +30,7 @@ SAMPLE = 8  # edges looked at for a triangle
 
 
 class Sides(VertexProgram):
-    """sides(v) = those that its neighbours are not on; a bit each. Ends, as only bits are added: 2 n at most."""
+    """sides(v) = those that its neighbors are not on; a bit each. Ends, as only bits are added: 2 n at most."""
 
     direction = option("in")
     sides = vertex(np.int32)
@@ -60,7 +60,7 @@ def is_bipartite(graph: Any, *, colors: Literal[True]) -> BipartiteResult: ...
 
 
 def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
-    """Whether a graph's vertices are of two colours, so that no edge joins two of the same.
+    """Whether a graph's vertices are of two colors, so that no edge joins two of the same.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
         Edges join their ends whichever way they point. Values are not looked at, and stored zeros are edges. A loop
         joins a vertex to itself, so that no graph with one is bipartite.
     colors : bool
-        Also return the colours.
+        Also return the colors.
 
     Returns
     -------
     bool
         Whether it is bipartite: it has no cycle of an odd number of edges.
     BipartiteResult(bipartite, colors)
-        With `colors=True`. Colours are int32, 0 at the smallest vertex of every component; -1 in components that have
+        With `colors=True`. Colors are int32, 0 at the smallest vertex of every component; -1 in components that have
         an odd cycle, so that one sees which those are. The same every time.
 
     References
@@ -104,7 +104,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
 
 
 def _shows_triangle(graph: Graph) -> bool:
-    """Whether one of a few edges is in a triangle: their ends have a neighbour in common."""
+    """Whether one of a few edges is in a triangle: their ends have a neighbor in common."""
     if graph.m == 0:
         return False
     xp: Any = module_of(graph.device)

@@ -56,8 +56,8 @@ class Numbers(VertexProgram):
         return {"number": gathered + vertex.between}
 
 
-class Neighbours(VertexProgram):
-    """low(v), high(v) = the least and the greatest number of v and its neighbours, its parent aside."""
+class Neighbors(VertexProgram):
+    """low(v), high(v) = the least and the greatest number of v and its neighbors, its parent aside."""
 
     number = vertex(ID)
     parent = vertex(ID)
@@ -150,7 +150,7 @@ def spanning_forest(graph: Graph) -> Forest:
     sizes = run(Sizes, tree, schedule=order.reversed()).size
     between = _between(tree, sizes, is_root)
     numbers = run(Numbers, tree, schedule=order, between=between).number
-    near = run(Neighbours, graph, max_iterations=1, number=numbers, parent=parents)
+    near = run(Neighbors, graph, max_iterations=1, number=numbers, parent=parents)
     reach = run(Subtrees, tree, schedule=order.reversed(), low=near.low, high=near.high)
     return Forest(levels, children, parents, numbers, sizes, reach.low, reach.high)
 

@@ -5,14 +5,14 @@ vertex. A vertex on no cycle is a component of its own.
 
 Three steps follow each other, the cheapest first. A vertex without in-edges, or without out-edges, is a component of
 its own: it is trimmed, and so are those that lose their last such edge by that. Most graphs have one large component:
-the vertices that a vertex of many edges both reaches and is reached by, as two searches tell. The rest is coloured:
-some vertices, the seeds, send their numbers forward, and each vertex keeps the largest. Those of a colour that reach
-its seed are the seed's component; the others are split by colour, as no component has vertices of two colours. Seeds
+the vertices that a vertex of many edges both reaches and is reached by, as two searches tell. The rest is colored:
+some vertices, the seeds, send their numbers forward, and each vertex keeps the largest. Those of a color that reach
+its seed are the seed's component; the others are split by color, as no component has vertices of two colors. Seeds
 are drawn by lot, a few first, and sixteen times as many in each turn, up to all. If all were seeds at once, a vertex
-would be coloured time and again on the way to its last colour, wherever paths are long.
+would be colored time and again on the way to its last color, wherever paths are long.
 
 L. Fleischer, B. Hendrickson, A. Pınar: On Identifying Strongly Connected Components in Parallel. IPDPS Workshops 2000.
-S. Orzan: On Distributed Verification and Verified Distribution. Thesis, Vrije Universiteit Amsterdam 2004 (colouring).
+S. Orzan: On Distributed Verification and Verified Distribution. Thesis, Vrije Universiteit Amsterdam 2004 (coloring).
 G. Blelloch, Y. Gu, J. Shun, Y. Sun: Parallelism in Randomized Incremental Algorithms. Journal of the ACM 67 (2020).
 """
 
@@ -79,15 +79,15 @@ class Descendants(VertexProgram):
         return {"reached": True}
 
 
-class Colour(VertexProgram):
-    """colour(v) = the largest rank of a seed that reaches v within its region, -1 if none does."""
+class Color(VertexProgram):
+    """color(v) = the largest rank of a seed that reaches v within its region, -1 if none does."""
 
     region = vertex(ID)
-    colour = vertex(ID)
+    color = vertex(ID)
     reduce = semirings.max
 
     def start(self, vertex):
-        return vertex.colour >= 0
+        return vertex.color >= 0
 
     def mask(self, vertex):
         return vertex.region >= 0
@@ -96,16 +96,16 @@ class Colour(VertexProgram):
         return src.region == dst.region
 
     def gather(self, src, dst, edge):
-        return src.colour
+        return src.color
 
     def apply(self, vertex, gathered):
-        return {"colour": semirings.maximum(vertex.colour, gathered)}
+        return {"color": semirings.maximum(vertex.color, gathered)}
 
 
 class Mark(VertexProgram):
-    """Marks the vertices that reach the seed of their colour."""
+    """Marks the vertices that reach the seed of their color."""
 
-    colour = vertex(ID)
+    color = vertex(ID)
     rank = vertex(ID)
     marked = vertex(bool)
     reduce = semirings.any
@@ -113,13 +113,13 @@ class Mark(VertexProgram):
     sources = "active"
 
     def start(self, vertex):
-        return vertex.colour == vertex.rank
+        return vertex.color == vertex.rank
 
     def mask(self, vertex):
         return ~vertex.marked
 
     def edge_mask(self, src, dst, edge):
-        return src.colour == dst.colour
+        return src.color == dst.color
 
     def gather(self, src, dst, edge):
         return True
@@ -129,14 +129,14 @@ class Mark(VertexProgram):
 
 
 class Split(VertexProgram):
-    """Makes a region of each colour's rest, and draws the next seeds; a component's region is below 0, and its own.
+    """Makes a region of each color's rest, and draws the next seeds; a component's region is below 0, and its own.
 
     Ends: after 64 / GROWTH turns all vertices that are left are seeds, and from then on each turn finds the component
     of the highest rank.
     """
 
     region = vertex(ID)
-    colour = vertex(ID)
+    color = vertex(ID)
     rank = vertex(ID)
     marked = vertex(bool)
     limit = parameter(np.int64, 1)
@@ -147,12 +147,12 @@ class Split(VertexProgram):
         return vertex.region >= 0
 
     def apply(self, vertex, gathered):
-        is_found = vertex.marked | (vertex.colour == vertex.rank)
+        is_found = vertex.marked | (vertex.color == vertex.rank)
         is_seed = ~is_found & (vertex.rank >> GROWTH * (self.turn + 1) < self.limit)
-        rest = semirings.where(vertex.colour >= 0, vertex.colour, vertex.region)
+        rest = semirings.where(vertex.color >= 0, vertex.color, vertex.region)
         return {
-            "region": semirings.where(is_found, -1 - vertex.colour, rest),
-            "colour": semirings.where(is_seed, vertex.rank, -1),
+            "region": semirings.where(is_found, -1 - vertex.color, rest),
+            "color": semirings.where(is_seed, vertex.rank, -1),
             "marked": False,
         }
 
@@ -167,7 +167,7 @@ class Split(VertexProgram):
         return self.left == 0
 
 
-TURN = [Phase(Colour(), until="still"), Phase(Mark(), until="still"), Phase(Split())]
+TURN = [Phase(Color(), until="still"), Phase(Mark(), until="still"), Phase(Split())]
 
 
 def strongly_connected_components(graph: Any) -> ComponentsResult:
@@ -219,7 +219,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     if left.any():
         region = split_by_pivot(graph, left, parent)
         if (region >= 0).any():
-            split_by_colours(graph, region, parent)
+            split_by_colors(graph, region, parent)
     return ComponentsResult(number(parent), parent)
 
 
@@ -237,15 +237,15 @@ def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
     return region
 
 
-def split_by_colours(graph: Graph, region: Any, parent: Any) -> None:
+def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
     """Find the components of those whose region isn't below 0, from where on they are known."""
     xp = array_module(region)
     some = xp.flatnonzero(region >= 0)
     bits = (graph.n - 1).bit_length()
     rank = shuffled(xp.arange(graph.n, dtype=np.int64), bits).astype(region.dtype)
     limit = (FIRST << bits) // len(some) + 1
-    colour = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
-    found = run(TURN, graph, region=region, colour=colour, rank=rank, limit=limit)
+    color = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
+    found = run(TURN, graph, region=region, color=color, rank=rank, limit=limit)
     seed = -1 - found.region[some]
     unsigned = np.dtype(f"u{region.itemsize}")  # CuPy's minimum.at has no int64
     smallest = xp.full(1 << bits, graph.n, unsigned)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.algorithms.flows.largest import largest
+from gasla.algorithms.flows.solver import largest
 
 
 class MinimumCut(NamedTuple):

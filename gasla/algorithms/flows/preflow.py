@@ -3,7 +3,7 @@
 Every edge has a partner that leads back. An edge's residual capacity is its own less what was sent along it, plus what
 was sent back. At first the source has sent all that its edges take; vertices that have excess send it on, in rounds:
 
-- decide: each takes the lowest neighbour along a residual edge. If that is lower, it will send there what the edge
+- decide: each takes the lowest neighbor along a residual edge. If that is lower, it will send there what the edge
   still takes; if not, it rises above it.
 - settle: what is sent is subtracted at one end of the edge and added at the other, and the edge's tail notes it.
 
@@ -37,7 +37,7 @@ FEWEST, SHARE = 2, 2
 
 
 def _lower(x: Any, y: Any) -> Any:
-    """Of two neighbours the lower one, by the edge of the smaller number; and the sum of what both have sent."""
+    """Of two neighbors the lower one, by the edge of the smaller number; and the sum of what both have sent."""
     is_first = (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
     return *(semirings.where(is_first, x[i], y[i]) for i in range(3)), x[3] + y[3]
 
@@ -70,7 +70,7 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """excess(v) goes to the lowest neighbour along residual edges, or v rises; iterations decide and settle in turn."""
+    """excess(v) goes to the lowest neighbor along residual edges, or v rises; iterations decide and settle in turn."""
 
     height = vertex(np.int64)
     excess = vertex(np.int64)

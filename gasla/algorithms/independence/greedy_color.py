@@ -1,14 +1,14 @@
-"""Greedy colouring: a colour for every vertex, another one than its neighbours', from 0 on.
+"""Greedy coloring: a color for every vertex, another one than its neighbors', from 0 on.
 
-A component that two colours do for gets two. In any other the vertices come in an order, those of most edges first, and
-each takes the least colour that none of its neighbours before it has.
+A component that two colors do for gets two. In any other the vertices come in an order, those of most edges first, and
+each takes the least color that none of its neighbors before it has.
 
-Whoever gives an order gets what it gives, one vertex after another, two colours or not.
+Whoever gives an order gets what it gives, one vertex after another, two colors or not.
 
-Two colours do where no edge joins two vertices that are as far from a root, or both an odd or both an even number of
-edges away. The others need not come one by one: all vertices that come before their neighbours without a colour take
-one at once, and tell the rest. Colours that are taken are bits of words. A vertex for which the first 128 are all
-taken looks at what its neighbours have of the next 64, and so on.
+Two colors do where no edge joins two vertices that are as far from a root, or both an odd or both an even number of
+edges away. The others need not come one by one: all vertices that come before their neighbors without a color take
+one at once, and tell the rest. Colors that are taken are bits of words. A vertex for which the first 128 are all
+taken looks at what its neighbors have of the next 64, and so on.
 
 M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
 D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
@@ -32,8 +32,8 @@ from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 Strategy = Literal["largest_first", "random_sequential"]
-COLOURS = 64  # in a word
-WORDS = 2  # of the first colours
+COLORS = 64  # in a word
+WORDS = 2  # of the first colors
 ALL = 2**64 - 1  # of them
 
 
@@ -70,7 +70,7 @@ class Levels(VertexProgram):
 
 
 class Odd(VertexProgram):
-    """is_odd(v) = whether a neighbour is an even number of levels away, so that an odd cycle leads through both."""
+    """is_odd(v) = whether a neighbor is an even number of levels away, so that an odd cycle leads through both."""
 
     level = vertex(np.int32)
     is_odd = vertex(np.bool_)
@@ -103,9 +103,9 @@ class Draw(VertexProgram):
 
 
 class Count(VertexProgram):
-    """waiting(v) = how many neighbours come before v. Vertices that wait for none have a colour first."""
+    """waiting(v) = how many neighbors come before v. Vertices that wait for none have a color first."""
 
-    colour = vertex(np.int32, init=-1)
+    color = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)
     tells_in = vertex(np.int32, init=-1)
     rank = vertex(np.uint64)
@@ -114,7 +114,7 @@ class Count(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        return vertex.colour < 0
+        return vertex.color < 0
 
     def gather(self, src, dst, edge):
         is_before = (src.rank > dst.rank) | ((src.rank == dst.rank) & (src.id > dst.id))
@@ -124,17 +124,17 @@ class Count(VertexProgram):
         is_first = gathered == 0
         return {
             "waiting": gathered,
-            "colour": semirings.where(is_first, 0, -1),
+            "color": semirings.where(is_first, 0, -1),
             "tells_in": semirings.where(is_first, 0, -1),
         }
 
 
-class Colour(VertexProgram):
-    """colour(v) = the least that is not taken, once v waits for no neighbour any more."""
+class Color(VertexProgram):
+    """color(v) = the least that is not taken, once v waits for no neighbor any more."""
 
-    colour = vertex(np.int32)
+    color = vertex(np.int32)
     waiting = vertex(np.int64)
-    taken = vertex((np.uint64, (WORDS,)))  # of the first colours
+    taken = vertex((np.uint64, (WORDS,)))  # of the first colors
     tells_in = vertex(np.int32, init=-1)  # what turn, if not at once
     turn = parameter(np.int32, 0)
     direction = option("in")
@@ -145,31 +145,31 @@ class Colour(VertexProgram):
         return vertex.tells_in == self.turn
 
     def mask(self, vertex):
-        return vertex.colour < 0
+        return vertex.color < 0
 
     def gather(self, src, dst, edge):
-        return semirings.cast(1, np.int64), semirings.vector(*(_bit(src.colour - COLOURS * i) for i in range(WORDS)))
+        return semirings.cast(1, np.int64), semirings.vector(*(_bit(src.color - COLORS * i) for i in range(WORDS)))
 
     def apply(self, vertex, gathered):
         waiting, taken = vertex.waiting - gathered[0], vertex.taken | gathered[1]
-        colour = -1
+        color = -1
         for i in reversed(range(WORDS)):
-            colour = semirings.where(taken[i] == ALL, colour, COLOURS * i + _least(taken[i]))
-        return {"waiting": waiting, "taken": taken, "colour": semirings.where(waiting == 0, colour, -1)}
+            color = semirings.where(taken[i] == ALL, color, COLORS * i + _least(taken[i]))
+        return {"waiting": waiting, "taken": taken, "color": semirings.where(waiting == 0, color, -1)}
 
     def activate(self, before, after):
-        return after.colour >= 0
+        return after.color >= 0
 
 
 class Further(VertexProgram):
-    """The same for those for whom the first colours are all taken: they look at the next, a word at a time.
+    """The same for those for whom the first colors are all taken: they look at the next, a word at a time.
 
-    The turns end, as each gives a vertex its colour or has one look at higher colours, of which its degree is the last.
+    The turns end, as each gives a vertex its color or has one look at higher colors, of which its degree is the last.
     """
 
-    colour = vertex(np.int32)
+    color = vertex(np.int32)
     waiting = vertex(np.int64)
-    first = vertex(np.int32, init=COLOURS * WORDS)
+    first = vertex(np.int32, init=COLORS * WORDS)
     tells_in = vertex(np.int32)
     turn = parameter(np.int32, 0)
     direction = option("in")
@@ -177,16 +177,16 @@ class Further(VertexProgram):
     everyone = True
 
     def mask(self, vertex):
-        return (vertex.colour < 0) & (vertex.waiting == 0)
+        return (vertex.color < 0) & (vertex.waiting == 0)
 
     def gather(self, src, dst, edge):
-        return _bit(src.colour - dst.first)
+        return _bit(src.color - dst.first)
 
     def apply(self, vertex, gathered):
         is_full = gathered == ALL
-        colour = semirings.where(is_full, -1, vertex.first + _least(gathered))
-        first = vertex.first + semirings.where(is_full, COLOURS, 0)
-        return {"colour": colour, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
+        color = semirings.where(is_full, -1, vertex.first + _least(gathered))
+        first = vertex.first + semirings.where(is_full, COLORS, 0)
+        return {"color": color, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
 
     def activate(self, before, after):
         return True  # all whom the mask admits; if it admits none, none is left to be told in the next turn
@@ -195,26 +195,26 @@ class Further(VertexProgram):
 def greedy_color(
     graph: Any, strategy: Strategy = "largest_first", *, seed: int = 0, priority: Any = None
 ) -> np.ndarray:
-    """A colour for every vertex, such that neighbours have different ones; few in all.
+    """A color for every vertex, such that neighbors have different ones; few in all.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is an edge between i and j, whatever its value. Directions, loops and parallel edges change nothing
-        about who are neighbours; all stored entries count as edges of a vertex in its order.
+        about who are neighbors; all stored entries count as edges of a vertex in its order.
     strategy : "largest_first" or "random_sequential"
-        In what order vertices take their colours: those of most edges first, or all by lot.
+        In what order vertices take their colors: those of most edges first, or all by lot.
     seed : int
         Of the lot, which also decides among those of as many edges: 0 to 2**64 - 1.
     priority : (n,) array of numbers, or dict of vertex to number, optional
-        In place of a strategy: who has the largest comes first, of several the smallest id. The colours are those that
+        In place of a strategy: who has the largest comes first, of several the smallest id. The colors are those that
         vertices get in this order one by one, even where two would do. Finite, and compared as float64.
 
     Returns
     -------
     (n,) int32
-        Colours from 0 on. Every vertex has a neighbour of each lower colour, so there are at most as many as the most
-        neighbours of a vertex, and one. Without `priority` a component that two colours do for has no more. The same
+        Colors from 0 on. Every vertex has a neighbor of each lower color, so there are at most as many as the most
+        neighbors of a vertex, and one. Without `priority` a component that two colors do for has no more. The same
         for the same seed or priority, on either device.
 
     Raises
@@ -225,7 +225,7 @@ def greedy_color(
     Notes
     -----
     Takes 44 bytes a vertex beside the result. As many iterations as vertices on the longest path along which the order
-    goes: on random graphs some times the number of colours.
+    goes: on random graphs some times the number of colors.
 
     References
     ----------
@@ -262,9 +262,9 @@ def greedy_color(
     else:
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
     direction = undirected(graph)
-    begun = run(Count(direction=direction), graph, max_iterations=1, colour=sides, rank=rank)
-    phases: list[Any] = [Phase(Colour(direction=direction), until="still"), Further(direction=direction)]
-    return run(phases, graph, colour=begun.colour, waiting=begun.waiting, tells_in=begun.tells_in).colour
+    begun = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
+    phases: list[Any] = [Phase(Color(direction=direction), until="still"), Further(direction=direction)]
+    return run(phases, graph, color=begun.color, waiting=begun.waiting, tells_in=begun.tells_in).color
 
 
 def _descending(graph: Graph, priority: Any) -> Any:

@@ -1,11 +1,11 @@
-"""Maximal independent set: vertices of which no two are neighbours, and to which no other could be added.
+"""Maximal independent set: vertices of which no two are neighbors, and to which no other could be added.
 
 Returned is a mask of its vertices.
 
 All vertices draw a rank, once; those of fewer edges draw before those of more, which makes larger sets. A vertex that
-comes before all neighbours that are still undecided joins; then the neighbours of those that joined leave. So the set
+comes before all neighbors that are still undecided joins; then the neighbors of those that joined leave. So the set
 is that of a loop over the vertices in the order of their ranks, however many threads there are. A vertex need not look
-at all neighbours: the first that comes before it says that it has to wait.
+at all neighbors: the first that comes before it says that it has to wait.
 
 M. Luby: A Simple Parallel Algorithm for the Maximal Independent Set Problem. SIAM Journal on Computing 15 (1986).
 G. E. Blelloch, J. T. Fineman, J. Shun: Greedy Sequential Maximal Independent Set and Matching are Parallel on Average.
@@ -58,7 +58,7 @@ class Draw(VertexProgram):
 
 
 class Decide(VertexProgram):
-    """Every other iteration those of the highest rank among their neighbours join, and then their neighbours leave.
+    """Every other iteration those of the highest rank among their neighbors join, and then their neighbors leave.
 
     Ends after 2 n iterations: of those that are undecided the one of the highest rank, and id, joins.
     """
@@ -85,7 +85,7 @@ class Decide(VertexProgram):
 
 
 class Quarrel(VertexProgram):
-    """is_beside(v) = whether v is chosen, and so is a neighbour."""
+    """is_beside(v) = whether v is chosen, and so is a neighbor."""
 
     is_chosen = vertex(np.bool_)
     is_beside = vertex(np.bool_)
@@ -104,13 +104,13 @@ class Quarrel(VertexProgram):
 
 
 def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, seed: int = 0) -> np.ndarray:
-    """Vertices of which no two are neighbours, and such that every other vertex is a neighbour of one.
+    """Vertices of which no two are neighbors, and such that every other vertex is a neighbor of one.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is an edge between i and j, whatever its value. Directions, loops and parallel edges change nothing
-        about who are neighbours.
+        about who are neighbors.
     nodes : ids, optional
         Vertices that have to be in the set.
     seed : int
@@ -125,7 +125,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     Raises
     ------
     TypeError, ValueError
-        If one of `nodes` is not a vertex, or two of them are neighbours.
+        If one of `nodes` is not a vertex, or two of them are neighbors.
 
     Notes
     -----
@@ -157,10 +157,10 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
 
 
 def _chosen(graph: Graph, nodes: Iterable[int]) -> Any:
-    """The vertices that were asked for, marked, if no two of them are neighbours."""
+    """The vertices that were asked for, marked, if no two of them are neighbors."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
     chosen[several_vertices(graph, "nodes", nodes, "node")] = True
     beside = run(Quarrel(direction=undirected(graph)), graph, max_iterations=1, is_chosen=chosen).is_beside
     if any_true(beside):
-        raise ValueError(f"vertex {int(beside.argmax())} and a neighbour are both among nodes; leave out one of them")
+        raise ValueError(f"vertex {int(beside.argmax())} and a neighbor are both among nodes; leave out one of them")
     return chosen

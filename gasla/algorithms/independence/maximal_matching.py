@@ -2,9 +2,9 @@
 
 Returned is the mate of every vertex.
 
-Every free vertex chooses the best of its edges to free neighbours, and the two ends of an edge that both choose are
+Every free vertex chooses the best of its edges to free neighbors, and the two ends of an edge that both choose are
 mates. Better is the heavier edge; among those of a weight the one with an end of fewer edges, which else may find all
-its neighbours taken; and among those the one whose ends' numbers agree in more of their leading bits. No two edges of a
+its neighbors taken; and among those the one whose ends' numbers agree in more of their leading bits. No two edges of a
 vertex are as good: `u ^ v` tells them apart, and the other end. So some vertex always finds a mate, and the matching is
 the one that takes edges from the best to the worst, those whose ends are free. Most graphs take few rounds, and a path
 along which weights rise half as many as vertices: after `ROUNDS` of them the edges that are left are put in order, and
@@ -32,7 +32,7 @@ from gasla.program.program import VertexProgram
 
 FEW = 255  # edges, up to which their number counts
 BITS = 48  # of a vertex's number, above which that of edges stands
-NONE = 2**63 - 1  # no edge to a free neighbour
+NONE = 2**63 - 1  # no edge to a free neighbor
 ROUNDS = 64  # after which edges are sorted
 
 
@@ -42,7 +42,7 @@ def _of_edges(vertex):
 
 
 class Free(VertexProgram):
-    """degree(v) = how many edges v has, while it is free and has a free neighbour, and then 0."""
+    """degree(v) = how many edges v has, while it is free and has a free neighbor, and then 0."""
 
     degree = vertex(np.uint8, init=_of_edges)
     best = vertex(np.int64, missing=NONE)
@@ -56,7 +56,7 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the best of the edges to free neighbours, or of the heaviest: a number, the less the better."""
+    """best(v) = the best of the edges to free neighbors, or of the heaviest: a number, the less the better."""
 
     weights = option(None)  # their type, where heavier edges are better
     reduce = option(semirings.min)  # argmin by weight
@@ -75,7 +75,7 @@ class Choose(Free):
 
     def apply(self, vertex, gathered):
         best = gathered[1] if self.weights else gathered
-        is_last = best == NONE  # no neighbour is free any more: it drops out
+        is_last = best == NONE  # no neighbor is free any more: it drops out
         return {"best": best, "degree": semirings.where(is_last, semirings.cast(0, np.uint8), vertex.degree)}
 
 

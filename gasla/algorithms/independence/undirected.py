@@ -1,4 +1,4 @@
-"""For programs that take edges both ways: neighbours are all that an edge leads to or comes from."""
+"""For programs that take edges both ways: neighbors are all that an edge leads to or comes from."""
 
 from typing import Literal
 

@@ -3,7 +3,7 @@
 Returned is a row of distances for each source, as `sssp` from it would give.
 
 Where a search mostly waits for its next iteration, eight sources go together: a vertex holds eight distances, and its
-neighbours gather them all at one look along an edge. Elsewhere each source's near vertices go first by themselves,
+neighbors gather them all at one look along an edge. Elsewhere each source's near vertices go first by themselves,
 which visits fewer edges in all.
 """
 

@@ -2,7 +2,7 @@
 
 Returned are distances (infinite where the source does not reach) and, on request, parents.
 
-The reduction is `min` over `distance(u) + weight(u, v)`, and a vertex that came nearer wakes its out-neighbours. As
+The reduction is `min` over `distance(u) + weight(u, v)`, and a vertex that came nearer wakes its out-neighbors. As
 the distance is the priority, near vertices go first (delta-stepping): a bucket of width delta at a time. With negative
 weights there is no priority, and as many rounds as vertices mean a negative cycle.
 

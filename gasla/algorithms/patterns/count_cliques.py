@@ -4,7 +4,7 @@ Returned is their number. The graph is read as a simple undirected one: directio
 count. A clique of 1 is a vertex, of 2 an edge, of 3 a triangle.
 
 Each clique is found once, at the vertex of it that comes first in the order of degrees. What comes later and is joined
-to that vertex are few others, even around hubs. Among these, common neighbours are ands of bits. Large cliques are not
+to that vertex are few others, even around hubs. Among these, common neighbors are ands of bits. Large cliques are not
 met one by one, but as many at a time as choices from a set that is all joined: a clique of 200 holds more of 100 than
 anybody could list.
 
@@ -47,7 +47,7 @@ def count_cliques(graph: Any, k: int) -> int:
     Notes
     -----
     On the CPU a thread takes up to ``d * (k + d / 4) * 8`` bytes, and an id a vertex; d is the greatest number of later
-    neighbours, sqrt(2m) at most. On a GPU triangles are listed in parts, and to count larger cliques takes as long as
+    neighbors, sqrt(2m) at most. On a GPU triangles are listed in parts, and to count larger cliques takes as long as
     to list those of one vertex fewer.
 
     References

@@ -24,7 +24,7 @@ Edges = frozenset[tuple[int, int]]  # each with its smaller end first
 class Step(NamedTuple):
     """The next vertex to look for: what is asked of it, by places in the order so far."""
 
-    joined: tuple[int, ...]  # its neighbours
+    joined: tuple[int, ...]  # its neighbors
     others: tuple[int, ...]  # which the pattern doesn't join to it
     above: tuple[int, ...]  # which are to be smaller
 

@@ -5,8 +5,8 @@ joined. Of the rows that name one place in other orders, as many as the pattern 
 returned. `induced` asks that nothing else be joined.
 
 The number is a sum over degrees, triangles and ways of two edges, and comes first. Then rows grow by a vertex at a
-time: it must be a common neighbour of those that the pattern joins it to, and later in the order of degrees than those
-that it could change places with. So hubs are met from their small neighbours, and each place is met once.
+time: it must be a common neighbor of those that the pattern joins it to, and later in the order of degrees than those
+that it could change places with. So hubs are met from their small neighbors, and each place is met once.
 
 J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
 """
@@ -29,7 +29,7 @@ from gasla.program.frontier import EdgeFrontier
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
-PART = 1 << 22  # neighbours that are looked at at once
+PART = 1 << 22  # neighbors that are looked at at once
 
 
 def subgraph_matches(
@@ -134,7 +134,7 @@ def _extended(graph: Graph, columns: Array, steps: Sequence[Step], induced: bool
         yield columns
         return
     step, xp = steps[0], array_module(columns)
-    ends = columns[step.joined[0]], columns[step.joined[:2][-1]]  # one neighbour is both ends
+    ends = columns[step.joined[0]], columns[step.joined[:2][-1]]  # one neighbor is both ends
     for part in shares(xp.minimum(graph.out_degrees[ends[0]], graph.out_degrees[ends[1]]), PART):
         src, dst = (ids[part] for ids in ends)
         above = columns[list(step.above), part].max(axis=0) if step.above else None

@@ -1,1 +1,1 @@
-"""Similarity: how alike two vertices are by the neighbours that they have in common."""
+"""Similarity: how alike two vertices are by the neighbors that they have in common."""

@@ -1,8 +1,8 @@
-"""The most similar vertices: for each vertex the k others that are most like it, by the neighbours that both have.
+"""The most similar vertices: for each vertex the k others that are most like it, by the neighbors that both have.
 
-Vertices with a neighbour in common are two edges apart, so candidates are the entries of the adjacency matrix times
+Vertices with a neighbor in common are two edges apart, so candidates are the entries of the adjacency matrix times
 itself. Some rows of it at a time are computed, scored, and gone through for the best; the whole, which may
-have as many entries as there are pairs of vertices, is never there. Vertices of the same neighbours, as the leaves of
+have as many entries as there are pairs of vertices, is never there. Vertices of the same neighbors, as the leaves of
 a star are, have the same row, which is computed once.
 
 J. Leskovec, A. Rajaraman, J. Ullman: Mining of Massive Datasets. Cambridge University Press, 2014, chapter 9.
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gasla.algorithms.neighbourhood.two_hops import paths_from, two_hops
+from gasla.algorithms.neighborhood.two_hops import paths_from, two_hops
 from gasla.algorithms.similarity.measures import FORMULAS, weights_in
 from gasla.arrays import module_of, moved, running_sums, shares
 from gasla.graph.arguments import NO_LIMIT, check_word, whole_number
@@ -50,8 +50,8 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     Returns
     -------
     vertices : (n, k) array of the type of ids
-        For each vertex those with which it shares most: neighbours or not, but never itself. Of equal scores the
-        smaller id comes first. -1 where no more share a neighbour with it.
+        For each vertex those with which it shares most: neighbors or not, but never itself. Of equal scores the
+        smaller id comes first. -1 where no more share a neighbor with it.
     scores : (n, k) array of float64
         Their scores; 0 where there is no more.
 
@@ -64,12 +64,12 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     -----
     UserWarning
         Before work starts, if there are more than 2^28 paths of two edges to go through, which takes a CPU some
-        seconds. It names the vertex that has most neighbours, and how many.
+        seconds. It names the vertex that has most neighbors, and how many.
 
     Notes
     -----
-    The work is that of all paths of two edges, but of vertices that have the same neighbours, as the leaves of a star,
-    those of one alone. They are at most the sum of squares of degrees: where d vertices share a neighbour and differ in
+    The work is that of all paths of two edges, but of vertices that have the same neighbors, as the leaves of a star,
+    those of one alone. They are at most the sum of squares of degrees: where d vertices share a neighbor and differ in
     others, each of them is compared with all d. Memory beside the result, on the CPU, is about 60 bytes for each of up
     to 4 million pairs of vertices, or of the pairs of one vertex if it has more; 24 bytes a vertex for each thread; and
     twice that of the result.
@@ -119,11 +119,11 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
 
 
 def _first_of_same(simple: Graph) -> Array:
-    """For each vertex the first that has the same neighbours: most often itself."""
+    """For each vertex the first that has the same neighbors: most often itself."""
     xp: Any = module_of(simple.device)
     lists, n = simple.sorted_out, simple.n
     draws = moved(np.random.default_rng(0).integers(2**63, size=n), simple.device)
-    sums = xp.diff(running_sums(draws[lists.indices])[lists.indptr])  # the same for the same neighbours
+    sums = xp.diff(running_sums(draws[lists.indices])[lists.indptr])  # the same for the same neighbors
     order = xp.argsort(sums, kind="stable")
     degrees = simple.out_degrees[order]
     alike = xp.zeros(n, bool)
@@ -144,6 +144,6 @@ def _warn_of_hubs(simple: Graph, chosen: Array) -> None:
         v = int(simple.out_degrees.argmax())
         warnings.warn(
             f"top_k_similar has {paths:,} paths of two edges to go through; vertex {v} alone has "
-            f"{int(simple.out_degrees[v]):,} neighbours, any two of which may be similar",
+            f"{int(simple.out_degrees[v]):,} neighbors, any two of which may be similar",
             stacklevel=3,
         )

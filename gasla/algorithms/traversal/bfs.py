@@ -2,7 +2,7 @@
 
 Returned are levels (0 at the source, -1 where it does not reach) and, on request, a parent of every reached vertex.
 
-A frontier of vertices grows level by level. An unvisited vertex joins as soon as one in-neighbour in the frontier is
+A frontier of vertices grows level by level. An unvisited vertex joins as soon as one in-neighbor in the frontier is
 found, so the reduction is `any`: the engine pushes from a small frontier, and lets the unvisited vertices look for a
 parent when the frontier is large, stopping at the first.
 
@@ -183,7 +183,7 @@ def bfs(
 
 
 def _go_on(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
-    """The search once edges are new: a vertex that comes nearer tells its neighbours."""
+    """The search once edges are new: a vertex that comes nearer tells its neighbors."""
     src, _ = new_edges(graph)
     if parents and not isinstance(start, BFSResult):
         raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, as parents are wanted")

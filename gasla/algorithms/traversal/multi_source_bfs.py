@@ -3,7 +3,7 @@
 Returned is a row of levels for each source, as `bfs` from it would give.
 
 A word of 64 bits at each vertex says from which of 64 sources it has been reached, another from which in the last
-iteration; neighbours gather these words by "or", so one look along an edge serves 64 searches. The level at which a bit
+iteration; neighbors gather these words by "or", so one look along an edge serves 64 searches. The level at which a bit
 came is written down in binary, a word for each of its digits. That pays where many sources reach a vertex in the same
 iteration, or where iterations are so short that a search mostly waits for the next: what a first search finds tells.
 
@@ -54,7 +54,7 @@ LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(
 class Arrivals(VertexProgram):
     """seen(v) = from which of 64 sources v has been reached; new(v) = from which in the last iteration.
 
-    With what comes goes what v has: once all bits are there, no other neighbour can bring any.
+    With what comes goes what v has: once all bits are there, no other neighbor can bring any.
     """
 
     seen = vertex(np.uint64)

@@ -18,9 +18,9 @@ from gasla.backends.networkx import (
     link_prediction,
     rankings,
 )
-from gasla.backends.networkx.conditions import OFFERED, can_run, should_run
 from gasla.backends.networkx.conversion import Converted, convert_from_nx, convert_to_nx
-from gasla.backends.networkx.expectations import on_start_tests
+from gasla.backends.networkx.dispatch import OFFERED, can_run, should_run
+from gasla.backends.networkx.expected_failures import on_start_tests
 from gasla.backends.networkx.paths import distances, flow_value, unweighted, weighted
 
 FAMILIES = (  # each notes what it offers

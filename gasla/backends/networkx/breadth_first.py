@@ -6,10 +6,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from gasla.backends.networkx.conditions import number, only, register
 from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import number, only, register
 from gasla.backends.networkx.paths.unweighted import _within, depth, levels
-from gasla.backends.networkx.precedence import layers, queue
+from gasla.backends.networkx.visit_order import layers, queue
 
 CONDITIONS = only("sort_neighbors", None), number("depth_limit")
 

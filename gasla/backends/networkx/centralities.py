@@ -7,8 +7,8 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import NEVER, by_name, is_directed, register, when
 from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import NEVER, by_name, is_directed, register, when
 from gasla.graph.graph import Graph
 
 

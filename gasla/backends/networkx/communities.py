@@ -1,4 +1,4 @@
-"""How dense it is around nodes: triangles, squares, clustering, cores; colours and communities."""
+"""How dense it is around nodes: triangles, squares, clustering, cores; colors and communities."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import by_name, is_directed, is_multigraph, register, when
 from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.dispatch import by_name, is_directed, is_multigraph, register, when
 from gasla.graph.graph import Graph
 
 UNDIRECTED = when("a directed graph", is_directed)
@@ -25,8 +25,8 @@ def _triangles(G: Converted) -> Array:
     return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
 
 
-def _neighbours(G: Converted) -> Array:
-    """How many neighbours each node has, itself aside."""
+def _neighbors(G: Converted) -> Array:
+    """How many neighbors each node has, itself aside."""
     return np.bincount(_proper(G)[0], minlength=len(G))
 
 
@@ -58,9 +58,9 @@ def triangles(G: Converted, nodes: Any = None) -> Any:
 
 
 def _clustering(G: Converted, weight: Any) -> list[float]:
-    """The share of pairs of neighbours of each node that are neighbours; 0 is an integer, as in NetworkX."""
+    """The share of pairs of neighbors of each node that are neighbors; 0 is an integer, as in NetworkX."""
     if weight is None and not G.is_directed():
-        closed, degrees = 2 * _triangles(G), _neighbours(G)
+        closed, degrees = 2 * _triangles(G), _neighbors(G)
         pairs = degrees * (degrees - 1)
     else:
         closed, pairs = _closed(G, weight)
@@ -113,7 +113,7 @@ def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, coun
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
     """The share of possible squares at nodes that are there; an integer where none is possible, as in NetworkX."""
-    degrees, (tails, heads) = _neighbours(G), _proper(G)
+    degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
     possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # where no square is there
     found = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
@@ -122,9 +122,9 @@ def square_clustering(G: Converted, nodes: Any = None) -> Any:
 
 @register(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
-    """The share of pairs of neighbours that are neighbours, over the whole graph."""
+    """The share of pairs of neighbors that are neighbors, over the whole graph."""
     closed = 2 * int(_triangles(G).sum()) if len(G) else 0
-    degrees = _neighbours(G)
+    degrees = _neighbors(G)
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
 
 
@@ -155,7 +155,7 @@ def _has_pairs(G: Converted) -> bool:
     least=20_000,
 )
 def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
-    """The colours that nodes take in turn, those of most edges first, each the least that no neighbour has."""
+    """The colors that nodes take in turn, those of most edges first, each the least that no neighbor has."""
     degrees = G.degrees()
     found = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
     order = np.argsort(-degrees, kind="stable")

@@ -8,9 +8,9 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import is_directed, register, when
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.precedence import ranks
+from gasla.backends.networkx.dispatch import is_directed, register, when
+from gasla.backends.networkx.visit_order import ranks
 
 UNDIRECTED = when("a directed graph", is_directed)
 DIRECTED = when("an undirected graph", lambda given: not is_directed(given))
@@ -110,7 +110,7 @@ def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
 
 @register(least=20_000)
 def is_bipartite(G: Converted) -> bool:
-    """Whether nodes are of two colours, so that no edge joins two of the same."""
+    """Whether nodes are of two colors, so that no edge joins two of the same."""
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
 
 

@@ -1,6 +1,6 @@
 """Graphs of NetworkX as arrays, and back: names, direction, parallel edges, attributes by name.
 
-Neighbours stay in NetworkX's order, which its answers show. Parallel edges are one entry of the lists, and their
+Neighbors stay in NetworkX's order, which its answers show. Parallel edges are one entry of the lists, and their
 attributes come together only when a function asks for them, as it wants: their sum, or the least of them.
 """
 
@@ -286,7 +286,7 @@ def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
 
 
 def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """The neighbours of every node, with what is known of the edges; those of views as they are now."""
+    """The neighbors of every node, with what is known of the edges; those of views as they are now."""
     rows = [adjacency[name] for name in names]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
@@ -396,7 +396,7 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
 
 
 def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
-    """The names of each vertex's neighbours."""
+    """The names of each vertex's neighbors."""
     heads, offsets = names.called(graph.out.indices), graph.out.indptr.tolist()
     return (heads[first:last] for first, last in pairwise(offsets))
 

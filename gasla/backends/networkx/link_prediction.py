@@ -1,4 +1,4 @@
-"""How alike pairs of nodes are, by the neighbours that both have: a number for each pair that is asked for.
+"""How alike pairs of nodes are, by the neighbors that both have: a number for each pair that is asked for.
 
 Pairs are taken some at a time, as those without an edge may be nearly as many as there are pairs.
 """
@@ -12,8 +12,8 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import is_directed, is_multigraph, register, when
 from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import is_directed, is_multigraph, register, when
 
 BLOCK = 1 << 16  # pairs
 CONDITIONS = (
@@ -61,14 +61,14 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
 def _sums(found: Any, ends: Any) -> Iterable[Any]:
     """Sums, of which those of nothing are the integer 0."""
     for score in found.tolist():
-        if score == float("inf"):  # of a node and itself, where a neighbour has one edge, whose logarithm is 0
+        if score == float("inf"):  # of a node and itself, where a neighbor has one edge, whose logarithm is 0
             raise ZeroDivisionError("float division by zero")
         yield score or 0
 
 
 @register(*CONDITIONS, least=20_000)
 def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
-    """The share that common neighbours are of all neighbours of a pair."""
+    """The share that common neighbors are of all neighbors of a pair."""
     degrees = G.degrees()
 
     def spoken(found: Any, ends: Any) -> Iterable[Any]:
@@ -80,13 +80,13 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
 
 @register(*CONDITIONS, least=20_000)
 def adamic_adar_index(G: Converted, ebunch: Any = None) -> Scored:
-    """The sum of 1 / log(degree) over the common neighbours of a pair."""
+    """The sum of 1 / log(degree) over the common neighbors of a pair."""
     return _scored(G, ebunch, gasla.adamic_adar, _sums)
 
 
 @register(*CONDITIONS, least=20_000)
 def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
-    """The sum of 1 / degree over the common neighbours of a pair."""
+    """The sum of 1 / degree over the common neighbors of a pair."""
     return _scored(G, ebunch, gasla.resource_allocation, _sums)
 
 

@@ -13,8 +13,8 @@ import networkx as nx
 import numpy as np
 
 import gasla
-from gasla.backends.networkx.conditions import by_name, is_multigraph, register, when
 from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import by_name, is_multigraph, register, when
 from gasla.graph.graph import Graph
 
 KRYLOV = 20  # products with the matrix that ARPACK takes for each of its iterations

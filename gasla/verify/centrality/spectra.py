@@ -19,7 +19,7 @@ def katz(
     normalized: bool = True,
     weighted: bool = False,
 ) -> None:
-    """Verify that Katz scores are `beta`, plus `alpha` times what their in-neighbours have, to within the tolerance.
+    """Verify that Katz scores are `beta`, plus `alpha` times what their in-neighbors have, to within the tolerance.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def katz(
     Raises
     ------
     VerificationError
-        If a score is no number, if normalised ones have another norm than 1, or if one more step moves them too far.
+        If a score is no number, if normalized ones have another norm than 1, or if one more step moves them too far.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def katz(
 
 
 def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: bool = False) -> None:
-    """Verify that scores are in proportion to what their in-neighbours have, to within the tolerance.
+    """Verify that scores are in proportion to what their in-neighbors have, to within the tolerance.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from gasla.verify._common import Array, Edges, VerificationError, answer, edge_n
 
 
 def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> None:
-    """Verify whether a graph is bipartite, and the colours if they are given.
+    """Verify whether a graph is bipartite, and the colors if they are given.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     Raises
     ------
     VerificationError
-        If an edge joins two vertices of a colour, a component without a colour has no odd cycle, the smallest vertex
-        of a component has the colour 1, or it is said to be what it isn't.
+        If an edge joins two vertices of a color, a component without a color has no odd cycle, the smallest vertex
+        of a component has the color 1, or it is said to be what it isn't.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     >>> bipartite(path, True, [0, 1, 0])
     >>> bipartite(path, True, [0, 1, 1])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 1 → 2 joins two vertices of the colour 1
+    gasla.verify.VerificationError: edge 1 → 2 joins two vertices of the color 1
     """
     edges = edges_of(graph)
     piece, is_odd = _odd(edges)
@@ -46,17 +46,17 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     if colors is None:
         return
     color = answer("colors", colors, edges.n, "i").astype(np.int64)
-    require((color >= -1) & (color <= 1), lambda v: f"vertex {v} has the colour {color[v]}; expected 0, 1 or -1")
+    require((color >= -1) & (color <= 1), lambda v: f"vertex {v} has the color {color[v]}; expected 0, 1 or -1")
     require(
         (color == -1) == is_odd,
-        lambda v: f"vertex {v} has the colour {color[v]}, and its component {'an' if is_odd[v] else 'no'} odd cycle",
+        lambda v: f"vertex {v} has the color {color[v]}, and its component {'an' if is_odd[v] else 'no'} odd cycle",
     )
     differ = (color[edges.src] != color[edges.dst]) | (color[edges.src] < 0)
-    require(differ, lambda e: f"{edge_name(edges, e)} joins two vertices of the colour {color[edges.src[e]]}")
+    require(differ, lambda e: f"{edge_name(edges, e)} joins two vertices of the color {color[edges.src[e]]}")
     _, smallest = np.unique(piece, return_index=True)
     require(
         color[smallest] < 1,
-        lambda p: f"vertex {smallest[p]} is the smallest of its component and has the colour 1; expected 0",
+        lambda p: f"vertex {smallest[p]} is the smallest of its component and has the color 1; expected 0",
     )
 
 
@@ -159,7 +159,7 @@ class _Cuts(NamedTuple):
 
 def _cuts(edges: Edges) -> _Cuts:
     """By the low points of a depth-first search: the earliest vertex next to a subtree (Hopcroft and Tarjan, 1973)."""
-    neighbours, is_single = _undirected(edges)
+    neighbors, is_single = _undirected(edges)
     found, low, parent = [-1] * edges.n, [0] * edges.n, [-1] * edges.n
     cuts, clock = _Cuts(set(), set()), 0
     for root in range(edges.n):
@@ -168,7 +168,7 @@ def _cuts(edges: Edges) -> _Cuts:
         found[root] = low[root] = clock
         clock += 1
         below_root, path = 0, [root]
-        ahead = {root: iter(neighbours(root))}
+        ahead = {root: iter(neighbors(root))}
         while path:
             v = path[-1]
             for w in ahead[v]:
@@ -176,7 +176,7 @@ def _cuts(edges: Edges) -> _Cuts:
                     parent[w], found[w], low[w] = v, clock, clock
                     clock += 1
                     path.append(w)
-                    ahead[w] = iter(neighbours(w))
+                    ahead[w] = iter(neighbors(w))
                     break
                 if w != parent[v]:
                     low[v] = min(low[v], found[w])
@@ -198,7 +198,7 @@ def _cuts(edges: Edges) -> _Cuts:
 
 
 def _undirected(edges: Edges) -> tuple[Any, Any]:
-    """The neighbours of a vertex, loops aside, and whether a single edge joins two: i -> j and j -> i are one."""
+    """The neighbors of a vertex, loops aside, and whether a single edge joins two: i -> j and j -> i are one."""
     from scipy.sparse import csr_array
 
     apart = edges.src != edges.dst
@@ -207,11 +207,11 @@ def _undirected(edges: Edges) -> tuple[Any, Any]:
     most.sort_indices()
     indptr, indices, data = most.indptr.tolist(), most.indices.tolist(), most.data
 
-    def neighbours(v: int) -> list[int]:
+    def neighbors(v: int) -> list[int]:
         found: list[int] = indices[indptr[v] : indptr[v + 1]]
         return found
 
     def is_single(u: int, v: int) -> bool:
         return bool(data[bisect_left(indices, v, indptr[u], indptr[u + 1])] == 1)
 
-    return neighbours, is_single
+    return neighbors, is_single

@@ -1,4 +1,4 @@
-"""Verify sets of vertices or edges that have nothing to do with each other: independent sets, colourings, matchings."""
+"""Verify sets of vertices or edges that have nothing to do with each other: independent sets, colorings, matchings."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,7 +25,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     Raises
     ------
     VerificationError
-        If two members are neighbours, a vertex could be added, or one of `nodes` is missing.
+        If two members are neighbors, a vertex could be added, or one of `nodes` is missing.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     >>> maximal_independent_set(path, [True, False, True])
     >>> maximal_independent_set(path, [True, False, False])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 2 is no member, nor is a neighbour of it
+    gasla.verify.VerificationError: vertex 2 is no member, nor is a neighbor of it
     """
     edges = _between(edges_of(graph))
     inside = np.asarray(members)
@@ -46,23 +46,23 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     both = inside[edges.src] & inside[edges.dst]
     require(~both, lambda e: f"{edge_name(edges, e)} joins two members")
     beside = _beside(edges, inside)
-    require(inside | beside, lambda v: f"vertex {v} is no member, nor is a neighbour of it")
+    require(inside | beside, lambda v: f"vertex {v} is no member, nor is a neighbor of it")
 
 
-def greedy_color(graph: Any, colours: ArrayLike) -> None:
-    """Verify a colouring that is proper and greedy.
+def greedy_color(graph: Any, colors: ArrayLike) -> None:
+    """Verify a coloring that is proper and greedy.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph; directions, values and loops mean nothing.
-    colours : array of int
-        The colour of each vertex, from 0 on.
+    colors : array of int
+        The color of each vertex, from 0 on.
 
     Raises
     ------
     VerificationError
-        If two neighbours have the same colour, a vertex could take a lower one, or a component that two colours do for
+        If two neighbors have the same color, a vertex could take a lower one, or a component that two colors do for
         has more.
 
     Examples
@@ -72,29 +72,29 @@ def greedy_color(graph: Any, colours: ArrayLike) -> None:
     >>> greedy_color(path, [0, 1, 0])
     >>> greedy_color(path, [0, 1, 2])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 2 has colour 2, and no neighbour of colour 0
+    gasla.verify.VerificationError: vertex 2 has color 2, and no neighbor of color 0
     """
     edges = _between(edges_of(graph))
-    colour = answer("colours", colours, edges.n, "iu").astype(np.int64)
-    require(colour >= 0, lambda v: f"vertex {v} has colour {colour[v]}; expected 0 or more")
-    same = colour[edges.src] == colour[edges.dst]
-    require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of colour {colour[edges.src[e]]}")
-    v, seen = np.concatenate([edges.src, edges.dst]), colour[np.concatenate([edges.dst, edges.src])]
-    lower = seen < colour[v]
-    pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colours of each vertex
-    lacks = np.bincount(pairs[0], minlength=edges.n) < colour
-    require(~lacks, lambda v: f"vertex {v} has colour {colour[v]}, and no neighbour of colour {_gap(pairs, v)}")
-    _two_do(edges, colour)
+    color = answer("colors", colors, edges.n, "iu").astype(np.int64)
+    require(color >= 0, lambda v: f"vertex {v} has color {color[v]}; expected 0 or more")
+    same = color[edges.src] == color[edges.dst]
+    require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of color {color[edges.src[e]]}")
+    v, seen = np.concatenate([edges.src, edges.dst]), color[np.concatenate([edges.dst, edges.src])]
+    lower = seen < color[v]
+    pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colors of each vertex
+    lacks = np.bincount(pairs[0], minlength=edges.n) < color
+    require(~lacks, lambda v: f"vertex {v} has color {color[v]}, and no neighbor of color {_gap(pairs, v)}")
+    _two_do(edges, color)
 
 
 def _gap(pairs: Array, v: int) -> int:
-    """The least colour that no neighbour of a vertex has."""
+    """The least color that no neighbor of a vertex has."""
     seen = pairs[1][pairs[0] == v]
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
 
 
-def _two_do(edges: Edges, colour: Array) -> None:
-    """Verify that whatever component has more than two colours needs them: it has an odd cycle.
+def _two_do(edges: Edges, color: Array) -> None:
+    """Verify that whatever component has more than two colors needs them: it has an odd cycle.
 
     A component has none just if each of its vertices has two halves that no path joins, where every edge leads from a
     half of one end to the other half of the other end.
@@ -108,7 +108,7 @@ def _two_do(edges: Edges, colour: Array) -> None:
     doubled = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(2 * n, 2 * n))
     _, half = connected_components(doubled, directed=False)
     two_do = half[:n] != half[n:]
-    require(~(two_do & (colour > 1)), lambda v: f"vertex {v} has colour {colour[v]}, where 0 and 1 would have done")
+    require(~(two_do & (color > 1)), lambda v: f"vertex {v} has color {color[v]}, where 0 and 1 would have done")
 
 
 def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) -> None:
@@ -126,7 +126,7 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     Raises
     ------
     VerificationError
-        If a mate is no neighbour or has another mate, an edge could be added, or one is heavier than what its ends are
+        If a mate is no neighbor or has another mate, an edge could be added, or one is heavier than what its ends are
         matched by.
 
     Examples
@@ -156,7 +156,7 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     for ends in (edges.src, edges.dst):
         np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])
         there[ends[is_matched]] = True
-    require(there | ~has, lambda v: f"vertex {v} has the mate {mate[v]}, which is no neighbour of it")
+    require(there | ~has, lambda v: f"vertex {v} has the mate {mate[v]}, which is no neighbor of it")
     require(has[edges.src] | has[edges.dst], lambda e: f"{edge_name(edges, e)} could be added: neither end has a mate")
     if weighted:
         most = np.maximum(heaviest[edges.src], heaviest[edges.dst])
@@ -173,7 +173,7 @@ def _between(edges: Edges) -> Edges:
 
 
 def _beside(edges: Edges, inside: Array) -> Array:
-    """Who has a neighbour inside."""
+    """Who has a neighbor inside."""
     beside = np.zeros(len(inside), bool)
     beside[edges.dst[inside[edges.src]]] = True
     beside[edges.src[inside[edges.dst]]] = True

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.dependencies import Found, follow, has_lengths
+from gasla.algorithms.centrality.betweenness.brandes import Found, follow, has_lengths
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import as_graph, is_undirected

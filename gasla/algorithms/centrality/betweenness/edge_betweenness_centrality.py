@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.dependencies import WIDE, Found, follow, has_lengths, is_tight, shifted
+from gasla.algorithms.centrality.betweenness.brandes import WIDE, Found, follow, has_lengths, is_tight, shifted
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected

@@ -9,8 +9,8 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
-from gasla.backends.networkx.conditions import only, register, when
 from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.dispatch import only, register, when
 from gasla.backends.networkx.paths import unweighted, weighted
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
 

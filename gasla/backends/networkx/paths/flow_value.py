@@ -7,8 +7,8 @@ import numpy as np
 
 import gasla
 from gasla.algorithms.flows.network import UnboundedFlowError
-from gasla.backends.networkx.conditions import register, when
 from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import register, when
 
 flow = nx.algorithms.flow
 ALIKE = (

@@ -9,10 +9,10 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
-from gasla.backends.networkx.conditions import number, register, when
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.paths.lists import lengthen, without_collecting
-from gasla.backends.networkx.precedence import Queue, queue
+from gasla.backends.networkx.dispatch import number, register, when
+from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
+from gasla.backends.networkx.visit_order import Queue, queue
 
 MANY = 64  # sources that are searched from at once
 
@@ -152,7 +152,7 @@ def _meeting(G: Converted, source: int, target: int) -> list[int] | None:
     fringes = [np.array([source]), np.array([target])]
     while len(fringes[0]) and len(fringes[1]):
         side = 0 if len(fringes[0]) <= len(fringes[1]) else 1
-        tails, heads = neighbours(lists[side], fringes[side])
+        tails, heads = neighbors(lists[side], fringes[side])
         met = np.flatnonzero(before[1 - side][heads] >= 0)
         own = before[side]
         fresh = first_of(heads, own < 0)
@@ -172,7 +172,7 @@ def _back(before: Array, vertex: int) -> list[int]:
     return found
 
 
-def neighbours(lists: Any, some: Array) -> tuple[Array, Array]:
+def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
     """The edges out of some vertices, row after row."""
     firsts = lists.indptr[some].astype(np.int64)
     counts = lists.indptr[some + 1] - firsts

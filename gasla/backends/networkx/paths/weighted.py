@@ -9,10 +9,10 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
-from gasla.backends.networkx.conditions import number, register
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.paths.lists import lengthen, without_collecting
-from gasla.backends.networkx.precedence import ranks
+from gasla.backends.networkx.dispatch import number, register
+from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
+from gasla.backends.networkx.visit_order import ranks
 
 
 class Search:

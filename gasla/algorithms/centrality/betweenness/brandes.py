@@ -1,7 +1,7 @@
 """What vertices take part in, of the shortest paths from each source in turn: for betweenness of vertices and edges.
 
 From every source: levels; then the number of shortest paths to every vertex, level by level; then, from the last level
-back, what each vertex takes part in. Both sums gather from neighbours that hold 0 until their own level is done, so
+back, what each vertex takes part in. Both sums gather from neighbors that hold 0 until their own level is done, so
 no edge needs a test. Path counts outgrow float64 on a grid (2**2000 and more): then they are held as m * 2**(512 e).
 
 Edges with lengths are on a shortest path where they are tight: distance(u) + length == distance(v), exactly. Beside a

@@ -1,13 +1,13 @@
 """Average clustering: the mean of the clustering coefficients of all vertices.
 
-Returned is a number from 0 to 1. Unlike `transitivity`, every vertex counts the same, however many neighbours it has.
+Returned is a number from 0 to 1. Unlike `transitivity`, every vertex counts the same, however many neighbors it has.
 
 D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
 """
 
 from typing import Any
 
-from gasla.algorithms.closure.clustering import clustering
+from gasla.algorithms.clustering.clustering import clustering
 from gasla.graph.arguments import check_flags
 
 
@@ -19,7 +19,7 @@ def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected, as by `triangle_count`. Values are not looked at.
     count_zeros : bool, default True
-        Whether vertices whose coefficient is 0 count. Those of fewer than two neighbours are among them.
+        Whether vertices whose coefficient is 0 count. Those of fewer than two neighbors are among them.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
     See Also
     --------
     gasla.clustering : the coefficients themselves.
-    gasla.transitivity : where who has many neighbours counts for more.
+    gasla.transitivity : where who has many neighbors counts for more.
 
     References
     ----------

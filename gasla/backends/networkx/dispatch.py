@@ -105,7 +105,7 @@ def _is_converted(G: Any) -> bool:
 
 
 def _size(G: Any, enough: int) -> int:
-    """The numbers of nodes and entries of neighbours together, as far as it takes to have enough."""
+    """The numbers of nodes and entries of neighbors together, as far as it takes to have enough."""
     found = len(G)
     rows = iter(G._adj.values())
     while found < enough and (some := list(islice(rows, 1000))):

@@ -61,7 +61,7 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
 
 
 def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, replace: bool = False) -> None:
-    """Verify samples: out-neighbours, as many as there are to be, and none more often than its edges.
+    """Verify samples: out-neighbors, as many as there are to be, and none more often than its edges.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, 
     >>> sample_neighbors(pair, [0, 1], 2, [[1, -1], [-1, -1]])
     >>> sample_neighbors(pair, [0], 2, [[1, 1]])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: row 0 of vertex 0 has 2 neighbours; expected 1
+    gasla.verify.VerificationError: row 0 of vertex 0 has 2 neighbors; expected 1
     """
     edges, asked, rows = edges_of(graph), np.asarray(ids), np.asarray(sampled)
     if rows.shape != (len(asked), k) or rows.dtype.kind != "i":
@@ -95,14 +95,14 @@ def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, 
     degrees = np.diff(edges.indptr)[asked] if len(asked) else np.zeros(0, int)
     wanted = np.where(degrees > 0, k, 0) if replace else np.minimum(degrees, k)
     found = (rows >= 0).sum(axis=1)
-    require(found == wanted, lambda i: f"row {i} of vertex {asked[i]} has {found[i]} neighbours; expected {wanted[i]}")
+    require(found == wanted, lambda i: f"row {i} of vertex {asked[i]} has {found[i]} neighbors; expected {wanted[i]}")
     require(((rows >= 0) == (np.arange(k) < found[:, np.newaxis])).all(axis=1), lambda i: f"row {i} has -1 inside")
     for i, row in enumerate(rows):
-        _require_neighbours(edges, i, int(asked[i]), row[row >= 0], replace)
+        _require_neighbors(edges, i, int(asked[i]), row[row >= 0], replace)
 
 
-def _require_neighbours(edges: Edges, i: int, v: int, row: Iterable[int], replace: bool) -> None:
-    """Each is a neighbour, and as often as it has edges at most."""
+def _require_neighbors(edges: Edges, i: int, v: int, row: Iterable[int], replace: bool) -> None:
+    """Each is a neighbor, and as often as it has edges at most."""
     stored = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
     for x, count in zip(*np.unique(np.asarray(row), return_counts=True)):
         most = int((stored == x).sum())

@@ -6,7 +6,7 @@ import numpy as np
 
 from gasla.algorithms.components.minimum_spanning_forest import minimum_spanning_forest
 from gasla.arrays import array_module, running_sums
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, require_real, rows_of, sparse_module
 from gasla.graph.graph import Graph
 
@@ -50,18 +50,18 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     """
     require_real(csgraph)
     if is_foreign(csgraph):
-        return passing.by_scipy("minimum_spanning_tree", "an array of PyData's sparse", csgraph)
+        return passthrough.by_scipy("minimum_spanning_tree", "an array of PyData's sparse", csgraph)
     few = max(FEW, FEW_EACH * sum(np.shape(csgraph)[:1]))
-    if most_edges(csgraph) <= few and (reason := passing.sparing("few edges", csgraph)):
-        return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
+    if most_edges(csgraph) <= few and (reason := passthrough.sparing("few edges", csgraph)):
+        return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
     rows = rows_of(csgraph) if is_sparse(csgraph) else csgraph
     graph = graph_of(rows)
     given: Any = graph.values
     xp: Any = array_module(given)
     is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # NaN is not above
     if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
-        if reason := passing.sparing("entries that don't stand on both sides alike", csgraph):
-            return passing.by_scipy("minimum_spanning_tree", reason, csgraph)
+        if reason := passthrough.sparing("entries that don't stand on both sides alike", csgraph):
+            return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
         graph = _ranked(graph)
     edges = minimum_spanning_forest(graph).edges
     values = given[edges].astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""Clustering coefficients: of the pairs of neighbours of a vertex, which part are neighbours of each other.
+"""Clustering coefficients: of the pairs of neighbors of a vertex, which part are neighbors of each other.
 
 Returned is a number from 0 to 1 for each vertex. A triangle at a vertex is such a pair, so that triangles are counted.
 
@@ -16,7 +16,7 @@ from gasla.operations.primitives import simplify
 
 
 def clustering(graph: Any) -> np.ndarray[Any, Any]:
-    """The clustering coefficient of each vertex: the share of pairs of its neighbours that are joined by an edge.
+    """The clustering coefficient of each vertex: the share of pairs of its neighbors that are joined by an edge.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def clustering(graph: Any) -> np.ndarray[Any, Any]:
     Returns
     -------
     (n,) array of float64
-        On the device of the graph; 0 for a vertex of fewer than two neighbours.
+        On the device of the graph; 0 for a vertex of fewer than two neighbors.
 
     See Also
     --------

@@ -1,7 +1,7 @@
-"""Transitivity: of all pairs of neighbours of the same vertex, which part are neighbours of each other.
+"""Transitivity: of all pairs of neighbors of the same vertex, which part are neighbors of each other.
 
 Returned is a number from 0 to 1. A triangle is three such pairs, one at each corner. Unlike the mean of `clustering`,
-vertices of many neighbours count for more.
+vertices of many neighbors count for more.
 
 M. E. J. Newman, D. J. Watts, S. H. Strogatz: Random graph models of social networks. PNAS 99 (2002).
 """

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, of_edges, require
-from gasla.verify.centrality.scores import affordable, distances, followed, is_near
+from gasla.verify.centrality.betweenness import affordable, distances, followed, is_near
 
 
 def edge_betweenness(

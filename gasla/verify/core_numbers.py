@@ -1,4 +1,4 @@
-"""Verify core numbers and cores: they are as high as said where neighbours hold, and no higher where peeling ends."""
+"""Verify core numbers and cores: they are as high as said where neighbors hold, and no higher where peeling ends."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ def core_number(graph: Any, numbers: ArrayLike) -> None:
     Raises
     ------
     VerificationError
-        If a number is too high, as its core would have a vertex of too few neighbours, or too low.
+        If a number is too high, as its core would have a vertex of too few neighbors, or too low.
 
     Examples
     --------
@@ -33,15 +33,15 @@ def core_number(graph: Any, numbers: ArrayLike) -> None:
     >>> core_number(path, [1, 1, 1])
     >>> core_number(path, [1, 2, 1])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 1 has the core number 2, but 0 neighbours with 2 or more
+    gasla.verify.VerificationError: vertex 1 has the core number 2, but 0 neighbors with 2 or more
     """
     simple = edges_of(graph).simple()
     number = answer("numbers", numbers, simple.shape[0], "iu").astype(np.int64)
     require(number >= 0, lambda v: f"vertex {v} has the core number {number[v]}; expected 0 or more")
-    support = _neighbours(simple, lambda v, u: number[u] >= number[v])
+    support = _neighbors(simple, lambda v, u: number[u] >= number[v])
     require(
         support >= number,
-        lambda v: f"vertex {v} has the core number {number[v]}, but {support[v]} neighbours with {number[v]} or more",
+        lambda v: f"vertex {v} has the core number {number[v]}, but {support[v]} neighbors with {number[v]} or more",
     )
     peeling = Peeling(simple)
     for k in np.unique(number).tolist():
@@ -62,12 +62,12 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
     members : array of bool
         Whether each vertex is said to be in the core.
     k : int, optional
-        How many neighbours all must have; by default as many as there can be.
+        How many neighbors all must have; by default as many as there can be.
 
     Raises
     ------
     VerificationError
-        If a member has too few neighbours in the core, a vertex is missing in it, or there is one of a higher k.
+        If a member has too few neighbors in the core, a vertex is missing in it, or there is one of a higher k.
 
     Examples
     --------
@@ -76,15 +76,15 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
     >>> k_core(triangle, [True, True, True, False], 2)
     >>> k_core(triangle, [True, True, True, True], 2)
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 3 is in the core of 2, but has 1 neighbours in it
+    gasla.verify.VerificationError: vertex 3 is in the core of 2, but has 1 neighbors in it
     """
     simple = edges_of(graph).simple()
     member = answer("members", members, simple.shape[0], "b")
-    inside = _neighbours(simple, lambda v, u: member[v] & member[u])
+    inside = _neighbors(simple, lambda v, u: member[v] & member[u])
     least = int(inside[member].min(initial=np.iinfo(np.int64).max)) if k is None else k
     require(
         (inside >= least) | ~member,
-        lambda v: f"vertex {v} is in the core of {least}, but has {inside[v]} neighbours in it",
+        lambda v: f"vertex {v} is in the core of {least}, but has {inside[v]} neighbors in it",
     )
     peeling = Peeling(simple)
     peeling.peel(np.flatnonzero(~member), least - 1)
@@ -96,14 +96,14 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
         require(peeling.gone, lambda v: f"vertex {v} is in a core of more than {least}")
 
 
-def _neighbours(simple: "csr_array", counts: Any) -> Array:
-    """For each vertex how many neighbours count."""
+def _neighbors(simple: "csr_array", counts: Any) -> Array:
+    """For each vertex how many neighbors count."""
     vertex = np.repeat(np.arange(simple.shape[0]), np.diff(simple.indptr))
     return np.bincount(vertex[counts(vertex, simple.indices)], minlength=simple.shape[0])
 
 
 class Peeling:
-    """A simple graph from which vertices are taken off; how many neighbours are left of each."""
+    """A simple graph from which vertices are taken off; how many neighbors are left of each."""
 
     def __init__(self, simple: "csr_array") -> None:
         self.simple = simple
@@ -111,13 +111,13 @@ class Peeling:
         self.gone = np.zeros(simple.shape[0], bool)
 
     def peel(self, some: Array, most: int) -> None:
-        """Take off those of some vertices that have at most so many neighbours left, round after round."""
+        """Take off those of some vertices that have at most so many neighbors left, round after round."""
         may_go = np.zeros(len(self.gone), bool)
         may_go[some] = True
         front = some[self.left[some] <= most]
         while len(front):
             self.gone[front] = True
             may_go[front] = False
-            neighbours, times = np.unique(self.simple[front].indices, return_counts=True)
-            self.left[neighbours] -= times
-            front = neighbours[may_go[neighbours] & (self.left[neighbours] <= most)]
+            neighbors, times = np.unique(self.simple[front].indices, return_counts=True)
+            self.left[neighbors] -= times
+            front = neighbors[may_go[neighbors] & (self.left[neighbors] <= most)]

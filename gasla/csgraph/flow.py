@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.algorithms.flows.maximum_flow import maximum_flow as flow_of
 from gasla.arrays import array_module
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import is_sparse
 from gasla.graph.graph import Graph
 
@@ -48,7 +48,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
            [-2, -1,  0]], dtype=int32)
     """
     if array_module(csgraph) is np:
-        return passing.by_scipy("maximum_flow", "SciPy answers as soon", csgraph, source, sink, method=method)
+        return passthrough.by_scipy("maximum_flow", "SciPy answers as soon", csgraph, source, sink, method=method)
     if not is_sparse(csgraph) or csgraph.format != "csr":
         raise TypeError("graph must be in CSR format")
     return by_gasla(csgraph, source, sink)
@@ -71,4 +71,4 @@ def _result() -> Any:
     """SciPy's type of a result, which has no public name."""
     from scipy.sparse import csr_array
 
-    return type(passing.SCIPY["maximum_flow"](csr_array(np.array([[0, 1], [0, 0]])), 0, 1))
+    return type(passthrough.SCIPY["maximum_flow"](csr_array(np.array([[0, 1], [0, 0]])), 0, 1))

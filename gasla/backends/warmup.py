@@ -19,8 +19,8 @@ def warm() -> int:
     """
     import networkx as nx
 
-    from gasla.backends.networkx.conditions import OFFERED, can_run
     from gasla.backends.networkx.conversion import convert_from_nx
+    from gasla.backends.networkx.dispatch import OFFERED, can_run
 
     edges = [(0, 1, 1.5), (1, 2, 0.5), (2, 0, 2.5), (2, 3, 1.0), (3, 4, 0.25), (4, 5, 2.0)]
     for name, directed in track(list(product(OFFERED, (False, True))), "functions"):

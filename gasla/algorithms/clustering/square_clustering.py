@@ -1,9 +1,9 @@
-"""Square clustering: the squares at a vertex, as a share of those that its neighbours could make.
+"""Square clustering: the squares at a vertex, as a share of those that its neighbors could make.
 
-Returned is a number from 0 to 1 for each vertex. Two neighbours u and w of v make a square with each further common
-neighbour. How many squares are possible at v follows from degrees, the triangles at v and the squares at v.
+Returned is a number from 0 to 1 for each vertex. Two neighbors u and w of v make a square with each further common
+neighbor. How many squares are possible at v follows from degrees, the triangles at v and the squares at v.
 
-Vertices are put in an order, as for triangles, in which those of many neighbours come late. A square is found once,
+Vertices are put in an order, as for triangles, in which those of many neighbors come late. A square is found once,
 from its last vertex v: the opposite corner x comes before v, and so do the two in between. With c paths v - u - x of
 two edges, where u and x come before v, there are c (c - 1) / 2 squares at v and at x, and c - 1 at each u. Paths are
 counted by a product of matrices for some v at a time, and added up at u by a product at given entries. A path costs a
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.neighbourhood import two_hops
+from gasla.algorithms.neighborhood import two_hops
 from gasla.arrays import any_true, array_module, module_of, running_sums, shares
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph
@@ -31,9 +31,9 @@ Array = np.ndarray[Any, Any]
 
 
 def square_clustering(graph: Any) -> Array:
-    """The square clustering coefficient of each vertex: the squares at it over those that its neighbours could make.
+    """The square clustering coefficient of each vertex: the squares at it over those that its neighbors could make.
 
-    Two neighbours u and w of v, of q common neighbours beside it, could make so many: q, and those whom only one of
+    Two neighbors u and w of v, of q common neighbors beside it, could make so many: q, and those whom only one of
     them knows, v, u and w aside.
 
     Parameters
@@ -49,7 +49,7 @@ def square_clustering(graph: Any) -> Array:
     Raises
     ------
     ValueError
-        If the squares at a vertex might exceed int64: its degree, times the sum of its neighbours', is 2^63 or more.
+        If the squares at a vertex might exceed int64: its degree, times the sum of its neighbors', is 2^63 or more.
 
     See Also
     --------
@@ -79,7 +79,7 @@ def square_clustering(graph: Any) -> Array:
     oriented = orient(graph)
     simple = oriented.graph
     degrees = simple.out_degrees.astype(np.int64)
-    around = two_hops.paths_from(simple)  # the degrees of the neighbours of each
+    around = two_hops.paths_from(simple)  # the degrees of the neighbors of each
     _require_exact(degrees, around)
     triangles: Any = count_common_neighbours(oriented, per_vertex=True)[1]
     squares = _squares(oriented, degrees)
@@ -93,7 +93,7 @@ def _require_exact(degrees: Array, around: Array) -> None:
     if len(most) and float(most.max()) >= 2.0**63:
         v = int(most.argmax())
         raise ValueError(
-            f"vertex {v} has {int(degrees[v]):,} neighbours, and they have {int(around[v]):,} together; expected a "
+            f"vertex {v} has {int(degrees[v]):,} neighbors, and they have {int(around[v]):,} together; expected a "
             "product below 2^63, so that the squares at it can be counted in int64"
         )
 

@@ -9,7 +9,7 @@ import semirings
 from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require
-from gasla.verify.labels import strong_components
+from gasla.verify.partitions import strong_components
 
 SLACK = 1e-6  # of a radius, by which the rounding of float32 may move who is just within it
 COMBINES = {  # and what each begins with
@@ -197,7 +197,7 @@ def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> A
 
 
 def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = True) -> None:
-    """Verify a projection: an edge to and fro for each two of the side that have neighbours in common, and how many.
+    """Verify a projection: an edge to and fro for each two of the side that have neighbors in common, and how many.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = Tru
     projected : Graph
         What `gasla.project` returned.
     counts : bool
-        Whether values are numbers of common neighbours; otherwise they are not looked at.
+        Whether values are numbers of common neighbors; otherwise they are not looked at.
 
     Raises
     ------

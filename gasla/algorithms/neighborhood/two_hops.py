@@ -19,7 +19,7 @@ MOST = 1 << 22  # paths of two edges that are looked at together, but all from o
 
 
 class TwoHops(NamedTuple):
-    """For some of the chosen vertices all with whom they share a neighbour, themselves too, and what these weigh."""
+    """For some of the chosen vertices all with whom they share a neighbor, themselves too, and what these weigh."""
 
     rows: slice  # of the chosen vertices
     indptr: Array  # of those rows alone
@@ -29,7 +29,7 @@ class TwoHops(NamedTuple):
 
 
 def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
-    """Rows of a simple undirected graph times itself, some at a time; weights are added in the order of neighbours."""
+    """Rows of a simple undirected graph times itself, some at a time; weights are added in the order of neighbors."""
     lists, pattern = simple.sorted_out, simple.with_values(None)
     for rows in shares(paths_from(simple)[chosen], MOST):
         here = lists.of(chosen[rows])

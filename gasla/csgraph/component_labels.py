@@ -7,7 +7,7 @@ import numpy as np
 from gasla.algorithms.components.connected_components import connected_components as weak_components
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
 from gasla.arrays import array_module
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import KINDS, graph_of, is_foreign, require_real
 
 
@@ -54,10 +54,10 @@ def connected_components(
     given: dict[str, Any] = {"directed": directed, "connection": connection, "return_labels": return_labels}
     require_real(csgraph)
     if is_foreign(csgraph):
-        return passing.by_scipy("connected_components", "an array of PyData's sparse", csgraph, **given)
+        return passthrough.by_scipy("connected_components", "an array of PyData's sparse", csgraph, **given)
     if is_strong and array_module(csgraph) is np:
         reason = "the order in which SciPy numbers strong components"
-        return passing.by_scipy("connected_components", reason, csgraph, **given)
+        return passthrough.by_scipy("connected_components", reason, csgraph, **given)
     found = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph, KINDS))
     count = int(found.count)
     return (count, found.labels.astype(np.int32, copy=False)) if return_labels else count

@@ -1,4 +1,4 @@
-"""Aggregated features: for every vertex the sum, the mean, the largest or the least of its in-neighbours' vectors.
+"""Aggregated features: for every vertex the sum, the mean, the largest or the least of its in-neighbors' vectors.
 
 Returned is a row a vertex, as a layer of a graph neural network takes it. What flows along an edge is the row of its
 source, times the edge's weight.
@@ -33,7 +33,7 @@ SHIFT = 32  # powers of two, of which so many features at most don't overflow
 def aggregate_features(
     graph: Any, features: Any, reduce: Reduction = "sum", *, weighted: bool = True
 ) -> np.ndarray[Any, Any]:
-    """What the in-neighbours of every vertex come to: the sum of their features, or the mean, the largest, the least.
+    """What the in-neighbors of every vertex come to: the sum of their features, or the mean, the largest, the least.
 
     Parameters
     ----------

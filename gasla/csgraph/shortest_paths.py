@@ -12,7 +12,7 @@ from gasla.algorithms.paths.sssp import sssp
 from gasla.algorithms.traversal.bfs import bfs
 from gasla.algorithms.traversal.multi_source_bfs import multi_source_bfs
 from gasla.arrays import array_module, module_of
-from gasla.csgraph import passing
+from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import both_ways, graph_of, has_negative, is_foreign, most_edges, require_real, sources_of
 from gasla.graph.graph import Graph
 
@@ -91,11 +91,11 @@ def shortest_path(
     require_real(csgraph)
     often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
     if reason := _reason(csgraph, indices, return_predecessors, often):
-        return passing.by_scipy("shortest_path", reason, csgraph, **given)
+        return passthrough.by_scipy("shortest_path", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
     least = _least_length(graph)
     if not least > -np.inf:
-        return passing.by_scipy("shortest_path", ODD, csgraph, **given)
+        return passthrough.by_scipy("shortest_path", ODD, csgraph, **given)
     anywhere = least < 0 and method != "BF"
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted, anywhere=anywhere)
 
@@ -154,13 +154,13 @@ def dijkstra(
         warnings.warn(NEGATIVE, UserWarning, stacklevel=2)
         if not unweighted:
             return _by_bellman_ford(csgraph, directed, indices, return_predecessors, limit, min_only)
-    stops = passing.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
+    stops = passthrough.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
     reason = _reason(csgraph, 0 if min_only else indices, return_predecessors) or stops
     if reason:
-        return passing.by_scipy("dijkstra", reason, csgraph, **given)
+        return passthrough.by_scipy("dijkstra", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
     if not _least_length(graph) >= 0:
-        return passing.by_scipy("dijkstra", ODD, csgraph, **given)
+        return passthrough.by_scipy("dijkstra", ODD, csgraph, **given)
     sources = sources_of(indices, graph.n)
     if min_only:
         return _nearest(graph, sources, return_predecessors, limit)
@@ -205,10 +205,10 @@ def bellman_ford(
     require_real(csgraph)
     often = np.shape(csgraph)[0] if np.ndim(csgraph) else 1
     if reason := _reason(csgraph, indices, return_predecessors, often):
-        return passing.by_scipy("bellman_ford", reason, csgraph, **given)
+        return passthrough.by_scipy("bellman_ford", reason, csgraph, **given)
     graph = _seen(csgraph, directed, unweighted)
     if not _least_length(graph) > -np.inf:
-        return passing.by_scipy("bellman_ford", ODD, csgraph, **given)
+        return passthrough.by_scipy("bellman_ford", ODD, csgraph, **given)
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
 
 
@@ -222,9 +222,9 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
     edges = often * most_edges(csgraph)
     if edges * rows < FEW or (is_alone and edges < ALONE):
-        return passing.sparing("few edges", csgraph)
+        return passthrough.sparing("few edges", csgraph)
     is_dense = often == 1 and rows >= SOME and 4 * edges >= np.prod(np.shape(csgraph))
-    return passing.sparing("many sources in a dense graph", csgraph) if is_dense else ""
+    return passthrough.sparing("many sources in a dense graph", csgraph) if is_dense else ""
 
 
 def _by_bellman_ford(

@@ -1,4 +1,4 @@
-"""PageRank for many personalisations at once: every vertex holds a lane for each surfer, so that an edge is read once.
+"""PageRank for many personalizations at once: every vertex holds a lane for each surfer, so that an edge is read once.
 
 Eight surfers make a run, which ends when the last of them has settled: when the largest changes among them sum to
 less than the tolerance, so that each one's do. A vertex holds the shares alone that it gives, and no ranks beside
@@ -22,7 +22,7 @@ from gasla.program.program import VertexProgram
 LANES = 8  # surfers of a run
 
 
-class Surfers(VertexProgram):
+class PersonalizedPageRank(VertexProgram):
     """share(v) = rank(v) * inverse(v), in each lane; where `inverse` is 0 the share is the rank, and nobody's.
 
     What is lost in each lane is an aggregate of its own, `lost_0` and so on.
@@ -88,7 +88,7 @@ def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:
 def _of_lanes(lanes: int) -> Any:
     """The program for so many lanes."""
     body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(lanes)}
-    return type("Surfers", (Surfers,), body | {"lanes": lanes})
+    return type("PersonalizedPageRank", (PersonalizedPageRank,), body | {"lanes": lanes})
 
 
 class Rows(NamedTuple):

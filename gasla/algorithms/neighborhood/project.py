@@ -1,9 +1,9 @@
-"""Projection of a bipartite graph: the vertices of one side, joined where they have a neighbour in common.
+"""Projection of a bipartite graph: the vertices of one side, joined where they have a neighbor in common.
 
 Returned is a graph, whose values tell how many those are, or what a semiring makes of the edges to them. Its `origin`
 tells which vertices it is of.
 
-It is a product: A[side] times its transpose, without the diagonal. With d neighbours of a vertex of the other side,
+It is a product: A[side] times its transpose, without the diagonal. With d neighbors of a vertex of the other side,
 that vertex alone makes d² entries: so what is made may be far larger than the graph, and is counted first.
 
 T. Zhou, J. Ren, M. Medo, Y.-C. Zhang: Bipartite network projection and personal recommendation. Physical Review E 76
@@ -27,17 +27,17 @@ ALIKE = {np.add, np.multiply, np.minimum, np.maximum}  # operators that give the
 
 
 def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
-    """Make the graph of one side of a bipartite graph, joined by common neighbours.
+    """Make the graph of one side of a bipartite graph, joined by common neighbors.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Every edge joins a vertex of the side with one that isn't. Directions don't matter.
     side : (n,) array of bool, or array of integers
-        The vertices of the side: a mask, or their ids, ascending. A colour of `gasla.is_bipartite(graph, colors=True)`
+        The vertices of the side: a mask, or their ids, ascending. A color of `gasla.is_bipartite(graph, colors=True)`
         is one: ``colors == 0``.
     combine : semirings.Semiring, optional
-        What values come to: the edges from two vertices to a common neighbour are multiplied, over all such neighbours
+        What values come to: the edges from two vertices to a common neighbor are multiplied, over all such neighbors
         reduced. By default these are counted, and parallel edges count once.
 
     Returns

@@ -1,4 +1,4 @@
-"""Verify components, weak ones and strong ones, and communities by the labels of neighbours."""
+"""Verify components, weak ones and strong ones, and communities by the labels of neighbors."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
 
 
 def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, share: float = 0.25) -> None:
-    """Verify communities: almost all vertices are in the one that most of their neighbours are in.
+    """Verify communities: almost all vertices are in the one that most of their neighbors are in.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
     labels : array of int
         For each vertex the number of its community; they are numbered by their smallest vertices.
     weighted : bool
-        Whether neighbours count by the weights of edges.
+        Whether neighbors count by the weights of edges.
     share : float
         Of the vertices that may be elsewhere: some, as propagation stops while few still move.
 
     Raises
     ------
     VerificationError
-        If more are, if the numbers are not in order, or if a vertex without neighbours is not alone.
+        If more are, if the numbers are not in order, or if a vertex without neighbors is not alone.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
     touched[src] = touched[dst] = True
     if not weighted:
         sizes = np.bincount(label, minlength=names.size)
-        require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbour and is not alone")
+        require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbor and is not alone")
 
 
 def louvain_communities(

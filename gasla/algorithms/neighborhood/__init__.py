@@ -1,0 +1,1 @@
+"""What every vertex makes of its neighbors."""

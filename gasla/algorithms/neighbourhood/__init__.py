@@ -1,1 +1,0 @@
-"""What every vertex makes of its neighbours."""
