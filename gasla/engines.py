@@ -24,8 +24,8 @@ from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
-from gasla.program.walking.walk_plan import WalkBinding
-from gasla.program.walking.walk_program import WalkProgram
+from gasla.program.walk_plan import WalkBinding
+from gasla.program.walk_program import WalkProgram
 
 
 class MatrixProduct(Protocol):

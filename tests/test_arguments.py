@@ -22,8 +22,7 @@ GRAPH = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 3.0, 4.0])
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(gasla, name)
     for name, home in gasla._HOMES.items()
-    if home.startswith(("algorithms.", "operations.chance.", "operations.selection."))
-    and name != "walk"  # which takes a program first; what it refuses is in test_walk_programs.py
+    if home.startswith(("algorithms.", "operations.sampling", "operations.top_k"))
 }
 NEEDED: dict[str, Any] = {
     **{"source": 0, "target": 1, "sources": [0], "starts": [0], "ids": [0], "k": 2, "length": 2},

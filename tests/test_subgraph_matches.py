@@ -16,7 +16,7 @@ import gasla
 from gasla import datasets, verify
 from gasla.algorithms.patterns import match_counts, subgraph_matches
 from gasla.graph.graph import Graph
-from gasla.operations.listing import footprint
+from gasla.operations import memory_limit
 from tests.test_patterns import complete, random_edges
 from tests.test_support import DEVICES, HARD, Edges, on, peer, plain
 
@@ -187,7 +187,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subgraph_matches, "available", lambda device: 100)
     with pytest.raises(MemoryError, match=r"15 entries, which take 240 bytes, and 100 are available; .* count=True"):
         gasla.subgraph_matches(graph, matrix("cycle"))
-    assert footprint.available("cpu") is None or footprint.available("cpu") > 0  # type: ignore[operator]
+    assert memory_limit.available("cpu") is None or memory_limit.available("cpu") > 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

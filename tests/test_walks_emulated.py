@@ -14,7 +14,7 @@ from gasla.cpu.program import walk_runs as cpu_walks
 from gasla.gpu.primitive import drawing
 from gasla.gpu.program import walk_runs
 from gasla.gpu.runtime.compile import compile_source
-from gasla.program.walking.walk_plan import WalkBinding, walk_plan
+from gasla.program.walk_plan import WalkBinding, walk_plan
 
 pytestmark = pytest.mark.thorough
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
     from gasla.program.program import VertexProgram
-    from gasla.program.walking.walk_program import WalkProgram
+    from gasla.program.walk_program import WalkProgram
 
 
 def prepare(
@@ -44,7 +44,7 @@ def source(program: type["VertexProgram"], id_type: np.dtype[Any]) -> str:  # no
 
 def walk_source(program: type["WalkProgram"], id_type: np.dtype[Any]) -> str:  # noqa: D103
     from gasla.cpu.program.walk_runs import walk_source
-    from gasla.program.walking.walk_plan import walk_plan
+    from gasla.program.walk_plan import walk_plan
 
     return walk_source(walk_plan(program, id_type))
 

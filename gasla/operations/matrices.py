@@ -12,7 +12,7 @@ from gasla.arrays import array_module, device_of, index_dtype, running_sums
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
-from gasla.operations.listing.footprint import require_memory
+from gasla.operations.memory_limit import require_memory
 from gasla.operations.multiply import product
 from gasla.operations.operands import check_semiring, lists_of, place, require_beside
 from gasla.operations.sparse import Sparse

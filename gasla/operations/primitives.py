@@ -21,8 +21,7 @@ from gasla.arrays import array_module, device_of
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.listing.in_common import intersect
-from gasla.operations.listing.joined import common, count_cliques, has_edges
+from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect
 
 __all__ = [
     "Oriented",

@@ -23,7 +23,7 @@ from gasla.algorithms.patterns.pattern import Pattern, Step
 from gasla.arrays import array_module, shares
 from gasla.graph.arguments import check_flags, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.listing.footprint import available, require_memory
+from gasla.operations.memory_limit import available, require_memory
 from gasla.operations.primitives import common, has_edges, simplify
 from gasla.program.frontier import EdgeFrontier
 

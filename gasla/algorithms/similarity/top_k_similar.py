@@ -19,8 +19,8 @@ from gasla.arrays import module_of, moved, running_sums, shares
 from gasla.graph.arguments import NO_LIMIT, check_word, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import simplify
-from gasla.operations.selection.top_k import top_k
 from gasla.operations.sparse import Sparse
+from gasla.operations.top_k import top_k
 
 Array = np.ndarray[Any, Any]
 Measure = Literal["jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation"]

@@ -16,9 +16,9 @@ import numpy as np
 import semirings
 from gasla.algorithms.walks.random_walks import RandomWalk
 from gasla.graph.arguments import NO_LIMIT, real_number, whole_number
-from gasla.operations.chance.walks import walk
+from gasla.operations.walks import walk
 from gasla.program.fields import parameter
-from gasla.program.walking.walk_program import WalkProgram
+from gasla.program.walk_program import WalkProgram
 
 
 class Node2Vec(WalkProgram):

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from gasla.graph.arguments import NO_LIMIT, whole_number
-from gasla.operations.chance.walks import walk
-from gasla.program.walking.walk_program import WalkProgram
+from gasla.operations.walks import walk
+from gasla.program.walk_program import WalkProgram
 
 
 class RandomWalk(WalkProgram):

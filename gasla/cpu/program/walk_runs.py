@@ -15,7 +15,7 @@ from gasla.cpu.program.specialise import Code, Specialiser, code
 from gasla.cpu.runtime import modules
 from gasla.cpu.runtime.blocks import run, threads_for
 from gasla.names import title
-from gasla.program.walking.walk_plan import WalkBinding, WalkPlan
+from gasla.program.walk_plan import WalkBinding, WalkPlan
 from semirings.printers import python as printer
 
 Array = np.ndarray[Any, Any]

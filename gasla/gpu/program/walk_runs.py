@@ -10,7 +10,7 @@ import numpy as np
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph.lists_gpu import C_TYPES
 from gasla.program.tracing import Function
-from gasla.program.walking.walk_plan import Input, WalkBinding, WalkPlan
+from gasla.program.walk_plan import Input, WalkBinding, WalkPlan
 from semirings.printers import cuda
 
 Array = Any  # CuPy's

@@ -17,9 +17,9 @@ from typing import Any
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, whole_number
 from gasla.graph.graph import as_graph
-from gasla.operations.chance.lots import Array, check_lists, chosen, key_of, weights_of
-from gasla.program.walking.walk_plan import WalkBinding
-from gasla.program.walking.walk_program import WalkProgram, as_walk_program
+from gasla.operations.sampling import Array, check_lists, chosen, key_of, weights_of
+from gasla.program.walk_plan import WalkBinding
+from gasla.program.walk_program import WalkProgram, as_walk_program
 
 
 def walk(

@@ -17,7 +17,7 @@ from gasla.program.binding import Binding, NeighbourLists
 from gasla.program.fields import as_index, bounds_of, check_parameters, check_spelling
 from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Function, Traced, Tracer
-from gasla.program.walking.walk_program import WalkProgram
+from gasla.program.walk_program import WalkProgram
 from semirings import Expr, Symbol
 from semirings.expr import as_expr, in_order, rebuilt
 from semirings.types import has_wide

@@ -1,1 +1,0 @@
-"""Primitives that list or count what neighbour lists have in common; and the memory that lists need."""

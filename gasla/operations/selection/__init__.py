@@ -1,1 +1,0 @@
-"""The best of many: of each row the entries of the largest values."""

@@ -1,1 +1,0 @@
-"""Programs of walkers: what a person writes, and what engines read from it."""
