@@ -82,7 +82,7 @@ def ready(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> gasla.Gr
 
 def promised(graph: gasla.Graph, algorithm: str) -> dict[str, int]:
     """What a run is said to take beside the graph."""
-    return {"workspace": PROGRAMS[algorithm]().workspace(graph), "fields": FIELDS[algorithm] * graph.n}
+    return {"workspace": gasla.workspace(PROGRAMS[algorithm], graph), "fields": FIELDS[algorithm] * graph.n}
 
 
 def status(key: str) -> int:

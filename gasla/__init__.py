@@ -89,6 +89,8 @@ _HOMES = {
     "run": "operations.run",
     "Phase": "operations.phases",
     "explain": "operations.explain",
+    "source": "operations.explain",
+    "workspace": "operations.explain",
     "prepare": "operations.prepare",
     "Prepared": "operations.prepare",
     "Result": "operations.result",

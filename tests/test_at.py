@@ -200,7 +200,7 @@ def test_a_goal_keeps_pushes_and_what_is_not_read_costs_nothing() -> None:
 
     plan = Plan(Constant.traced(np.dtype(np.int32)))
     assert plan.absorbs == ("level",) and not (plan.behind or plan.doubled)
-    assert "was_" not in Constant.source()
+    assert "was_" not in gasla.source(Constant)
 
     class Pruned(Levels):
         def activate(self, before, after):

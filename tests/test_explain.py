@@ -166,7 +166,7 @@ def test_what_is_said_is_what_is_generated(program: Any, options: dict[str, bool
     if "All have gathered before" in text:
         assert "apply_list(" in loop_text
     if "scheduled" not in options:
-        assert f"{program.workspace(GRAPH, **options):,} at most" in text
+        assert f"{gasla.workspace(program, GRAPH, **options):,} at most" in text
     assert all(line.endswith(".") for line in lines)
 
 

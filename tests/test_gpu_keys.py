@@ -54,7 +54,7 @@ def test_floats_add_up_in_order() -> None:
 
 
 def test_workspace_names_the_tables() -> None:
-    assert Labels.workspace(graphs()["hubs"].to("gpu")) > 2 * 100_000 * 12
+    assert gasla.workspace(Labels, graphs()["hubs"].to("gpu")) > 2 * 100_000 * 12
 
 
 @pytest.mark.parametrize("kind", ["alike", "different", "some"])

@@ -479,7 +479,7 @@ def test_workspace_is_at_most_what_is_told(program: Any, pool: Any) -> None:
     (found,) = (known for known in graph._known.values() if isinstance(known, Cached))
     (workspace,) = found.workspaces
     sizes = workspace_sizes(found.plan, graph, workspace.blocks)
-    assert 0 < sum(workspace.arrays[name].nbytes for name in sizes) <= program.workspace(graph)
+    assert 0 < sum(workspace.arrays[name].nbytes for name in sizes) <= gasla.workspace(program, graph)
 
 
 def test_fields_that_do_not_fit_are_told_the_same_way(pool: Any) -> None:

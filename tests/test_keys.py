@@ -177,7 +177,7 @@ def test_memory_is_stated() -> None:
     graph = shapes()["star"]
     without = type("Plain", (Labels,), {"key": None, "choose": None, "apply": None})
     threads_ = 1  # on a small graph
-    assert Labels.workspace(graph) - without.workspace(graph) == threads_ * 199 * (2 * (4 + 8) + 4)
+    assert gasla.workspace(Labels, graph) - gasla.workspace(without, graph) == threads_ * 199 * (2 * (4 + 8) + 4)
     assert "a table of 398 keys" in gasla.explain(Labels, graph)
 
 

@@ -30,7 +30,8 @@ MANY = int(os.environ.get("GASLA_LAWS", "20"))
 # No functions of one graph, or without an answer that a law could be about.
 WITHOUT = {
     "as_graph": "the graph itself",
-    "explain": "a text",
+    "explain source": "a text",
+    "workspace": "the engine's own memory",
     "reduce_by_key": "takes keys, no graph",
     "vertex edge parameter option aggregate": "declare fields",
     "set_num_threads get_num_threads": "of no graph",

@@ -48,6 +48,7 @@ NEVER = {  # beyond that: what may not know what
     ("gasla.algorithms", "gasla.cpu"),
     ("gasla.algorithms", "gasla.gpu"),
     ("gasla.algorithms", "gasla.engines"),
+    ("gasla.program", "gasla"),  # whose public names may lead anywhere
     ("gasla.reference", "gasla.cpu"),
     ("gasla.reference", "gasla.gpu"),
     ("gasla.cpu", "gasla.reference"),

@@ -146,7 +146,7 @@ def test_no_name_of_a_person_meets_one_of_the_engines() -> None:
         *({"row_lanes": 1}, {"row_lanes": 8, "relabelled": True}),
     ]
     texts = {
-        "cpu": [p.source() for p in programs] + [generate.plan(p, i4, staged=True).source_text for p in programs],
+        "cpu": [gasla.source(p) for p in programs] + [generate.plan(p, i4, staged=True).source_text for p in programs],
         "cuda": [Module(p.traced(), Variant(i4, **shape)).source for p in programs for shape in shapes],
     }
     for language, sources in texts.items():
@@ -169,7 +169,7 @@ def test_inner_names_are_distinct_identifiers_that_lead_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["options", "traced", "source", "workspace", "parameters", "vertex_fields", "has", "_x"]
+    "name", ["options", "traced", "at", "parameters", "vertex_fields", "has", "_x"]
 )
 def test_names_of_a_programs_own_parts_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"P\.{name}: this name is gasla's own"):
@@ -225,7 +225,7 @@ def test_the_guide_lists_the_names_that_gasla_keeps() -> None:
         (gasla.VertexProgram, "key", "function that a program may have"),
         (gasla.VertexProgram, "in_degree", "every vertex has it"),
         (gasla.VertexProgram, "everyone", "setting of every program"),
-        (gasla.VertexProgram, "source", "attribute of every program"),
+        (gasla.VertexProgram, "traced", "attribute of every program"),
         (gasla.VertexProgram, "_x", "begins with _"),
         (gasla.WalkProgram, "steps", "argument of gasla.walk"),
         (gasla.WalkProgram, "step", "attribute of self"),

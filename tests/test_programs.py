@@ -736,18 +736,18 @@ def test_what_is_gathered_is_read_by_name() -> None:
         def apply(self, vertex, gathered):
             return super().apply(vertex, (gathered.cost, gathered.parent))
 
-    assert ByName.source("cuda") == programs.Nearest.source("cuda")
+    assert gasla.source(ByName, "cuda") == gasla.source(programs.Nearest, "cuda")
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], [1.0, 2.0, 5.0, 3.0])
     np.testing.assert_array_equal(gasla.run(ByName, graph, active=[0], cost={0: 0}).parent, [-1, 0, 0, 2])
 
 
 def test_source_can_be_read() -> None:
-    source = programs.Hops.source()
+    source = gasla.source(programs.Hops)
     assert "def push(" in source
     assert "def gather_(" in source
-    assert "__device__" in programs.Hops.source("cuda")
+    assert "__device__" in gasla.source(programs.Hops, "cuda")
     with pytest.raises(ValueError, match="expected 'cpu' or 'cuda'"):
-        programs.Hops.source("fortran")
+        gasla.source(programs.Hops, "fortran")
 
 
 # What a run keeps by thread: lists of the active, aggregates, pieces of a run that somebody looks into, a schedule.
@@ -795,7 +795,7 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
     graph = Graph.from_edges(np.arange(99), np.arange(1, 100), np.ones(99, np.int64), n=100)
     gasla.run(program, graph, max_iterations=1, deterministic=deterministic)
     (workspace,) = graph.known("workspaces")
-    assert program.workspace(graph, deterministic) == sum(array.nbytes for array in workspace.values())
+    assert gasla.workspace(program, graph, deterministic) == sum(array.nbytes for array in workspace.values())
 
 
 @pytest.mark.parametrize(("kind", "kept"), [(np.float64, True), (np.int64, False)])
@@ -853,7 +853,7 @@ def test_every_program_compiles_as_cuda(architecture: str) -> None:
     every = {p for module in found for p in vars(module).values() if isinstance(p, type)}
     for program in every:
         if issubclass(program, gasla.VertexProgram) and program is not gasla.VertexProgram:
-            assert compile_cuda(program.source("cuda"), architecture)
+            assert compile_cuda(gasla.source(program, "cuda"), architecture)
 
 
 def together(count: int, of: str) -> Any:

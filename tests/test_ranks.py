@@ -417,7 +417,7 @@ def test_what_no_process_has_is_refused() -> None:
         lambda: np.asarray(spread.values),
         lambda: spread.select([0]),
         lambda: gasla.stages.start(programs.Hops, spread),
-        lambda: programs.Hops.workspace(spread),
+        lambda: gasla.workspace(programs.Hops, spread),
         lambda: gasla.mxv(spread, np.ones((5, 2))),
         lambda: distributed.Graph.from_csr([0, 0], []),
     ):

@@ -193,7 +193,7 @@ def test_refused_declarations(body: dict[str, Any], message: str) -> None:
 
 def test_the_generated_source_can_be_read() -> None:
     for target, text in (("cpu", "def accept_("), ("cuda", "double accept_(")):
-        assert text in Everything.source(target)
+        assert text in gasla.source(Everything, target)
 
 
 @pytest.mark.slow

@@ -1,16 +1,19 @@
-"""`explain`: what a run would do and why, in plain words."""
+"""Inspecting a run before it starts: `explain` what it does and why, show its `source` code, bound its `workspace`."""
 
 from typing import Any
 
+import numpy as np
+
 from gasla.arrays import Device
-from gasla.engines import engine
+from gasla.engines import engine, engine_of_language
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
 from gasla.operations.prepare import Direction, Variant, check_device, runs_of, way_of
 from gasla.program.fields import Order
 from gasla.program.program import VertexProgram, as_program, in_order
+from gasla.program.walk_program import WalkProgram
 
-__all__ = ["explain"]
+__all__ = ["explain", "source", "workspace"]
 
 
 def explain(
@@ -66,3 +69,75 @@ def explain(
         graph = graph.to(check_device(device))
     runs = runs_of(program, graph, Variant(way_of(direction), deterministic, scheduled, True))
     return "\n".join(engine(graph.engine).explain(runs, program, graph))
+
+
+def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
+    """Return the code that gasla generates for a program.
+
+    Parameters
+    ----------
+    program : VertexProgram or WalkProgram
+        An instance, or a class.
+    target : "cpu" or "cuda"
+        For a vertex program "cpu" gives the whole module that runs, "cuda" the program's functions in CUDA C++.
+    id_type : int32 or int64
+        Type of the graph's vertex ids.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `program` is not a program, or `target` is another word.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> class Short(gasla.WalkProgram):
+    ...     def stop(self, vertex): return 0.5
+    >>> "stop_" in gasla.source(Short, "cuda")
+    True
+    """
+    given = program() if isinstance(program, type) else program
+    on, kind = engine_of_language(target), np.dtype(id_type)
+    if isinstance(given, WalkProgram):
+        return on.walk_source(type(given), kind)
+    return on.source(type(as_program(given)), kind)
+
+
+def workspace(program: VertexProgram | type[VertexProgram], graph: Any, deterministic: bool = False) -> int:
+    """Return the most bytes that a run takes on the graph's device, beside the graph (`Graph.nbytes`) and its fields.
+
+    On the CPU each thread has queues with room for all vertices; pages of them that no run writes take no memory.
+    The graph keeps the workspace for its next run.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        An instance, or a class.
+    graph : Graph or SciPy sparse array or matrix
+    deterministic : bool
+        As for `gasla.run`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import gasla, semirings, numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> class Rank(gasla.VertexProgram):
+    ...     everyone = True
+    ...     rank = gasla.vertex(np.float32, init=1)
+    ...     reduce = semirings.plus
+    ...     def gather(self, src, dst, edge): return src.rank / src.out_degree
+    ...     def apply(self, vertex, gathered): return {"rank": gathered}
+    >>> gasla.workspace(Rank, csr_array(np.eye(1000)))  # every vertex in every iteration: no queues
+    0
+    """
+    graph = as_graph(graph)
+    check_flags(deterministic=deterministic)
+    return engine(graph.engine).workspace(as_program(program), graph, deterministic)

@@ -5,12 +5,10 @@ as expressions (tracing.py). The same functions work on NumPy arrays.
 """
 
 import functools
-from types import ModuleType
 from typing import Any, get_args
 
 import numpy as np
 
-from gasla.graph.graph import as_graph
 from gasla.program.fields import (
     Declared,
     Order,
@@ -192,50 +190,6 @@ class VertexProgram(Declared):
             return type(cls()).traced(id_type)
         check_spelling(cls)
         return Tracer(cls, np.dtype(id_type)).trace()
-
-    @classmethod
-    def source(cls, target: str = "cpu", id_type: Any = np.int32) -> str:
-        """The code that gasla generates: for `"cpu"` the module that the CPU runs, for `"cuda"` the functions."""
-        found: str = _engines().engine_of_language(target).source(cls, np.dtype(id_type))
-        return found
-
-    @classmethod
-    def workspace(cls, graph: Any, deterministic: bool = False) -> int:
-        """Bytes that a run takes at most, beside the graph (`Graph.nbytes`) and its fields, on the graph's device.
-
-        On the CPU each of the threads has queues with room for all vertices; pages of them that no run writes take
-        no memory. Kept with the graph for the next run.
-
-        Parameters
-        ----------
-        graph : Graph or sparse array
-        deterministic : bool
-            As for `gasla.run`.
-
-        Examples
-        --------
-        >>> import gasla, semirings, numpy as np
-        >>> from scipy.sparse import csr_array
-        >>> class Rank(gasla.VertexProgram):
-        ...     everyone = True
-        ...     rank = gasla.vertex(np.float32, init=1)
-        ...     reduce = semirings.plus
-        ...     def gather(self, src, dst, edge): return src.rank / src.out_degree
-        ...     def apply(self, vertex, gathered): return {"rank": gathered}
-        >>> Rank.workspace(csr_array(np.eye(1000)))  # in each iteration everyone: no queues
-        0
-        """
-        graph = as_graph(graph)
-        found: int = _engines().engine(graph.engine).workspace(cls(), graph, deterministic)
-        return found
-
-
-def _engines() -> ModuleType:
-    """What knows the engines. It stands on programs, so it comes by gasla's public names, which import nothing."""
-    import gasla
-
-    engines: ModuleType = gasla.engines
-    return engines
 
 
 def as_program(given: Any) -> VertexProgram:

@@ -6,8 +6,6 @@ one walker: whether it ends, whether it begins anew, whether the edge that it ha
 
 from typing import Any
 
-import numpy as np
-
 from gasla.program.fields import Declared, as_instance
 from gasla.program.records import Record
 
@@ -120,23 +118,6 @@ class WalkProgram(Declared):
             As `VertexProgram.at`.
         """
         raise TypeError("self.at(index) is for accept, stop and restart; elsewhere read the array of the field")
-
-    @classmethod
-    def source(cls, target: str = "cpu", id_type: Any = np.int32) -> str:
-        """The code that gasla generates for graphs of such ids, and plain weights: for `"cpu"` or for `"cuda"`.
-
-        Examples
-        --------
-        >>> import gasla
-        >>> class Short(gasla.WalkProgram):
-        ...     def stop(self, vertex): return 0.5
-        >>> "stop_" in Short.source("cuda")
-        True
-        """
-        import gasla  # what knows the engines stands on programs
-
-        found: str = gasla.engines.engine_of_language(target).walk_source(type(cls()), np.dtype(id_type))
-        return found
 
 
 def as_walk_program(given: Any) -> WalkProgram:
