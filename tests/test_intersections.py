@@ -71,7 +71,7 @@ def test_what_is_passed_is_looked_at() -> None:
     graph, edges = graph_of(False), EdgeFrontier(N, np.arange(1), np.array([0]), np.array([1]))
     with pytest.raises(TypeError, match="weights are complex128; expected real numbers"):
         intersect(graph, edges, np.zeros(N, complex))
-    with pytest.raises(ValueError, match=r"weights have shape \(3,\); expected \(80,\), one a vertex"):
+    with pytest.raises(ValueError, match=r"weights have shape \(3,\); expected \(80,\), one per vertex"):
         intersect(graph, edges, np.zeros(3))
 
 

@@ -192,5 +192,5 @@ def test_what_is_passed_to_primitives_is_looked_at() -> None:
     with pytest.raises(ValueError, match="2 sources and 1 destinations"):
         primitives.common(graph, EdgeFrontier(4, pairs.ids, pairs.src, pairs.dst[:1]))
     for above in (np.zeros(3, int), np.zeros(2)):
-        with pytest.raises(ValueError, match="expected 2 integers, one an edge"):
+        with pytest.raises(ValueError, match="expected 2 integers, one per pair"):
             primitives.common(graph, pairs, above)

@@ -248,11 +248,11 @@ PAIR = Graph.from_edges([0, 0], [1, 2], [1.0, -1.0])
     [
         (lambda: gasla.random_walks(PAIR, [3], 1), ValueError, "starts has vertex 3, outside a graph of 3 vertices"),
         (lambda: gasla.random_walks(PAIR, [-1], 1), ValueError, "starts has vertex -1, outside a graph of 3 vertices"),
-        (lambda: gasla.random_walks(PAIR, [0.5], 1), TypeError, r"starts is float64\(1,\); expected an array of one"),
-        (lambda: gasla.random_walks(PAIR, 0, 1), TypeError, r"starts is int64\(\); expected an array of one dimension"),
+        (lambda: gasla.random_walks(PAIR, [0.5], 1), TypeError, r"starts is float64\(1,\); expected a one-dimensional"),
+        (lambda: gasla.random_walks(PAIR, 0, 1), TypeError, r"starts is int64\(\); expected a one-dimensional array"),
         (lambda: gasla.random_walks(PAIR, [0], -1), ValueError, "length is -1; expected 0 or more"),
         (lambda: gasla.random_walks(PAIR, [0], 1.5), TypeError, "length is 1.5; expected a whole number"),
-        (lambda: gasla.random_walks(PAIR, [0], 1, seed=2**64), ValueError, "expected one of at most 64 bits"),
+        (lambda: gasla.random_walks(PAIR, [0], 1, seed=2**64), ValueError, "expected an integer of at most 64 bits"),
         (lambda: gasla.random_walks(PAIR, [0], 1, seed=None), TypeError, "seed is None; expected a whole number"),  # type: ignore[arg-type]
         (lambda: gasla.random_walks(PAIR, [0], 1, weighted=True), ValueError, "the weight of edge 1 is -1.0"),
         (

@@ -1,1 +1,1 @@
-"""What people call on a graph: runs of programs, stages, products and primitives, on the device where the graph is."""
+"""Public operations on graphs: runs of programs, stages, products, primitives and sampling, on the graph's device."""

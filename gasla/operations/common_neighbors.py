@@ -19,28 +19,28 @@ Array = Any  # NumPy's or CuPy's
 
 
 def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> Array:
-    """Count the out-neighbours that both ends of each of some edges have in common, or add up their weights.
+    """Count the common out-neighbors of pairs of vertices, or add up their weights.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
     edges : EdgeFrontier
-        As from `gasla.stages.expand`. Any pairs of vertices will do: ``EdgeFrontier(graph.n, ids, src, dst)``.
+        The pairs, as from `gasla.stages.expand` or as ``EdgeFrontier(graph.n, ids, src, dst)``; they need not be edges.
     weights : (n,) array of numbers, optional
-        What each vertex counts where it is a common neighbour. By default 1, and the sum is whole.
+        Weight of each vertex as a common neighbor. By default each counts 1, and sums are integers.
 
     Returns
     -------
     array of int64, with `weights` of float64
-        One number an edge. A neighbour stored several times counts as often as it is in both lists. Weights are added
-        in ascending order of the neighbours on the CPU, in another on a GPU; the same every time.
+        One number per pair. Of parallel edges, as many count as are in both lists. Weights are added
+        in ascending order of the neighbors on the CPU, and in another fixed order on a GPU.
 
     Raises
     ------
     TypeError
-        If `edges` is something else, its ends are no integers, or the weights no real numbers.
+        If `edges` is not an EdgeFrontier, its ends are not integers, or the weights are not real numbers.
     ValueError
-        If an end is no vertex of the graph, or the weights are not one a vertex.
+        If an end is not a vertex of the graph, or `weights` does not have one entry per vertex.
 
     Examples
     --------
@@ -55,47 +55,47 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     """
     graph = as_graph(graph)
     src, dst = ends_of(graph, edges)
-    weighed = None if weights is None else _of_vertices(graph, weights)
-    return engine(graph.engine).primitives().intersect(graph, src, dst, weighed)
+    on_graph = None if weights is None else _weights_of_vertices(graph, weights)
+    return engine(graph.engine).primitives().intersect(graph, src, dst, on_graph)
 
 
 def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple[Array, Array]:
-    """List the out-neighbours that both ends of each of some edges have in common.
+    """List the common out-neighbors of pairs of vertices.
 
-    Where both ends of an "edge" are the same vertex, that are its out-neighbours.
+    For a pair of a vertex and itself these are its out-neighbors.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
     edges : EdgeFrontier
-        As from `gasla.stages.expand`. Any pairs of vertices will do: ``EdgeFrontier(graph.n, ids, src, dst)``.
+        The pairs, as from `gasla.stages.expand` or as ``EdgeFrontier(graph.n, ids, src, dst)``; they need not be edges.
     above : array of integers, optional
-        A bound an edge, -1 or a vertex: only larger neighbours are listed. Others are passed over at no cost, so
-        that of sets of vertices each is met once, and cheaply, if edges only lead on to larger vertices.
+        A bound for each pair, -1 or a vertex id: only larger neighbors are listed. The others are skipped at no cost,
+        which enumerates each set of vertices once, in ascending order.
 
     Returns
     -------
     which : array of int64
-        For each common neighbour, which of the edges it is of; ascending.
+        For each common neighbor, the position of its pair in `edges`; ascending.
     vertices : array of the type of ids
-        The common neighbours, ascending for each edge. One that is stored several times is listed as often as it is in
+        The common neighbors, ascending for each pair. Of parallel edges, as many are listed as are in
         both lists.
 
     Raises
     ------
     TypeError
-        If `edges` is something else, or its ends are no integers.
+        If `edges` is not an EdgeFrontier, or its ends are not integers.
     ValueError
-        If an end is no vertex of the graph, or the bounds are not an integer an edge.
+        If an end is not a vertex of the graph, or `above` does not have one integer per pair.
 
     Notes
     -----
-    Y. Wang et al.: Gunrock: GPU Graph Analytics. ACM Transactions on Parallel Computing 4(1), 2017: segmented
-    intersection. On a GPU it takes about 60 bytes for each entry of the shorter list of each edge.
+    Segmented intersection (Y. Wang et al.: Gunrock: GPU Graph Analytics. ACM Transactions on Parallel Computing 4(1),
+    2017). On a GPU it takes about 60 bytes for each entry of the shorter list of each pair.
 
     See Also
     --------
-    intersect : how many there are.
+    intersect : Count them.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
 
 
 def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
-    """Tell which pairs of vertices are edges of a graph.
+    """Test which pairs of vertices are edges of a graph.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
     Returns
     -------
     array of bool
-        Whether there is an edge from `src` to `dst`, one a pair.
+        For each pair, whether there is an edge from `src` to `dst`.
 
     Raises
     ------
@@ -147,7 +147,9 @@ def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
 
 
 def count_cliques(graph: Any, k: int) -> int:
-    """Count the sets of k vertices that are all joined.
+    """Count the cliques of k vertices: sets in which every two vertices are joined by an edge.
+
+    A whole algorithm, and a built-in kernel of both engines: `gasla.count_cliques` is this function.
 
     Parameters
     ----------
@@ -163,7 +165,9 @@ def count_cliques(graph: Any, k: int) -> int:
 
     Notes
     -----
-    This is `gasla.count_cliques`.
+    Each clique is counted at its first vertex in degree order, among that vertex's later neighbors, as bit sets.
+    N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14(1), 1985.
+    S. Jain, C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
 
     Examples
     --------
@@ -187,11 +191,13 @@ def count_cliques(graph: Any, k: int) -> int:
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
-    """The ends of edges, where the graph is."""
+    """Sources and destinations of edges, checked, on the graph's device."""
     if not isinstance(edges, EdgeFrontier):
         raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
     if len(edges.src) != len(edges.dst):
-        raise ValueError(f"edges have {len(edges.src)} sources and {len(edges.dst)} destinations; expected as many")
+        raise ValueError(
+            f"edges have {len(edges.src)} sources and {len(edges.dst)} destinations; expected equally many"
+        )
     for ends in (edges.src, edges.dst):
         if ends.dtype.kind not in "iu":
             raise TypeError(f"the ends of edges are {ends.dtype}; expected integers, ids of vertices")
@@ -201,19 +207,19 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
     return moved(edges.src, graph.device), moved(edges.dst, graph.device)
 
 
-def _of_vertices(graph: Graph, weights: Array) -> Array:
-    """Weights as float64, where the graph is."""
+def _weights_of_vertices(graph: Graph, weights: Array) -> Array:
+    """The weights as float64, checked, on the graph's device."""
     xp: Any = module_of(graph.device)
     weights = array_module(weights).asarray(weights)
     if weights.dtype.kind not in "biuf":
         raise TypeError(f"weights are {weights.dtype}; expected real numbers")
     if weights.shape != (graph.n,):
-        raise ValueError(f"weights have shape {weights.shape}; expected ({graph.n},), one a vertex")
+        raise ValueError(f"weights have shape {weights.shape}; expected ({graph.n},), one per vertex")
     return xp.ascontiguousarray(moved(weights, graph.device), np.float64)
 
 
 def _bounds(graph: Graph, above: Array, count: int) -> Array:
     above = module_of(graph.device).asarray(moved(above, graph.device))
     if above.dtype.kind not in "iu" or above.shape != (count,):
-        raise ValueError(f"above is {above.dtype}{above.shape}; expected {count} integers, one an edge")
+        raise ValueError(f"above is {above.dtype}{above.shape}; expected {count} integers, one per pair")
     return above.clip(-1, graph.n - 1).astype(graph.id_dtype)

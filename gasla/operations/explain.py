@@ -26,11 +26,11 @@ def explain(
     scheduled: bool = False,
     device: Device | None = None,
 ) -> str:
-    """What a run of a vertex program on a graph will do, and why: a sentence a line, to be printed.
+    """Describe what a run of a vertex program on a graph will do, and why: one sentence per line, to be printed.
 
-    Whether it pushes, pulls or chooses, and what stands in the way of pushing; where values go; what is copied of
-    fields and of the graph, and the bytes of it; how threads share the work; whether there is code already. It runs
-    and compiles nothing, but neighbour lists that a run needs are made, and kept with the graph.
+    It tells whether iterations push or pull, and what prevents pushing; how values are reduced; which fields and parts
+    of the graph are copied, in bytes; how threads share the work; and whether compiled code is stored already. Nothing
+    is run or compiled, but neighbor lists that a run needs are made, and kept with the graph.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def explain(
     direction, deterministic, order, device
         As for `gasla.run`.
     scheduled : bool
-        Whether the run will be along a schedule.
+        Whether the run will take a schedule.
 
     Returns
     -------

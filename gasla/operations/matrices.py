@@ -1,4 +1,4 @@
-"""Sparse matrix times matrix, sparse or dense, over any semiring, by the engine of the device where they are."""
+"""Sparse matrix times matrix, sparse or dense, over any semiring, by the engine of the matrices' device."""
 
 from __future__ import annotations
 
@@ -32,42 +32,43 @@ def mxm(
 ) -> Any:
     """Multiply two matrices: ``C[i, j]`` is the sum over k of ``A[i, k] * B[k, j]``.
 
-    Sum and product are the semiring's. A sparse product has an entry wherever there is a k for which both entries are
-    stored, whatever the value comes to. Stored zeros and parallel entries count, and each entry reduces in the order of
-    row i of A as it is stored, then of row k of B. With B dense see `mxv`, of which this does every column at once.
+    Sum and product are the semiring's. A sparse product has an entry (i, j) wherever both factors are stored for some
+    k, whatever its value. Stored zeros and parallel entries count. Each entry reduces in the stored order of row i of
+    A, then of row k of B. With B dense this is `mxv` for every column of B at once.
 
     Parameters
     ----------
     A : SciPy or CuPy sparse array or matrix, Sparse or Graph
-        Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
-        of a Graph without values are True.
+        Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph only once. The
+        entries of a Graph without values are True.
     B : the same, or a dense (n, p) array
         On the device of A.
     semiring : semirings.Semiring
-        One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
-        ``(x, y, i, k, j)`` also gets the indices, as int64.
+        A predefined semiring, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five arguments
+        ``(x, y, i, k, j)`` also receives the indices, as int64.
     mask : matrix as A, or dense array of bool, optional
-        For a sparse product a sparse matrix of shape (m, p): only what is at the positions of its entries is computed,
-        whatever their values. For a dense product an array of that shape: what is True, not zero.
+        For a sparse product a sparse matrix of shape (m, p): only the positions of its entries are computed, whatever
+        their values. For a dense product an array of that shape: only its nonzero positions are computed.
     complement : bool
-        Compute only what is not at those positions.
+        Compute only the other positions.
     accum, out
-        For a dense product, as for `mxv`: ``out[i, j] = accum(out[i, j], C[i, j])``. A sparse one is always new.
+        For a dense product, as for `mxv`: ``out[i, j] = accum(out[i, j], C[i, j])``. A sparse product is always new.
 
     Returns
     -------
     Sparse or (m, p) array
-        Sparse where B is: with columns ascending in each row, each once. With a mask (and no complement) its entries
-        are the mask's, in the mask's order by rows, and hold the monoid's identity where the product has none.
+        Sparse where B is sparse, with columns ascending and unique in each row. With a mask (and no complement) it has
+        the entries of the mask, in the mask's order by rows, with the monoid's identity where the product has no entry.
         A dense array where B is dense: `out`, if given. Types are those of the semiring's expression under NumPy's
-        rules of promotion; a multiply that returns a tuple gives a tuple of arrays, in a Sparse as its `data`.
+        promotion rules; a multiply that returns a tuple gives a tuple of arrays, in a Sparse as its `data`.
 
     Raises
     ------
     ValueError, TypeError
-        If shapes or types don't fit, an index of a matrix is outside its shape, or the mask is of the other kind.
+        If shapes or types don't fit, an index of a matrix is outside its shape, or the mask is dense for a sparse
+        product or sparse for a dense one.
     MemoryError
-        If the entries of the product, which are counted first, need more memory than there is.
+        If the entries of the product, which are counted first, need more memory than is available.
 
     Notes
     -----
@@ -83,7 +84,7 @@ def mxm(
            [3, 0, 0],
            [0, 4, 9]])
 
-    How many ways of two edges there are beside each edge:
+    For each edge, the number of paths of two edges between its ends:
 
     >>> graph = gasla.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0])
     >>> gasla.mxm(graph, graph, semirings.plus_pair, mask=graph).data
@@ -117,7 +118,7 @@ def mxm(
 
 
 def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
-    """The product with a dense matrix."""
+    """The product of a sparse and a dense matrix."""
     if mask is not None and _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a dense array of bool, as the product is dense")
     if np.ndim(B) != 2:
@@ -126,7 +127,7 @@ def _dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accu
 
 
 def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
-    """The whole product but for entries that are left out: counted, then filled in."""
+    """The product by rows, without the positions of `left_out`: entries are counted, then computed."""
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
     counts = task.count()
@@ -134,7 +135,7 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
         raise _damaged(A=A, B=B, mask=left_out)
     xp, shape = array_module(counts), (len(A.indptr) - 1, B.width)
     sums = running_sums(counts)
-    available = products.available()  # asked while a GPU is still counting
+    available = products.available()  # before the sum below waits for a GPU
     entries = int(sums[-1])
     ids = index_dtype(max(entries, *shape))
     types = parts(terms.out_type)
@@ -160,11 +161,11 @@ def _data(outs: tuple[Array, ...], terms: Terms) -> Any:
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-# --- what is given ---------------------------------------------------------------------------------------------------
+# --- checks of the operands ------------------------------------------------------------------------------------------
 
 
 def _is_sparse(A: Any) -> bool:
-    """Whether it is a sparse matrix, of whatever kind."""
+    """Whether an operand is a sparse matrix or a Graph."""
     return isinstance(A, (Sparse, Graph)) or hasattr(A, "tocsr")
 
 
@@ -174,7 +175,7 @@ def _shape(A: Any) -> tuple[int, ...]:
 
 def _check_shapes(A: Any, B: Any, mask: Any) -> None:
     if not _is_sparse(A):
-        return  # which other checks refuse
+        return  # `lists_of` refuses it
     (m, n), (k, p) = _shape(A), _shape(B)
     if n != k:
         raise ValueError(f"A has shape {(m, n)} and B {(k, p)}; expected as many rows of B as A has columns")
@@ -183,7 +184,7 @@ def _check_shapes(A: Any, B: Any, mask: Any) -> None:
 
 
 def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
-    """The rows of a matrix, on the device of A."""
+    """The rows of the matrix M, which must be on the device of A."""
     if M is not A:
         require_beside(name, place(M), array_module(place(A)))
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")

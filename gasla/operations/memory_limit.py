@@ -1,4 +1,4 @@
-"""Is there memory for what was counted? Checked before any of it is made; refused with both numbers."""
+"""A check before large results are allocated: is there memory for the entries that were counted?"""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from gasla.engines import engine
 
 
 def available(device: Device) -> int | None:
-    """Bytes that could be had now; None where the system doesn't tell."""
+    """Bytes of memory that are available on a device; None where the system doesn't say."""
     return engine(device).products().available()
 
 
 def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
-    """Refuse so many entries of so many bytes each if that is more than what is there.
+    """Refuse to allocate `count` entries of `each` bytes if `there`, the bytes available, are fewer.
 
     Raises
     ------
     MemoryError
-        With how many there are, what they take, what is there, and what to do.
+        Names the entries, the bytes needed, the bytes available, and `instead`, the way out.
     """
     if there is not None and count * each > there:
         raise MemoryError(

@@ -1,7 +1,7 @@
-"""Sparse matrix times vector, and vector times sparse matrix, over any semiring; or times several vectors at once.
+"""Sparse matrix times dense vectors, and dense vectors times sparse matrix, over any semiring.
 
-`mxv` reduces over the rows of the matrix, `vxm` over its columns. Here is settled what may be given; the engine of the
-device where the matrix is multiplies. The matrix may be rectangular.
+`mxv` reduces over the rows of the matrix, `vxm` over its columns. This file checks the operands; the engine of the
+matrix's device multiplies. The matrix may be rectangular.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gasla.operations.operands import (
 from gasla.program.terms import Array, Lists, Ready, trace
 from semirings import Semiring, TupleType
 
-MOST = 64  # products that are cached
+MOST = 64  # products that are cached per matrix
 
 
 def mxv(
@@ -47,41 +47,41 @@ def mxv(
 
     Sum and product are the semiring's: its monoid reduces ``multiply(A[i, k], x[k])`` over the stored entries of the
     row, in their stored order. Stored zeros and parallel entries count. A row without entries gives the monoid's
-    identity. The `any` monoid passes its identity over, which is 0: it gives one of the products that are not 0, if
-    there is one (`min_secondi` and `max_secondi` tell index 0 from no entry, `any_secondi` can't).
+    identity. The `any` monoid skips its identity, 0: it gives one of the nonzero products, if there is one
+    (`min_secondi` and `max_secondi` distinguish index 0 from an empty row, `any_secondi` does not).
 
     Parameters
     ----------
     A : SciPy or CuPy sparse array or matrix, or Graph
-        Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph once. The entries
-        of a Graph without values are True. Where it is, the product is computed, and all other arrays must be; the
-        offsets and indices of a matrix on the GPU are checked when they are first seen, and should stay as they are.
+        Of shape (m, n). CSR is used as it is; other formats are converted at every call, but a Graph only once. The
+        entries of a Graph without values are True. The product is computed on its device, where all other arrays must
+        be. Offsets and indices of a matrix on the GPU are checked at its first product only: don't change them later.
     x : (n,) array, or (n, k) for k products at once
-        float16 is taken as float32: sums and all else are computed in that.
+        float16 is converted to float32, in which all is computed.
     semiring : semirings.Semiring
-        One of the predefined, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five values
-        ``(x, y, i, k, j)`` also gets the indices, as int64: of row i, column k, and column j of x (0 in a vector).
+        A predefined semiring, or ``Semiring(monoid, multiply)`` of ordinary functions. A multiply of five arguments
+        ``(x, y, i, k, j)`` also receives int64 indices: row i, column k, and column j of x (0 for a vector).
     mask : array of the result's shape, optional
-        Compute y only where it is True (not zero).
+        Compute y only where the mask is True (not zero).
     complement : bool
         Compute y only where `mask` is False.
     accum : BinaryOp, Monoid or function of two values, optional
-        Merge into `out`: ``out[i] = accum(out[i], y[i])`` at every computed position; where the monoid has no identity
-        (`first`, `second`), at those whose row holds an entry.
+        Merge into `out`: ``out[i] = accum(out[i], y[i])`` at every computed position; with a monoid without identity
+        (`first`, `second`), only where the row has an entry.
     out : array of the result's shape, optional
-        Where to write. Positions that are not computed stay as they are; without `out` they hold the identity. It may
-        be `x` itself.
+        Array to write to. Positions that the mask excludes keep their values; without `out` they hold the identity.
+        It may be `x` itself.
 
     Returns
     -------
     (m,) array, or (m, k)
-        `out`, if given. The type is that of the semiring's expression under NumPy's rules of promotion. A multiply that
+        `out`, if given. The type is that of the semiring's expression under NumPy's promotion rules. A multiply that
         returns a tuple gives (and takes as `out`) a tuple of arrays.
 
     Raises
     ------
     ValueError, TypeError
-        If shapes or types don't fit, or an index of A is outside its shape. In the last case a given `out` may have
+        If shapes or types don't fit, or an index of A is outside its shape. In the last case `out` may have
         been written to.
 
     Examples
@@ -98,7 +98,7 @@ def mxv(
     >>> gasla.mxv(kilometres, distance, semirings.min_plus, accum=semirings.min, out=distance)
     array([8., 2., 0.])
 
-    A semiring of one's own, of plain functions:
+    A custom semiring of plain functions:
 
     >>> widest = semirings.Semiring(semirings.max, lambda width, rest: semirings.minimum(width, rest))
     >>> gasla.mxv(kilometres, [0, 0, 9], widest, mask=[True, True, False])
@@ -119,17 +119,17 @@ def vxm(
 ) -> Any:
     """Multiply a vector by a matrix: ``y[j]`` is the sum over column j of ``x[k] * A[k, j]``.
 
-    With edges i -> j in ``A[i, j]``, every vertex reduces over its in-edges: what a gather of a vertex program does.
+    With edges i -> j in ``A[i, j]``, every vertex reduces over its in-edges, as the gather of a vertex program does.
 
     Parameters
     ----------
     x : (m,) array, or (m, k) for k products at once
-        A row of x for each row of A: it is ``A.T @ x`` that is computed, column by column.
+        One row of x per row of A: the result is ``A.T @ x``, column by column.
     A : SciPy or CuPy sparse array or matrix, or Graph
-        Of shape (m, n). CSC is used as it is; other formats are converted at every call, but a Graph once.
+        Of shape (m, n). CSC is used as it is; other formats are converted at every call, but a Graph only once.
     semiring, mask, complement, accum, out
-        As for `mxv`; the product is ``multiply(x[k], A[k, j])``. A multiply of five values gets as i the column of x
-        (0, if it is the only), k and j.
+        As for `mxv`; the product is ``multiply(x[k], A[k, j])``. The three indices of a multiply of five arguments are
+        the column of x (0 for a vector), k and j.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def vxm(
 
     Examples
     --------
-    A step of a breadth-first search, to where it has not been, with parents:
+    One step of a breadth-first search from vertex 0, then one that records parents of unvisited vertices:
 
     >>> import gasla, semirings
     >>> from scipy.sparse import csr_array
@@ -154,11 +154,11 @@ def vxm(
 def product(
     A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
 ) -> Any:
-    """What `mxv` and `vxm` share: each row of the matrix (each column) reduces to one value."""
+    """Reduce each row of the matrix (each column, for `vxm`) to one value; the body of `mxv` and `vxm`."""
     check_semiring("semiring", semiring)
-    if hasattr(A, "multiplied"):  # a graph whose rows no process has
+    if hasattr(A, "multiplied"):  # a distributed graph, which no process holds as a whole
         if not (mask is None and accum is None and out is None):
-            raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a whole product")
+            raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a product without them")
         return A.multiplied(x, semiring, by_column)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
     if mask is None and accum is None and out is None and not complement:
@@ -186,9 +186,9 @@ def product(
 
 
 def _again(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
-    """The product, if one like it is cached and x can be taken as it is; else None.
+    """The product, if its kernel is cached and x is usable as it is; otherwise None.
 
-    After a kernel that has used all caches a line of Python takes a microsecond, so there are as few as can be.
+    The shortest way to a repeated product: after a kernel that has evicted all caches, a line of Python takes 1 µs.
     """
     if type(x) is not np.ndarray or type(lists.indptr) is not np.ndarray or x.shape != (lists.width,):
         return None
@@ -197,11 +197,11 @@ def _again(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndar
     if ready is None or isinstance(ready.terms.out_type, TupleType) or not (flags.c_contiguous and flags.aligned):
         return None
     found = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
-    return found if ready.multiply(x, None, False, (found,)) else None  # else the long way finds what is wrong
+    return found if ready.multiply(x, None, False, (found,)) else None  # `product` then finds the error
 
 
 def _ready(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """The product over a semiring: that of an earlier call where the lists are cached."""
+    """The product's compiled kernel with its terms; cached with the lists, where those are cached."""
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     found = lists.products.get(key)
     if found is None:

@@ -1,4 +1,4 @@
-"""What products may be given: matrices, vectors, masks and outputs, checked and made ready for the engines."""
+"""Operands of products: matrices, vectors, masks and outputs, checked and converted for the engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCALARS = frozenset(map(np.dtype, SCALAR_NAMES))
 
 
 def check_semiring(name: str, given: Any) -> None:
-    """Refuse what is no semiring."""
+    """Refuse anything but a semiring. `name` is the argument's."""
     if not isinstance(given, Semiring):
         hint = f"; semirings.Semiring({given.name}, multiply) makes one" if isinstance(given, Monoid) else ""
         if isinstance(given, str) and isinstance(getattr(semirings, given, None), Semiring):
@@ -29,11 +29,11 @@ def check_semiring(name: str, given: Any) -> None:
         raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus{hint}")
 
 
-# --- the matrix ------------------------------------------------------------------------------------------------------
+# --- matrices --------------------------------------------------------------------------------------------------------
 
 
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
-    """The rows or columns of a matrix. What can be checked only by a pass over them, the kernel checks."""
+    """The rows or columns of a matrix as CSR or CSC lists. The kernel checks offsets and indices as it reads them."""
     if isinstance(A, Graph):
         return _lists_of_graph(A, by_column, ordered)
     form: Format = "csc" if by_column else "csr"
@@ -42,7 +42,7 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def place(A: Any) -> Any:
-    """What tells where a matrix is."""
+    """The array, or matrix, whose type tells on which device a matrix is."""
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
 
@@ -51,7 +51,7 @@ def _lists_of_matrix(A: Any, form: Format, products: Products) -> Lists:
         require_sparse(A)
     elif isinstance(A.data, tuple):
         raise TypeError(
-            f"each value of the matrix is a tuple of {len(A.data)}; expected one value an entry: "
+            f"each value of the matrix is a tuple of {len(A.data)}; expected one value per entry: "
             "gasla.Sparse(C.shape, C.indptr, C.indices, C.data[0])"
         )
     if A.ndim != 2:
@@ -76,7 +76,7 @@ def _rows(graph: Graph) -> Lists:
 
 
 def _columns(graph: Graph) -> Lists:
-    """Those of the rows, where they are the same."""
+    """The graph's in-lists; the same object as its rows where both share their arrays."""
     if graph.in_.indices is graph.out.indices and graph.in_values is graph.out_values:
         return graph.kept("rows", _rows)
     return Lists(graph.in_.indptr, graph.in_.indices, graph.in_values, graph.n, are_cached=True)
@@ -89,11 +89,11 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
     return found or ValueError("the matrix changed while it was read; expected it to stay")
 
 
-# --- the vectors -----------------------------------------------------------------------------------------------------
+# --- vectors, masks and outputs --------------------------------------------------------------------------------------
 
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
-    """`x` as a native contiguous array of one value, or one row of values, for each row (column) of the matrix."""
+    """`x`, checked, as a contiguous array in native byte order: a value or a row per row (column) of the matrix."""
     x = beside("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
     kind = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
@@ -106,12 +106,12 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     if xp is not np:
         return contiguous(x)
     flags = x.flags
-    is_ready = kind is x.dtype and flags.c_contiguous and flags.aligned  # NumPy takes longer to see it
+    is_ready = kind is x.dtype and flags.c_contiguous and flags.aligned  # faster than np.require where it holds
     return x if is_ready else np.require(x, kind, ["C", "A"])
 
 
 def beside(name: str, x: Any, xp: Any) -> Array:
-    """`x` as an array beside the matrix; it does not cross from one device to the other unasked."""
+    """`x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
     found = array_module(x)
     if found is not np or isinstance(x, np.ndarray):
         require_beside(name, x, xp)
@@ -120,7 +120,7 @@ def beside(name: str, x: Any, xp: Any) -> Array:
 
 
 def require_beside(name: str, x: Any, xp: Any) -> None:
-    """Refuse an array or a matrix on the other device."""
+    """Refuse an array or a matrix on another device than the matrix."""
     found = array_module(x)
     if found is not xp:
         given, expected = library_of(found), library_of(xp)
@@ -128,18 +128,18 @@ def require_beside(name: str, x: Any, xp: Any) -> None:
 
 
 def contiguous(array: Array) -> Array:
-    """The same, one value beside the other."""
+    """The array, C-contiguous."""
     result: Array = array_module(array).ascontiguousarray(array)
     return result
 
 
 def library_of(xp: Any) -> str:
-    """What people call it."""
+    """The name of an array module, for errors."""
     return "NumPy" if xp is np else "CuPy"
 
 
 def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Array | None:
-    """The mask as an array of bool."""
+    """The mask as a contiguous array of bool, checked."""
     if mask is None:
         if complement:
             raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
@@ -153,7 +153,7 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
 
 
 def given_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
-    """The arrays given to write to."""
+    """The arrays of `out`, checked but for their types; none without `out`."""
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
     if out is None:
@@ -176,7 +176,9 @@ def given_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[A
 def outs_for(
     out: Any, given: tuple[Array, ...], terms: Terms, monoid: Monoid, shape: tuple[int, ...], masked: bool, xp: Any
 ) -> tuple[Array, ...]:
-    """The arrays to write to, of the right types; new ones hold the identity where a mask may leave them alone."""
+    """The arrays to write to: those of `out`, with their types checked, or new ones. New ones that a mask may leave
+    partly unwritten hold the identity.
+    """
     types = parts(terms.out_type)
     if out is not None:
         found = tuple(array.dtype for array in given)
@@ -193,19 +195,19 @@ def outs_for(
 
 
 def is_plain(array: Array) -> bool:
-    """Whether kernels can write to it: one value beside the other, aligned."""
+    """Whether kernels can write to an array as it is: contiguous, and on the CPU aligned and writable."""
     return bool(array.flags.carray if isinstance(array, np.ndarray) else array.flags.c_contiguous)
 
 
 def apart(array: Array | None, outs: tuple[Array, ...]) -> Any:
-    """A copy of an input that shares memory with an output; else the input itself."""
+    """A copy of an input that shares memory with an output; otherwise the input itself."""
     if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array
 
 
 def lists_apart(lists: Lists, outs: tuple[Array, ...]) -> Lists:
-    """The same for the matrix."""
+    """The matrix, with copies of those of its arrays that share memory with an output."""
     indptr, indices, values = (apart(array, outs) for array in (lists.indptr, lists.indices, lists.values))
     if indptr is lists.indptr and indices is lists.indices and values is lists.values:
         return lists

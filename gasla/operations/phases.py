@@ -1,4 +1,4 @@
-"""Phases: several vertex programs by turns over the same fields, as one run."""
+"""Phases: several vertex programs that take turns on shared fields, as one run."""
 
 import functools
 import itertools
@@ -27,7 +27,7 @@ from semirings.types import computed
 __all__ = ["Phase"]
 
 Until = Literal["once", "still"]
-TURN = "turn"  # a parameter of this name is given the number of turns that are over
+TURN = "turn"  # a parameter of this name receives the number of finished turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +39,28 @@ class Phase:
     program : VertexProgram
         An instance, or a class.
     until : "once" or "still"
-        How long it goes on when it is its turn: for one iteration, or until nothing is active. In both cases it ends
-        sooner where its `stop()` holds, and with it the run.
+        How long it runs in each turn: one iteration, or until no vertex is active. In both cases it ends
+        sooner if its `stop()` returns true, which also ends the run.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no program, or another word.
+        If `program` is not a program, or `until` is another word.
 
     Notes
     -----
-    Fields are shared by name: where several phases declare one, its type has to be the same, and the first one's
-    `init` holds. So are parameters; one that has the name of another phase's aggregate takes what that came to when
-    the phase last had its turn, and one called `turn` the number of turns that are over. Aggregates belong to their
-    phase. A phase starts with what the one before left active; with everyone, if its program says `everyone`; or, if
-    it has a method `start(self, vertex)`, with those of which that is true then. `self.iteration` counts from 0 in each
-    stay. The run ends when a `stop()` holds, or when a whole turn has left nothing active, a stay until "still" after
-    its first iteration, too; the latter not where a phase without `activate` reads what may be another in the next
-    turn, such as `turn`. Where neither can end it, it needs `max_iterations`.
+    Phases share fields and parameters of the same name; a field's type must be the same in all of them, and the first
+    `init` holds. A parameter with the name of another phase's aggregate receives the aggregate's latest value, and one
+    called `turn` the number of finished turns. Aggregates belong to their phase.
+
+    A phase starts with the active vertices that the phase before it has left; with all vertices if its program has
+    `everyone = True`; or, if it has a method `start(self, vertex)`, with the vertices for which that is true.
+    `self.iteration` counts from 0 in each turn of the phase.
+
+    The run ends when a `stop()` is true, or after a turn in which no phase left a vertex active (an "until still" phase
+    counts as having done so if it ran more than one iteration). The second rule does not apply if a phase without
+    `activate` reads something that may differ in the next turn, such as `turn`. If neither rule can end the run, it
+    needs `max_iterations`.
 
     Examples
     --------
@@ -75,7 +79,7 @@ class Phase:
     array([1, 0, 0, 0, 0], dtype=int32)
     """
 
-    program: Any  # an instance, once this is made
+    program: Any  # an instance after __post_init__
     until: Until = "once"
 
     def __post_init__(self) -> None:
@@ -85,10 +89,10 @@ class Phase:
 
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
-    """The phases given: a bare program stands for one that has one iteration in each turn."""
+    """The members of a list as phases: a bare program is a phase of one iteration per turn."""
     phases = [one if isinstance(one, Phase) else Phase(one) for one in given]
     if not phases:
-        raise ValueError("there are no phases; expected a program, or a list of some")
+        raise ValueError("there are no phases; expected a program, or a list of programs")
     for a, b in itertools.pairwise(phases):
         if type(a.program) is type(b.program) and a.until == b.until == "still":
             raise ValueError(
@@ -98,11 +102,11 @@ def as_phases(given: Sequence[Any]) -> list[Phase]:
 
 
 def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin, course: Course) -> Result:
-    """Run them by turns; the programs keep their fields in place from stay to stay."""
+    """Run phases in turns. Fields stay in place between them."""
     if begin.start is not None:
-        raise ValueError("a run of phases has no start; leave it out, or give fields and active by themselves")
+        raise ValueError("a run of phases takes no start; leave it out, or give the fields and active")
     if course.trace or begin.schedule is not None:
-        raise ValueError("a run of phases has no trace and no schedule; leave them out, or run a program alone")
+        raise ValueError("a run of phases takes no trace and no schedule; leave them out, or run a single program")
     limit, active = course.limit, as_frontier(graph.n, begin.active)
     stays = [_Stay(phase, graph, variant) for phase in phases]
     for stay in stays:
@@ -128,7 +132,7 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
 
 
 class _Stay(Binding):
-    """A phase on a graph."""
+    """A phase bound to a graph. One run of it in its turn is a stay."""
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         kind: Any = type(phase.program)
@@ -140,18 +144,18 @@ class _Stay(Binding):
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
-        """What it declares, by the names that a person gave: what that is, and its type."""
+        """The kind and type of each field and parameter, by the names in the program."""
         t = self.traced
         kinds = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
         return {name: (what, kind) for what, types in kinds for name, kind in self.by_given_name(types).items()}
 
     @functools.cached_property
     def deposits(self) -> Mapping[str, Any]:
-        """The types of its aggregates at vertices, by the names that a person gave."""
+        """The types of its aggregates at vertices, by the names in the program."""
         return self.by_given_name(self.traced.deposit_types)
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """The arrays of its fields, but for those that are known, as the run starts."""
+        """The arrays of its fields at the start of the run, except those in `known`."""
         own = self.by_inner_name({n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters})
         self.check(own)
         for name in self.traced.vertex_types.keys() - set(map(inner, known)):
@@ -160,7 +164,7 @@ class _Stay(Binding):
             yield given_name(name), self._edge_array(name, own)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """The vertices that are active when it starts, as the program says."""
+        """The vertices for which the program's `start` is true."""
         graph, xp, kind = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(parameters, n=graph.n)
@@ -169,7 +173,7 @@ class _Stay(Binding):
         with np.errstate(all="ignore"):
             said = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
         if said.dtype != bool or said.shape not in ((), (graph.n,)):
-            raise TypeError(f"{kind.__name__}.start gave {said.dtype}{said.shape}; expected one truth value a vertex")
+            raise TypeError(f"{kind.__name__}.start gave {said.dtype}{said.shape}; expected one bool per vertex")
         return Frontier(graph.n, mask=xp.broadcast_to(said, (graph.n,)).copy())
 
 
@@ -178,7 +182,7 @@ def _read(array: Any) -> Any:
 
 
 class _Shared:
-    """What all phases of a run share: fields, parameters, what aggregates came to."""
+    """The state that all phases of a run share: fields, parameters and the latest values of aggregates."""
 
     def __init__(self, stays: list[_Stay], graph: Graph, values: dict[str, Any], out: Mapping[str, Any]) -> None:
         _agree(stays)
@@ -206,16 +210,16 @@ class _Shared:
         self.aggregates: dict[str, Any] = {}
 
     def fill_out(self) -> None:
-        """Have the arrays of `out` be the fields, as these start."""
+        """Copy the start values into the arrays of `out`, which become the fields."""
         for name, array in self.out.items():
             array[...] = self.state[name]
             self.state[name] = array
 
     def go_on(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> tuple[Frontier, int, bool, bool]:
-        """A stay of a phase: vertices then active, edges it looked at, whether the run is over, whether it went on.
+        """Run one stay: returns the active vertices, edges visited, whether the run is over, and whether it changed.
 
-        A stay until "still" leaves nothing active, whatever it has done; it went on where its first iteration did.
-        That says nothing where vertices wait or are woken, who need not have changed.
+        An "until still" phase leaves no vertex active, so that it ran more than one iteration shows that it changed
+        something; except with buckets or `wake`, which activate vertices that did not change.
         """
         with stay.runs.turn:
             running = self._begin(stay, active, turns, delta)
@@ -233,7 +237,7 @@ class _Shared:
                 running.close()
 
     def _begin(self, stay: _Stay, active: Frontier, turns: int, delta: float | None) -> Running:
-        """A phase at the beginning of its stay."""
+        """Begin a stay with the shared state."""
         own = {TURN: turns} | self.aggregates
         values = {n: own.get(n, self.parameters[n]) for n in stay.program.parameters}
         program = type(stay.program)(**values)
@@ -246,7 +250,7 @@ class _Shared:
         return stay.runs.begin(program, self.graph, fields, active, None, delta, out)
 
     def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
-        """What the run has left by now."""
+        """The result of the run at its current state."""
         for name, array in self.out.items():
             if self.state[name] is not array:
                 array[...] = self.state[name]
@@ -255,11 +259,11 @@ class _Shared:
 
 
 def _restless(stays: list[_Stay]) -> str | None:
-    """Why a turn that activates nothing may not be the last, in words; None if it is.
+    """Why a turn that leaves no vertex active may not be the last, in words; None if it is.
 
-    A phase that begins anew in each turn, and whose active vertices are those that changed, computes the same as before
-    unless it reads what may be another in the next turn: the number of the turn, what an aggregate of a phase came to,
-    a parameter that `idle` sets, a field that `post_apply` writes.
+    A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
+    reads something that may differ in the next turn: the number of the turn, the aggregate of a phase, a parameter
+    that `idle` sets, or a field that `post_apply` writes.
     """
     varying, later = {TURN}, set()
     for stay in stays:
@@ -280,7 +284,7 @@ def _restless(stays: list[_Stay]) -> str | None:
 
 
 def _check_ends(stays: list[_Stay], restless: str | None, limit: int, course: Course) -> None:
-    """Refuse a stay that nothing ends, and a run without a limit of turns that nothing ends."""
+    """Refuse an "until still" phase that never ends, and a run that never ends without a limit of turns."""
     for stay in stays:
         where, why = type(stay.program).__name__, why_endless(stay.plan)
         if why is not None and stay.limit > 1:
@@ -300,7 +304,7 @@ def _check_ends(stays: list[_Stay], restless: str | None, limit: int, course: Co
 
 
 def _agree(stays: list[_Stay]) -> None:
-    """Refuse names that mean different things in different programs."""
+    """Refuse a name that is declared differently in two programs."""
     seen: dict[str, tuple[str, Any, str]] = {}
     for stay in stays:
         where = type(stay.program).__name__

@@ -1,4 +1,4 @@
-"""Prepared runs: a vertex program and a graph brought together once, and run many times."""
+"""`prepare`: bind a vertex program to a graph once, for many runs; and the one path that every run takes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
@@ -23,12 +23,12 @@ Direction = Literal["auto", "push", "pull"]
 WAYS: dict[str, int] = {"auto": AUTO, "push": PUSH, "pull": PULL}
 FLAGS = {bool}  # the types of arguments that are True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
-OF_RANKS = ("exchanges", "bytes")  # what there is to say of an iteration over ranks as well, of all together
+OF_RANKS = ("exchanges", "bytes")  # columns that the trace of a distributed run has as well, summed over all ranks
 TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
 
 
 class Variant(NamedTuple):
-    """What is settled before a run: the graph keeps one preparation of a program for each variant."""
+    """Options that are compiled in: the graph keeps one preparation of a program for each variant."""
 
     way: int  # AUTO, PUSH or PULL
     deterministic: bool
@@ -37,7 +37,7 @@ class Variant(NamedTuple):
 
 
 class Begin(NamedTuple):
-    """What a run starts from; `gasla.run` says what each is."""
+    """What a run starts from; documented at `gasla.run`."""
 
     values: dict[str, Any]
     active: Any = None
@@ -47,7 +47,7 @@ class Begin(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How a run goes, and who looks at it; `gasla.run` says what each is."""
+    """How far a run goes, and how it is observed; documented at `gasla.run`."""
 
     max_iterations: int | None = None
     delta: float | None = None
@@ -58,7 +58,7 @@ class Course(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """The most iterations, or turns of phases."""
+        """The limit of iterations, or of turns for a run of phases."""
         given = self.max_iterations
         return NO_LIMIT if given is None else most_iterations("max_iterations", given)
 
@@ -75,10 +75,10 @@ def prepare(
     device: Device | None = None,
     compile: bool = True,
 ) -> "Prepared":
-    """Bring a vertex program and a graph together, for runs that differ in where and with what they start.
+    """Bind a vertex program to a graph, for many runs that differ in their active vertices and start values.
 
-    A call of what this gives takes a few microseconds beside the run itself: all else has been settled. On a GPU the
-    program's kernel is being compiled meanwhile.
+    A call of the result takes a few microseconds more than the run itself. On a GPU the program's kernel is compiled in
+    the background.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def prepare(
     direction, deterministic, order, notice, device, compile
         As for `gasla.run`.
     scheduled : bool
-        Whether its runs will be along schedules.
+        Whether its runs will take schedules.
 
     Returns
     -------
@@ -115,9 +115,9 @@ def prepare(
 
 
 class Prepared:
-    """A program and a graph, ready to be run; made by `gasla.prepare`.
+    """A program bound to a graph, ready to be run; made by `gasla.prepare`.
 
-    A run leaves fresh arrays, but those given as `out`. One call at a time: another thread prepares its own.
+    Each run returns new arrays, except those given as `out`. Calls don't overlap: prepare one for each thread.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Prepared:
         active, max_iterations, delta, trace, callback, progress, schedule, wait, out, start
             As for `gasla.run`.
         **values
-            Start values of fields, as for `gasla.run`, and parameters that are to be others in this run.
+            Start values of fields, and values of parameters for this run, as for `gasla.run`.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class Prepared:
         Raises
         ------
         RuntimeError
-            If another call is under way: that of another thread, or the one whose callback this comes from.
+            If another call has not returned yet, in another thread or as the caller of this callback.
         """
         if self._is_running:
             raise RuntimeError(
@@ -185,9 +185,9 @@ class Prepared:
         try:
             if self._notices:
                 self._given.notice_values()
-                if self._given.known("values") is not self._mark:  # values were written to
+                if self._given.known("values") is not self._mark:  # values were written to since
                     self._settle()
-            if self._runs.turn.locked():  # another thread runs them
+            if self._runs.turn.locked():  # in use by another thread
                 self._runs = made_runs(self._program, self._graph, self._variant)
             if {type(trace), type(wait)} != FLAGS:
                 check_flags(trace=trace, wait=wait)
@@ -199,7 +199,7 @@ class Prepared:
 
 
 def alone(program: VertexProgram) -> VertexProgram:
-    """The program, if it can be run by itself; else an error."""
+    """The program, if it can run outside of phases; otherwise an error."""
     if hasattr(program, "start"):
         raise ValueError(
             f"{type(program).__name__} has start, which says where one of several phases begins; give `active` instead"
@@ -208,7 +208,7 @@ def alone(program: VertexProgram) -> VertexProgram:
 
 
 def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
-    """The runs that the graph keeps for this variant of a program, or new ones while these are under way."""
+    """The prepared runs that the graph keeps for this variant of a program, or new ones while those are in use."""
     kind = type(program), *variant
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
@@ -220,13 +220,13 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
 
 
 def made_runs(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
-    """Make new runs."""
+    """Prepare new runs of a program on a graph."""
     way, deterministic, scheduled, compiled = variant
     return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
 
 
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
-    """Run what has been prepared."""
+    """Run a prepared program once."""
     values, active, schedule, out, start = begin
     limit, delta, progress = course.limit, course.delta, course.progress
     if course.max_iterations is None and course.callback is None and schedule is None:
@@ -265,7 +265,7 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
 
 
 def in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
-    """Let the loop run, in pieces where a callback looks in between; returns the pieces of the trace."""
+    """Run in pieces, as long as the trace's buffer or one iteration with a callback; returns the trace's pieces."""
     callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows
     rows = []
@@ -282,9 +282,9 @@ def in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
 
 
 def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
-    """The pieces of a trace as the one that a person gets."""
+    """The pieces of a trace as the structured array of `Result.trace`."""
     numbers = np.concatenate(rows)
-    is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)  # a GPU has a column of times
+    is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)  # a GPU's has four columns, the last of times
     table = np.empty(len(numbers), TRACE_OF_RANKS if is_of_ranks else TRACE)
     for column, name in enumerate(OF_RANKS if is_of_ranks else (), 3):
         table[name] = numbers[:, column]
@@ -295,7 +295,7 @@ def _as_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
 
 
 def way_of(direction: str) -> int:
-    """A direction as engines have it."""
+    """The engines' number for a direction."""
     way = WAYS.get(direction)
     if way is None:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
@@ -303,7 +303,7 @@ def way_of(direction: str) -> int:
 
 
 def check_device(device: Device) -> Device:
-    """The same, if it is one."""
+    """The device itself; an error if it is neither "cpu" nor "gpu"."""
     if device not in get_args(Device):
         raise ValueError(f"device is {device!r}; expected 'cpu' or 'gpu'")
     return device

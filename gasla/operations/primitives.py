@@ -1,11 +1,14 @@
-"""Primitives: stages that need no program, over a forest of vertices and over neighbour lists.
+"""Primitives: operations without a program, on forests of vertices and on neighbor lists.
 
-A forest is an array: ``parents[v]`` is v's parent, and a root is its own. A parent is never larger than its child, so
-a root is the smallest vertex of its tree. `hook`, `link`, `compress`, `likely_largest` and `number` work on forests;
-`label_components` is all of them in one launch. `simplify`, `orient`, `count_common_neighbours` and `count_cliques`
-look at all edges of a graph read as simple and undirected, `intersect`, `common` and `has_edges` at chosen pairs.
+A forest is an array of parents: ``parents[v]`` is v's parent, and a root is its own parent. A parent is never larger
+than its child, so a root is the smallest vertex of its tree. `hook`, `link`, `compress`, `likely_largest` and `number`
+work on forests. `simplify` and `orient` prepare a graph as simple and undirected; `intersect`, `common` and `has_edges`
+work on pairs of vertices.
 
-All run where the graph is, and on a GPU return while their kernels run, unless they return a Python number.
+Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
+`count_common_neighbours` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
+
+All run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
 
 from __future__ import annotations
@@ -52,9 +55,9 @@ def _on(device: str) -> Primitives:
 
 
 def hook(graph: Any) -> Array:
-    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root.
+    """Make a first forest: each vertex's parent is its first out-neighbor if that is smaller; otherwise it is a root.
 
-    Needs no reading of other vertices, so it is the cheapest way to join many.
+    This reads no other vertex, so it is the cheapest way to join many vertices.
 
     Parameters
     ----------
@@ -84,22 +87,23 @@ def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None,
     parents : (n,) array of int32 or int64
         The forest, where the graph is; on a GPU of the type of the graph's ids.
     first, last : int
-        Only edges at these positions of every vertex's list: ``first=0, last=1`` is the first edge of each.
+        Only the edges at these positions of every out-list: ``first=0, last=1`` is the first edge of each vertex.
     known : int, optional
-        A root whose tree is large. Edges inside it are passed over; in a symmetric graph, all edges from it, since they
-        are met at their other end. Vertices of it that don't point at the root count as outside: `compress` first.
+        The root of a large tree. Edges inside that tree are skipped; in a symmetric graph all edges that leave it are,
+        since their reverse edges are visited. A vertex of the tree must point at the root to be skipped: `compress`
+        first.
 
     Raises
     ------
     TypeError
-        If the forest is no array of such integers.
+        If the forest is not an array of int32 or int64.
     ValueError
-        If it has not one entry for each vertex, is on another device or read-only, or a parent is larger than its
-        child (which is not looked for on a GPU); if `first`, `last` or `known` is out of range.
+        If the forest does not have one entry per vertex, is on another device or read-only, or a parent is larger than
+        its child (not checked on a GPU); if `first`, `last` or `known` is out of range.
 
     Notes
     -----
-    Roots change by compare-and-swap; paths are halved on the way. M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel
+    Union by compare-and-swap of roots, with path halving. M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel
     Graph Connectivity Computation via Subgraph Sampling. IPDPS 2018.
 
     Examples
@@ -125,7 +129,7 @@ def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None,
 
 
 def compress(parents: Array) -> None:
-    """Point every vertex at the root of its tree, in place.
+    """Set every vertex's parent to the root of its tree, in place.
 
     Parameters
     ----------
@@ -151,12 +155,12 @@ def compress(parents: Array) -> None:
 
 
 def likely_largest(parents: Array) -> int:
-    """The root that most of a sample of vertices point at: the largest tree's, if one holds most vertices.
+    """Return the most frequent root in a sample of vertices: that of the largest tree, if one tree holds most vertices.
 
     Parameters
     ----------
     parents : array of int32 or int64
-        The forest, compressed.
+        The forest, after `compress`.
 
     Raises
     ------
@@ -179,7 +183,7 @@ def likely_largest(parents: Array) -> int:
 
 
 def number(parents: Array) -> int:
-    """Replace each parent by the number of the tree, in place; trees are numbered from 0 in the order of their roots.
+    """Replace each parent by the number of its tree, in place. Trees are numbered from 0 by ascending root.
 
     Parameters
     ----------
@@ -209,25 +213,27 @@ def number(parents: Array) -> int:
 
 
 def label_components(graph: Any) -> tuple[Any, Array]:
-    """Number the weakly connected components in one launch: hook, link, compress, link outside the largest, number.
+    """Label the weakly connected components.
 
-    Labels are the vertices of the graph that is left when each component is contracted to one.
+    A whole algorithm, and a built-in kernel of both engines (on a GPU one launch): hook, link, compress, link outside
+    the largest tree, compress, number. `gasla.connected_components` is this function.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Edges join their ends whichever way they point.
+        Edge directions are ignored.
 
     Returns
     -------
     count : int
-        How many components there are. On a GPU an array of no dimension, as CuPy's sums are: `int(count)` waits for it.
+        Number of components. On a GPU a zero-dimensional array, as CuPy's sums are: `int(count)` waits for it.
     labels : (n,) array of the type of ids
-        The number of each vertex's component, from 0 in the order of each component's smallest vertex.
+        Component number of each vertex; components are numbered from 0 by ascending smallest vertex.
 
     Notes
     -----
-    Afforest, as in `gasla.connected_components`, which is this.
+    Afforest: M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph
+    Sampling. IPDPS 2018.
 
     Examples
     --------
@@ -239,11 +245,11 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     return _on(graph.engine).label_components(graph)
 
 
-# --- neighbour lists -------------------------------------------------------------------------------------------------
+# --- neighbor lists --------------------------------------------------------------------------------------------------
 
 
 def simplify(graph: Any) -> Graph:
-    """The graph as a simple undirected one: every edge in both directions, once; no self loops, no values.
+    """Make a graph simple and undirected: every edge in both directions once, no self loops, no values.
 
     Parameters
     ----------
@@ -252,8 +258,8 @@ def simplify(graph: Any) -> Graph:
     Returns
     -------
     Graph
-        The graph itself where it is so, with its values. Else what is made once and kept with it: up to 8 bytes an edge
-        and 4 a vertex (`Graph.nbytes`).
+        The graph itself, with its values, if it is simple and undirected already. Otherwise a graph that is made once,
+        and kept with the given one: up to 8 bytes per edge and 4 per vertex (`Graph.nbytes`).
 
     Examples
     --------
@@ -268,20 +274,20 @@ def simplify(graph: Any) -> Graph:
 
 @dataclass(frozen=True, eq=False)
 class Oriented:
-    """A simple undirected graph whose edges point forward in an order of its vertices, as `orient` makes it.
+    """A simple undirected graph with a total order of its vertices, which directs each edge. Made by `orient`.
 
     Attributes
     ----------
     graph : Graph
-        What is oriented: simple, as `simplify` gives it.
+        The oriented graph: simple and undirected, as from `simplify`.
     order : "ids" or "degrees"
-        Vertices of the same degree are in the order of their ids.
+        By ascending id; or by ascending degree, ties by ascending id.
     forward : Graph
-        The edges from the earlier to the later vertex alone; made when it is first asked for.
+        Only the edges from the earlier to the later vertex; made on first use.
     """
 
     graph: Graph
-    _lists: Any  # as the engine goes by them
+    _lists: Any  # the engine's own form
 
     @property
     def order(self) -> Literal["ids", "degrees"]:
@@ -295,7 +301,7 @@ class Oriented:
         return Graph.from_edges(src[keep], dst[keep], n=self.graph.n)
 
     def precedes(self, first: Array, second: Array) -> Array:
-        """Whether the one comes before the other in the order of the vertices, for arrays of vertices."""
+        """Elementwise, whether vertices of `first` come before those of `second` in the order."""
         by_id = first < second
         if self.order == "ids":
             return by_id
@@ -307,20 +313,20 @@ class Oriented:
 
 
 def orient(graph: Any) -> Oriented:
-    """Put the vertices in an order, so that every edge points forward and each set of three is met once.
+    """Order the vertices of a graph, so that following edges forward enumerates each triangle once.
 
-    Where all neighbour lists are short the order is that of the ids: lists are used as they are, and nothing is made.
-    Else it is that of degrees, lowest first: hubs then have few later neighbours.
+    If all neighbor lists are short the order is by id, and the lists are used as they are. Otherwise it is by
+    ascending degree, which leaves hubs with few later neighbors.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected: what is oriented is ``simplify(graph)``.
+        Read as simple and undirected: ``simplify(graph)`` is oriented.
 
     Returns
     -------
     Oriented
-        By degrees it takes 4 to 8 bytes for each stored edge beside the graph.
+        Ordered by degree it takes 4 to 8 bytes per stored edge beside the graph.
 
     Notes
     -----
@@ -342,39 +348,41 @@ def orient(graph: Any) -> Oriented:
 def count_common_neighbours(
     oriented: Oriented, *, per_vertex: bool = False, per_edge: bool = False
 ) -> tuple[Any, Array | None]:
-    """Sum up, over all edges of an oriented graph, the common neighbours that follow both ends.
+    """Count triangles: the sum, over all edges of an oriented graph, of the common neighbors that follow both ends.
 
-    Each set of three vertices that are joined by three edges is counted once, at the edge of its first two.
+    A whole algorithm, and a built-in kernel of both engines. Each triangle is counted once, at the edge of its first
+    two vertices.
 
     Parameters
     ----------
     oriented : Oriented
         From `orient`.
     per_vertex : bool, default False
-        Also count at each vertex the sets that it is in, whichever of the three it is.
+        Also count the triangles at each vertex.
     per_edge : bool, default False
-        Instead count at each edge the sets that it is in: all common neighbours of its ends, wherever they are in the
-        order.
+        Count the triangles at each edge: all common neighbors of its ends, wherever they are in the order.
 
     Returns
     -------
     total : int
-        On a GPU an array of no dimension, as CuPy's sums are: `int(total)` waits for it.
+        Number of triangles. On a GPU a zero-dimensional array, as CuPy's sums are: `int(total)` waits for it.
     counts : (n,) or (m,) array of int64, or None
-        With `per_vertex` one count a vertex; with `per_edge` one for each stored edge of ``oriented.graph``, in the
-        order of its input, the same at both directions.
+        With `per_vertex` one count per vertex; with `per_edge` one per stored edge of ``oriented.graph``, in the order
+        of its input, the same for both directions.
 
     Raises
     ------
     TypeError
-        If `oriented` is something else.
+        If `oriented` is not an Oriented.
     ValueError
         If both `per_vertex` and `per_edge` are asked for.
 
     Notes
     -----
-    On the CPU, counts at edges of a graph oriented by degrees take 2 bytes a stored edge and 4 a vertex for each of up
-    to 8 threads, twice as much where ids are int64. On a GPU they take 8 bytes a stored edge, 4 if oriented by ids.
+    The forward algorithm: T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
+
+    On the CPU, counts per edge of a graph oriented by degree take 2 bytes per stored edge and 4 per vertex for each of
+    up to 8 threads, twice as much with int64 ids. On a GPU they take 8 bytes per stored edge, 4 if oriented by id.
 
     Examples
     --------
@@ -393,7 +401,7 @@ def count_common_neighbours(
     return primitives.count_common_neighbours(oriented._lists, per_vertex)
 
 
-# --- what is passed --------------------------------------------------------------------------------------------------
+# --- checks of arguments ---------------------------------------------------------------------------------------------
 
 
 def _check_array(parents: Any) -> None:
@@ -404,9 +412,9 @@ def _check_array(parents: Any) -> None:
 
 
 def _check_forest(parents: Any) -> None:
-    """Kernels follow a forest blindly, and write into it."""
+    """Refuse a forest that kernels, which follow parents unchecked and write to them, could not work on."""
     _check_array(parents)
-    if not isinstance(parents, np.ndarray):  # on a GPU to look takes kernels of its own, to be compiled
+    if not isinstance(parents, np.ndarray):  # on a GPU the check would need kernels of its own
         return
     if not parents.flags.writeable:
         raise ValueError("the forest is read-only; expected an array that may be written to: pass a copy")

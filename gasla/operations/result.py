@@ -1,4 +1,4 @@
-"""What a run leaves behind, and how another goes on from there."""
+"""`Result`: the outcome of a run, and the warm start of another run from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,28 +25,28 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(eq=False)
 class Result:
-    """What a run left behind. Fields of the program are attributes: `result.distance`.
+    """The outcome of a run. Fields of the program are attributes: `result.distance`.
 
-    Of a run that a GPU is still at (`wait=False`) the fields can be used at once, as CuPy's arrays are: whatever the
-    stream does next finds them finished. To ask for one of the others waits for the run's end.
+    If a GPU still runs (`wait=False`), the fields can be used at once, as CuPy's arrays can: later work on the stream
+    finds them finished. Reading any other attribute waits for the end of the run.
 
     Attributes
     ----------
     state : dict of str to ndarray
-        Every vertex field, and every edge field that the program owns (in the order of the input's edges).
+        Every vertex field, and every edge field that has an `init` (in the order of the input's edges).
     iterations : int
-        How many iterations ran.
+        Number of iterations.
     converged : bool
-        Whether the program ended by itself: nothing active, or its `stop()` held.
+        Whether the program ended by itself: no vertex active, or its `stop()` true.
     edges : int
-        Edges looked at, over all iterations.
+        Edges visited, over all iterations.
     active : Frontier
-        The vertices that were active at the end; of a program in which everyone gathers from all, everyone.
+        The vertices active at the end; all vertices for a program in which everyone gathers from all.
     aggregates : dict
         The last value of every aggregate.
     trace : structured ndarray or None
-        On request, an entry per iteration: active vertices before it, edges looked at, "push" or "pull", and the
-        reason for that. Of a distributed graph also the exchanges that it took, and the bytes that ranks sent.
+        With `trace=True`, one entry per iteration: active vertices before it, edges visited, "push" or "pull", and the
+        reason for the direction. For a distributed graph also the number of exchanges, and the bytes that ranks sent.
     """
 
     state: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Result:
         raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(state)}")
 
     def _repr_html_(self) -> str:
-        """What a notebook shows, when the run has ended: how it went, and every field's values in short."""
+        """The view in a notebook: iterations, convergence, aggregates and a summary of every field."""
         facts = {"iterations": f"{self.iterations:,}", "converged": str(self.converged)}
         facts |= {"edges looked at": f"{self.edges:,}", "active vertices": f"{len(self.active):,}"}
         facts |= {name: str(value) for name, value in self.aggregates.items() if np.size(value) == 1}
@@ -78,19 +78,19 @@ class Result:
 
 
 def left_by(running: Running, trace: np.ndarray | None = None) -> Result:
-    """What a run has left behind by now."""
+    """The result of a run at its current state."""
     return Result(*running.found(), trace)
 
 
 def under_way(running: Running) -> Result:
-    """What a run will have left behind; it is closed when that is known, or the result is dropped."""
+    """The result of a run that has not ended. The run is closed once its result is read or dropped."""
     result = Result.__new__(Result)
     result.__dict__.update(running.known(), state=running.state(), _running=running)
     return result
 
 
 def _wait_for(own: dict[str, Any]) -> None:
-    """Complete the attributes of a result that is under way."""
+    """Wait for the run of a result, and fill in the attributes."""
     running: Running = own.pop("_running")
     try:
         running.finish()
@@ -100,11 +100,11 @@ def _wait_for(own: dict[str, Any]) -> None:
     own.update(vars(found) | own)
 
 
-# --- going on --------------------------------------------------------------------------------------------------------
+# --- warm start ------------------------------------------------------------------------------------------------------
 
 
 def remember(result: Result, program: VertexProgram, graph: Graph) -> Result:
-    """Note in the result of which program and graph it is."""
+    """The result, with its program and graph noted for a later warm start."""
     result.__dict__["_origin"] = program, graph.edition
     return result
 
@@ -112,14 +112,14 @@ def remember(result: Result, program: VertexProgram, graph: Graph) -> Result:
 def go_on(
     start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Active vertices and start values of a run that goes on from a result or from fields."""
+    """Active vertices and start values of a run that starts from a result or from a dict of fields."""
     kind: Any = type(program)
     if why := _why_not(kind, graph.id_dtype):
         raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")
     if isinstance(start, Result):
         if active is not None:
             raise ValueError(
-                "start is a result, from which a run goes on where edges are new; leave out active, or give the "
+                "start is a result, whose run goes on from the sources of new edges; leave out active, or give the "
                 "fields alone: start=result.state"
             )
         active, start = _active_after(start, program, graph), start.state
@@ -139,12 +139,12 @@ def go_on(
 
 
 def _active_after(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
-    """The vertices whose values travel along new edges; those, too, that were active when the run before was ended."""
+    """The senders of new edges, and the vertices that were still active when the earlier run ended."""
     name, origin = type(program).__name__, result.__dict__.get("_origin")
     if origin is None:
         raise ValueError(
-            "start is a result that doesn't say what it is of: of phases, of a callback, or loaded from a file; give "
-            "its fields alone, and who is active: start=result.state, active=..."
+            "start is a result without its program and graph: of phases, of a callback, or loaded from a file; "
+            "give its fields alone, and the active vertices: start=result.state, active=..."
         )
     before, edition = origin
     if type(before) is not type(program):
@@ -153,17 +153,17 @@ def _active_after(result: Result, program: VertexProgram, graph: Graph) -> Front
         if not np.array_equal(before.values[parameter], value):
             raise ValueError(
                 f"start is a result with {parameter} = {before.values[parameter]!r}, and this run has {value!r}; "
-                "expected the same, or a run from nothing"
+                "expected the same value, or a run without start"
             )
     ends = graph.ends_since(edition)
     if ends is None:
         raise ValueError(
-            "start is a result of a graph to which edges were not just added to get this one: where edges are removed, "
-            "or values are others, nobody knows what followed from them. Expected graph.changed(insert=...) of that "
-            "graph; else run from nothing"
+            "start is a result of a graph from which this one differs by more than added edges: what followed from "
+            "removed edges or old values is not known. Expected graph.changed(insert=...) of that graph; otherwise run "
+            "without start"
         )
     if not result.converged and "priority" in Plan(type(program).traced(graph.id_dtype)).functions:
-        raise ValueError("start is a result of a run that had not ended, and doesn't say who waited; let it end first")
+        raise ValueError("start is a result of an unfinished run of a program with priority; let that run end first")
     src, dst = ends
     xp: Any = array_module(src)
     senders = {"in": src, "out": dst, "all": xp.concatenate([src, dst])}[program.direction]
@@ -173,7 +173,7 @@ def _active_after(result: Result, program: VertexProgram, graph: Graph) -> Front
 
 @cache
 def _why_not(kind: Any, id_type: np.dtype[Any]) -> str | None:
-    """Why a run can't go on from values of another, as a sentence; None if it can."""
+    """Why a run of the program can't start from another run's values, as a sentence; None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:
         return "everyone takes part in each iteration, from the first on"

@@ -1,4 +1,4 @@
-"""`run`: a vertex program, a graph, and what came of it."""
+"""`run`: run a vertex program, or phases of several, on a graph."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -55,62 +55,61 @@ def run(
     Parameters
     ----------
     program : VertexProgram, or a list of programs or Phases
-        An instance (with its parameters), or a class (with their defaults). A list's members take turns: see
-        `gasla.Phase`. Then an iteration is a turn, wherever this page speaks of iterations.
+        An instance (with its parameters), or a class (with the default parameters). The members of a list take turns:
+        see `gasla.Phase`. For them an iteration, on this page, is a turn.
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
     active : array of ids, array of bool, or Frontier, optional
-        The vertices that count as changed before the first iteration; by default all.
+        The vertices that are active in the first iteration; by default all.
     max_iterations : int, optional
-        At most this many iterations; by default as many as it takes. Needed for a program that nothing else ends:
+        At most this many iterations; by default no limit. Required for a program that nothing else ends:
         `gasla.explain` says what ends a run.
     direction : "auto", "push" or "pull"
-        Auto chooses in each iteration. Push falls back to walking the active vertices' edges where the program's
-        reduction can't be done by pushing.
+        "auto" chooses in each iteration. Where the program's reduction can't push, "push" finds the receivers along the
+        active vertices' edges, and these pull.
     deterministic : bool
-        The same bits in every run with the same number of threads, after as many iterations.
+        Bit-identical results, after the same number of iterations, in every run with the same number of threads.
     order : "synchronous" or "in place", optional
-        In place of the program's own `order`. In place, what has been applied is seen at once, by whoever comes to it
-        later in the same iteration: see `VertexProgram`. Not with `deterministic=True`, and not with a schedule.
+        Overrides the program's `order`. In place, a vertex reads what others have applied earlier in the same
+        iteration: see `VertexProgram`. Not with `deterministic=True`, nor with a schedule.
     trace : bool
-        Record each iteration: `Result.trace`.
+        Record each iteration in `Result.trace`.
     callback : function of a Result, optional
-        Called after each iteration with the state so far (not a copy); a true return value ends the run.
+        Called after each iteration with the current state (not a copy); a true return value ends the run.
     progress : function of an int, optional
         Called ten times a second with the number of iterations done.
     device : "cpu" or "gpu", optional
-        Where to run; by default where the graph is. A graph that is elsewhere is copied there, once, and the results
-        are arrays of that device.
+        Where to run; by default the graph's device. A graph on the other device is copied once, and results are arrays
+        of the device that runs.
     delta : float, optional
-        Width of a bucket for programs with a priority. By default, where priorities are sums of edge values, it comes
-        from the mean of these and from the degrees; else a bucket is a sixteenth of the range of priorities that wait.
+        Width of a bucket for programs with a priority. By default it follows from the mean edge value and the degrees
+        if priorities are sums of edge values; otherwise it is a sixteenth of the range of waiting priorities.
     schedule : (n,) array of integers, or Schedule, optional
-        In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of one
-        iteration see each other as they were before it. For work in a known order, as along a directed acyclic graph.
+        In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of the same
+        iteration see each other's old values. For work in a known order, such as along a directed acyclic graph.
     wait : bool
-        False lets a GPU go on with the run while Python does other things, where that is likely to be short: see
-        `Result`. An error of such a run is raised by whatever waits for it. On the CPU it changes nothing.
+        False returns while a GPU still runs, if the run is likely to be short: see `Result`. An error of the run is
+        raised by whatever waits for it. It has no effect on the CPU.
     notice : bool
-        Whether to look first if the graph's values have been written into since, where the program reads them: a pass
-        over them. False says that they haven't.
+        Whether to check first that the graph's values are unchanged, if the program reads them: one pass over them.
+        False asserts that nobody has written to them.
     compile : bool
-        False calls the program's functions as they are, by NumPy on whole arrays, and compiles nothing: for a first
-        look, and to find mistakes. `print` and `breakpoint()` in a function show arrays of all edges or vertices at
-        hand (symbols once before, as programs are always looked at first). It always pulls, one plain step after
-        another, so that a run may take more iterations; each is some hundred times slower. On the GPU it works on
-        copies.
+        False compiles nothing and calls the program's functions on whole NumPy arrays: for a first look, and to debug.
+        `print` and `breakpoint()` in a function show the arrays of all its vertices or edges (and once before that the
+        symbols with which programs are traced). Every iteration pulls, so a run may take more iterations, and each is
+        some hundred times slower. On the GPU it works on copies.
     out : dict of str to array, optional
-        Arrays in which vertex fields are to live, in place of fresh ones: a result's, to go on from. Each starts with
-        what it holds, or with what is given for the field. Not what neighbours read while everyone changes it.
+        Arrays that hold vertex fields during and after the run, in place of new ones, such as a result's arrays. A
+        field starts with the array's values, unless a start value is given for it. Not for a field that neighbors read
+        while `everyone` writes it, which needs two copies.
     start : Result, or dict of str to array, optional
-        What to go on from, in place of start values: a result of the same program, with the same parameters, on this
-        graph or on one that this was made of by `Graph.changed` with edges added alone. Active are then the vertices
-        from which new edges lead. Only for programs that reduce by an idempotent monoid into the fields it goes on
-        from, as shortest paths do. Of fields that are given by themselves nobody knows what they are of: `active` says
-        who goes on, by default everyone.
+        Warm start: a result of the same program, with the same parameters, on this graph or on one from which this was
+        made by `Graph.changed` with edges added only. The sources of new edges are then active. Only for programs that
+        reduce by an idempotent monoid into their fields, as shortest paths do. A plain dict does not say which run its
+        arrays came from: then `active` gives the active vertices, by default all.
     **values
-        Start values of fields, in place of the program's own: arrays of n (vertex) or of m (edge) entries, or a dict
-        of vertex to value for those few that differ. And parameters, in place of the program's own.
+        Start values of fields, in place of the program's own: an array of n (vertex) or m (edge) entries, or a dict
+        from vertex to value for the few vertices that differ. And values of parameters, in place of the program's own.
 
     Returns
     -------
@@ -118,14 +117,14 @@ def run(
 
     See Also
     --------
-    gasla.prepare : for many runs of one program on one graph.
+    gasla.prepare : For many runs of one program on one graph.
 
     Raises
     ------
     TypeError, ValueError
-        For unknown fields, wrong shapes or types, ids outside the graph; without `max_iterations` for a program that
-        never ends by itself; where `start` is of another program or graph, or edges were removed or values changed
-        since.
+        For unknown fields, wrong shapes or types, or ids outside the graph; for a program that never ends by itself,
+        without `max_iterations`; if `start` comes from another program or graph, or edges were removed or values
+        changed since.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Samples of neighbours: of each of some vertices a few out-neighbours, by lot.
+"""Neighbor sampling: a few random out-neighbors of each of some vertices, and the checks that walks share.
 
-Layers of graph neural networks that learn from samples ask for these: from a batch of vertices, then from what was
-drawn, and so on. With replacement draws don't know of each other. Without, they are Floyd's: of k positions below the
-degree, the j-th is drawn below degree - k + j + 1, and is the last of those if it was drawn before.
+Graph neural networks that train on samples draw them layer by layer: neighbors of a batch of vertices, then neighbors
+of these. With replacement, draws are independent. Without replacement they follow Floyd's algorithm: to draw k of d
+positions, draw j is uniform below d - k + j + 1, and is replaced by d - k + j if it was drawn before.
 
 W. Hamilton, R. Ying, J. Leskovec: Inductive Representation Learning on Large Graphs. NIPS 2017. J. Bentley, B. Floyd:
 A Sample of Brilliance. Communications of the ACM 30 (1987).
@@ -24,39 +24,39 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array, for_names
 
 Array = Any  # NumPy's or CuPy's
-MOST = 2**31 - 1  # entries of a list, so that shares of 64 bits are exact, and positions are ids
+MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
 
 
 def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bool = False) -> Array:
-    """Draw `k` out-neighbours of each of some vertices.
+    """Draw `k` random out-neighbors of each of some vertices.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j. What is drawn are edges: each of parallel ones, loops and stored zeros too.
+        `A[i, j]` is the edge i -> j. Edges are drawn: parallel edges each count, as do self loops and stored zeros.
     ids : (rows,) array of integers
-        The vertices; one may be named several times, and is drawn for anew.
+        The vertices. A vertex may occur several times; each occurrence is an independent draw.
     k : int
-        How many, 0 or more.
+        Number of neighbors per vertex, 0 or more.
     seed : int
-        Of at most 64 bits. The same seed gives the same sample, on both engines.
+        At most 64 bits. The same seed gives the same sample on both engines.
     replace : bool
-        Whether an edge may be drawn several times. Otherwise a vertex of `k` out-edges or fewer gives all.
+        Whether an edge may be drawn several times. If not, a vertex of `k` out-edges or fewer gives all of them.
 
     Returns
     -------
-    (rows, k) array of the type of ids
-        A row a vertex, in no particular order. -1 behind those of a vertex that has fewer, or with `replace` none.
+    (rows, k) array of the type of vertex ids
+        One row per vertex, in no particular order, padded with -1 where a vertex has too few out-edges.
 
     Raises
     ------
     TypeError, ValueError
-        If an id is no vertex, or `k` or `seed` no such number.
+        If an id is not a vertex, or `k` or `seed` is not a valid number.
 
     Notes
     -----
-    Draw j of row i goes by `semirings.hash(seed, i, j)`. Without replacement each draw is compared with those before
-    it, which is quick for up to some hundreds.
+    Draw j of row i is a function of `semirings.hash(seed, i, j)`. Without replacement each draw is compared with all
+    earlier draws of its row, which is fast up to some hundreds.
 
     References
     ----------
@@ -74,7 +74,7 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
     given: Any = k
     if isinstance(given, list | tuple | np.ndarray):
         raise TypeError(
-            f"k is {reprlib.repr(k)}; expected a whole number: one call draws one step, and the next begins with what "
+            f"k is {reprlib.repr(k)}; expected a whole number: one call draws one layer, and the next starts from what "
             "it drew, such as sample_neighbors(graph, np.unique(drawn[drawn >= 0]), k)"
         )
     graph, k, key = as_graph(graph), whole_number("k", k, NO_LIMIT), key_of(seed)
@@ -85,7 +85,7 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
 
 
 def key_of(seed: Any) -> int:
-    """The hash of a seed."""
+    """The hash of a seed, checked."""
     try:
         number = index(seed)
     except TypeError:
@@ -93,17 +93,17 @@ def key_of(seed: Any) -> int:
     if number is None or isinstance(seed, TRUE_OR_FALSE):
         raise TypeError(f"seed is {seed!r}; expected a whole number")
     if not -(2**63) <= number < 2**64:
-        raise ValueError(f"seed is {number}; expected one of at most 64 bits")
+        raise ValueError(f"seed is {number}; expected an integer of at most 64 bits")
     return int(semirings.hash(np.uint64(number % 2**64)))
 
 
 def chosen(graph: Graph, name: str, given: Any) -> Array:
-    """An array of vertices, of any number, which may repeat, where the graph is."""
+    """Vertex ids, which may repeat, checked, on the graph's device. `name` is the argument's."""
     ids = as_array(name, given)
     ids = ids if ids.size else ids.astype(np.int64)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise TypeError(
-            f"{name} is {ids.dtype}{ids.shape}; expected an array of one dimension, of ids of vertices{for_names(ids)}"
+            f"{name} is {ids.dtype}{ids.shape}; expected a one-dimensional array of vertex ids{for_names(ids)}"
         )
     for bad in (int(ids.min()), int(ids.max())) if len(ids) else ():
         if not 0 <= bad < graph.n:
@@ -113,13 +113,13 @@ def chosen(graph: Graph, name: str, given: Any) -> Array:
 
 
 def check_lists(graph: Graph) -> None:
-    """Refuse lists of which no position can be drawn."""
+    """Refuse out-lists too long for a position to be drawn."""
     if graph.m > MOST and graph.max_out_degree > MOST:
         raise ValueError(f"a vertex has {graph.max_out_degree} out-edges; expected at most {MOST}")
 
 
 def weights_of(graph: Graph, primitives: Primitives) -> tuple[Array, Array]:
-    """The sums of weights up to each position of each list, as float64, and their guides; made once."""
+    """Prefix sums of each out-list's weights in float64, and their guide tables; kept with the graph."""
     graph.notice_values()
     check_weights(graph, shares=True)
 

@@ -1,4 +1,4 @@
-"""The sparse matrix that a product of two gives: SciPy's CSR, but of values of any type, tuples too, on any device."""
+"""`Sparse`: the CSR matrix that `mxm` returns, with values of any type, tuples too, on either device."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _CUPY_HOLDS = ("bool", "float32", "float64")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sparse:
-    """A sparse matrix by rows, as `gasla.mxm` returns it; all products take it wherever they take a matrix.
+    """A sparse matrix in CSR form, as `gasla.mxm` returns it. All products accept it as a matrix.
 
-    For a graph of it see `Graph.from_csr`, which takes its arrays.
+    `Graph.from_csr` makes a graph of its arrays.
 
     Attributes
     ----------
     shape : (int, int)
     indptr : (m + 1,) array of int32 or int64
-        The entries of row i are those from ``indptr[i]`` to ``indptr[i + 1]``.
+        Row i holds the entries from ``indptr[i]`` to ``indptr[i + 1]``.
     indices : (nnz,) array of int32 or int64
-        The column of each.
+        Column of each entry.
     data : (nnz,) array, or tuple of such arrays
-        The value of each; where values are tuples, an array for each item.
+        Value of each entry; where values are tuples, one array per item.
 
     Raises
     ------
     ValueError, TypeError
-        If the arrays don't fit each other or the shape. Whether each index is inside, who reads them looks.
+        If the arrays don't fit each other or the shape. The range of the indices is checked where the matrix is used.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Sparse:
             )
         for part in self.data if isinstance(self.data, tuple) else (self.data,):
             if np.shape(part) != self.indices.shape:
-                raise ValueError(f"data has shape {np.shape(part)}; expected {self.indices.shape}, one value an entry")
+                raise ValueError(f"data has shape {np.shape(part)}; expected {self.indices.shape}, one value per entry")
 
     @property
     def nnz(self) -> int:
@@ -76,7 +76,7 @@ class Sparse:
         return len(self.indices)
 
     def to_scipy(self) -> Any:
-        """The same as a ``scipy.sparse.csr_array``, which shares the arrays; from the GPU, a copy.
+        """Convert to a ``scipy.sparse.csr_array`` that shares the arrays; from the GPU, a copy.
 
         Raises
         ------
@@ -89,12 +89,12 @@ class Sparse:
         return csr_array((data, indices, indptr), shape=self.shape)
 
     def to_cupy(self) -> Any:
-        """The same as a ``cupyx.scipy.sparse.csr_matrix``, which shares the arrays; from the CPU, a copy.
+        """Convert to a ``cupyx.scipy.sparse.csr_matrix`` that shares the arrays; from the CPU, a copy.
 
         Raises
         ------
         TypeError
-            If the values are tuples, or integers: CuPy's matrices hold bool, float32 and float64 alone.
+            If the values are tuples or integers: CuPy's matrices hold only bool, float32 and float64.
         RuntimeError
             If CuPy or a GPU is missing.
         """
@@ -110,13 +110,13 @@ class Sparse:
         return sparse.csr_matrix((data, indices, indptr), shape=self.shape)
 
     def asformat(self, form: str) -> Any:
-        """The same as one of SciPy's arrays, in a format such as "csc"; what reads matrices by columns asks for it."""
+        """Convert to a SciPy array of a format such as "csc"."""
         return self.to_scipy().asformat(form)
 
     def _one_value(self) -> Array:
         if isinstance(self.data, tuple):
             raise TypeError(
-                f"each value is a tuple of {len(self.data)}; expected one value an entry: "
+                f"each value is a tuple of {len(self.data)}; expected one value per entry: "
                 "gasla.Sparse(C.shape, C.indptr, C.indices, C.data[0])"
             )
         return self.data

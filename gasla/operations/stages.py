@@ -1,11 +1,11 @@
-"""The stages of a vertex program as functions, for people who write the loop themselves.
+"""The stages of a vertex program as separate functions, for hand-written loops.
 
-`start` binds a program to a graph and gives a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
-`post_apply` work on frontiers of it. `gasla.run` does the same, fused into one kernel. `hook`, `link`, `compress`,
-`number` and `intersect` are those of `gasla.primitives`.
+`start` binds a program to a graph and returns a State; `expand`, `contract`, `gather`, `apply`, `scatter` and
+`post_apply` work on frontiers of it. `gasla.run` runs the same stages, fused into one kernel. `hook`, `link`,
+`compress`, `number` and `intersect` are those of `gasla.primitives`.
 
-All run where the graph is. On a GPU the fields of a State, the arrays in frontiers and what `gather` returns are
-CuPy's; sets of vertices may be given as arrays of either kind.
+All run on the graph's device. On a GPU the fields of a State, the arrays in frontiers and the values of `gather` are
+CuPy arrays; sets of vertices may be given as NumPy or CuPy arrays.
 """
 
 from typing import Any
@@ -39,13 +39,13 @@ __all__ = [
 
 
 class State:
-    """A program's fields on a graph, between stages. Fields are attributes, arrays that may be written to.
+    """The fields of a program on a graph, between stages. Each field is an attribute, an array that may be written to.
 
     Attributes
     ----------
     graph : Graph
     iteration : int
-        What the program's `self.iteration` is; the loop's owner counts it.
+        Value of the program's `self.iteration`; the loop has to count it.
     """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: dict[str, Any]) -> None:
@@ -62,7 +62,7 @@ class State:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_bound" in self.__dict__ and name in {*self._program.vertex_fields, *self._program.edge_fields}:
-            raise AttributeError(f"state.{name} is what the stages work on; write into it: state.{name}[:] = …")
+            raise AttributeError(f"state.{name} is the array that the stages use; write into it: state.{name}[:] = …")
         super().__setattr__(name, value)
 
     @property
@@ -72,23 +72,23 @@ class State:
 
 
 def _refuse_aggregates(traced: Traced) -> None:
-    """Stages have nothing to show to functions that read what an aggregate came to, or which bucket is open."""
+    """Refuse functions that read an aggregate or the open bucket, which only a whole run knows."""
     for name, function in traced.functions.items():
         if "bucket" in function.reads("self") and name not in {"stop", "idle", "wake"}:
             raise ValueError(
                 f"{traced.program.__name__}.{name} reads self.bucket, and only gasla.run opens buckets; "
-                "for stages, declare a gasla.parameter, and start anew with each value"
+                "for stages, declare a gasla.parameter, and call start again for each value"
             )
         read = function.reads("self") & traced.aggregates.keys() if name not in {"stop", *traced.aggregates} else ()
         if read:
             raise ValueError(
                 f"{traced.program.__name__}.{name} reads the aggregate {min(read)!r}, which only gasla.run computes; "
-                "for stages, declare a gasla.parameter of its name, and start anew with each value"
+                "for stages, declare a gasla.parameter of its name, and call start again for each value"
             )
 
 
 def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: Any) -> State:
-    """Bind a program to a graph, ready for its stages.
+    """Bind a program to a graph, to run its stages.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
-    """The edges that leave a frontier, in the direction that activity spreads; with a State, those `edge_mask` admits.
+    """List the edges from a frontier in the direction that activity spreads; with a State, those `edge_mask` admits.
 
     Parameters
     ----------
@@ -162,13 +162,13 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
 
 
 def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
-    """The destinations of edges, each once, in ascending order; with a State, those that `mask` admits.
+    """Return the distinct destinations of edges in ascending order; with a State, those that `mask` admits.
 
     Parameters
     ----------
     on : State or Graph
     edges : EdgeFrontier, optional
-        By default there is one to every vertex: who receives where a program says `everyone = True`.
+        By default every vertex is a destination, as with `everyone = True`.
 
     Examples
     --------
@@ -199,18 +199,18 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     state : State
     receivers : Frontier, ids, or mask
     frontier : Frontier, ids, or mask, optional
-        Who is active, for a program whose `sources` is "active"; by default all.
+        The active vertices, for a program with `sources = "active"`; by default all.
 
     Returns
     -------
     array, or tuple of arrays
-        One value a receiver, in the order of `receivers.ids`.
+        One value per receiver, in the order of `receivers.ids`.
 
     Examples
     --------
     >>> from gasla.algorithms.traversal.bfs import Parents
     >>> state = start(Parents, Graph.from_edges([0, 1], [1, 2]), level={0: 0})
-    >>> gather(state, [1, 2], [0, 1])  # one more than the parents, as `any` passes over zero
+    >>> gather(state, [1, 2], [0, 1])  # the parent's id plus one, as `any` skips zero
     array([1, 2], dtype=int32)
     """
     _require(state, "gather")
@@ -223,14 +223,14 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 
 
 def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
-    """Apply to each receiver what it gathered; returns those that are active from then on.
+    """Apply gathered values to each receiver; returns the vertices that are active next.
 
     Parameters
     ----------
     state : State
     receivers : Frontier, ids, or mask
     gathered : array, or tuple of arrays
-        As from `gather`; left out for a program that gathers nothing.
+        As from `gather`; omitted for a program without gather.
 
     Examples
     --------
@@ -248,10 +248,10 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
 
 def _put_aside(state: State, ids: Any, gathered: Any) -> None:
-    """Put gathered values where apply finds them."""
+    """Store gathered values, checked, in the arrays that apply reads."""
     bound, wanted = state._bound, state._bound.plan.components
     if gathered is None:
-        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather gave")
+        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather returned")
     if held := bound.plan.traced.held:
         gathered = *held.lift(gathered)[:-1], np.ones(len(ids), bool)
     parts = gathered if bound.plan.is_tuple else (gathered,)
@@ -267,7 +267,7 @@ def _put_aside(state: State, ids: Any, gathered: Any) -> None:
 
 
 def scatter(state: State, frontier: Any) -> None:
-    """Write to the out-edges of a frontier what the program's `scatter` returns.
+    """Run the program's `scatter` on the out-edges of a frontier.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def scatter(state: State, frontier: Any) -> None:
 
 
 def post_apply(state: State, receivers: Any) -> None:
-    """Change the receivers' fields as the program's `post_apply` says.
+    """Run the program's `post_apply` on the receivers.
 
     Parameters
     ----------
@@ -320,5 +320,5 @@ def _require(state: State, function: str) -> None:
 
 
 def _frontier(graph: Graph, vertices: Any) -> Frontier:
-    """What a caller gave as a set of vertices, with its arrays where the graph is."""
+    """A set of vertices given as a frontier, ids or mask, as a Frontier on the graph's device."""
     return as_frontier(graph.n, vertices).to(graph.device)

@@ -1,7 +1,7 @@
-"""The best k: of each row of a sparse matrix the entries of the largest values, in order.
+"""The k largest entries of each row of a sparse matrix, in descending order.
 
-A row is gone through once, with a heap of the k best so far, whose root is what the next has to beat: a row of n
-entries in random order changes it about k log(n / k) times. On a GPU all entries are sorted.
+One pass over a row keeps a heap of the k largest so far, whose root is the smallest of them: a row of n entries in
+random order updates it about k log(n / k) times. On a GPU all entries are sorted.
 
 D. Knuth: The Art of Computer Programming, volume 3: Sorting and Searching. Addison-Wesley, 1998.
 """
@@ -22,7 +22,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class TopK(NamedTuple):
-    """The best entries of each row, the best first; behind those of a row that has fewer, -1 and 0."""
+    """The largest entries of each row, the largest first; rows with fewer entries are padded with -1 and 0."""
 
     columns: Array
     values: Array
@@ -34,28 +34,28 @@ def top_k(A: Any, k: int) -> TopK:
     Parameters
     ----------
     A : SciPy or CuPy sparse array or matrix, Sparse or Graph
-        Of shape (m, n), with values that are real numbers. What isn't stored isn't there; a stored zero is.
+        Of shape (m, n), with real values. Only stored entries count, stored zeros among them.
     k : int
-        How many, 0 or more.
+        Number of entries per row, 0 or more.
 
     Returns
     -------
     columns : (m, k) array of the type of A's indices
-        Of the entries, in each row the largest value first, and of equal ones the smaller column; of parallel entries
-        each counts. -1 where the row has no more.
+        Columns of the entries, in each row by descending value, ties by ascending column; parallel entries each count.
+        -1 where the row has no more entries.
     values : (m, k) array of the type of A's values
-        Of the same; 0 where the row has no more.
+        Values of the same entries; 0 where the row has no more.
 
     Raises
     ------
     TypeError
-        If `A` has no values or other than real numbers, or `k` is no whole number.
+        If the values of `A` are missing or not real, or `k` is not a whole number.
     ValueError
         If a value is NaN, `k` is negative, or an index of `A` is outside its shape.
 
     Notes
     -----
-    On the CPU nothing but the result is held. On a GPU sorting takes about 40 bytes an entry.
+    On the CPU it takes no memory but the result. On a GPU sorting takes about 40 bytes per entry.
 
     Examples
     --------

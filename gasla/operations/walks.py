@@ -1,10 +1,9 @@
-"""`walk`: a walk program, a graph, and where walkers go.
+"""`walk`: run a walk program on a graph.
 
-What a walker draws is a function of the seed, the walker's number, the step and the draw: `semirings.hash(seed, walker,
-step, draw)`. So walks are the same on both engines, on any number of threads, and however walkers are put into calls
-that number them alike. One of edges alike is found by the upper bits of the hash times the degree; one by weight in
-the sums of weights of the list, from where a guide says (indexed search). What a program's accept says is heard by
-drawing again (rejection).
+Each draw is a function of the seed, the walker's number, the step and the draw's number: `semirings.hash(seed, walker,
+step, draw)`. So walks are the same on both engines and on any number of threads. A uniform draw takes the upper bits of
+the hash times the degree. A weighted draw searches the prefix sums of the list's weights, from the position that a
+guide table gives (indexed search). `accept` is rejection sampling.
 
 H. Chen, Y. Asau: On Generating Random Variates from an Empirical Distribution. AIIE Transactions 6 (1974). K. Yang et
 al.: KnightKing: A Fast Distributed Graph Random Walk Engine. SOSP 2019.
@@ -32,49 +31,50 @@ def walk(
     seed: int = 0,
     **values: Any,
 ) -> Array:
-    """Walk along edges by lot, from many vertices at once, as a program says.
+    """Random walks along edges from many vertices at once, as a walk program says.
 
     Parameters
     ----------
     program : WalkProgram
-        An instance (with its parameters), or a class (with their defaults).
+        An instance (with its parameters), or a class (with the default parameters).
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j. Each of parallel edges counts, and a loop is a step to where one is.
+        `A[i, j]` is the edge i -> j. Parallel edges each count, and a self loop is a step that stays.
     starts : (walkers,) array of integers
-        Where walkers begin; a vertex may be named several times.
+        Start vertex of each walker; a vertex may occur several times.
     steps : int
-        How many each takes, 0 or more.
+        Number of steps of each walker, 0 or more.
     weighted : bool
-        Whether an edge is drawn in proportion to its value, which is finite and 0 or more; one of 0 is never taken.
-        Otherwise, and in a graph without values, all out-edges of a vertex are alike, stored zeros too.
+        Whether an edge is drawn in proportion to its value, which must be finite and not negative; an edge of weight 0
+        is never taken. Otherwise, and in a graph without values, all out-edges of a vertex are equally likely, stored
+        zeros too.
     seed : int
-        Of at most 64 bits. The same seed gives the same walks, on both engines.
+        At most 64 bits. The same seed gives the same walks on both engines.
     **values
-        Fields of vertices, in place of what the program declares: arrays of n entries, which are only read, or a dict
-        of vertex to value for those few that differ. And parameters, in place of the program's own.
+        Values of vertex fields, in place of the declared `init`: an array of n entries, which is only read, or a dict
+        from vertex to value for the few vertices that differ. And values of parameters, in place of the program's.
 
     Returns
     -------
-    (walkers, steps + 1) array of the type of ids
-        A row a walker: where it begins, and where it is after each step. -1 once it has ended: by `stop`, where no edge
-        leads on, or none that weighs anything and that accept lets pass.
+    (walkers, steps + 1) array of the type of vertex ids
+        One row per walker: its start, and its vertex after each step. -1 once it has ended: by `stop`, or at a vertex
+        without an out-edge that has a weight and that `accept` lets pass.
 
     Raises
     ------
     TypeError, ValueError
-        If a start is no vertex, `steps` or `seed` no such number; for unknown fields, wrong shapes or types; if weights
-        are negative, not finite, or add up to infinity at a vertex; if `stop` or `restart` gives less than 0 or more
-        than 1, or `accept` less than 0 or more than `bound`.
+        If a start is not a vertex, or `steps` or `seed` is not a valid number; for unknown fields, wrong shapes or
+        types; if weights are negative, not finite, or add up to infinity at a vertex; if `stop` or `restart` returns a
+        number outside 0 to 1, or `accept` one outside 0 to `bound`.
 
     Notes
     -----
-    Weighted walks keep 12 bytes an edge with the graph. Once as many draws as the vertex has edges, and 32 more, were
-    refused by `accept`, all edges are weighed and one is drawn of those: the same distribution, and an end. Whether
-    there is an edge (`has_edge`) is searched in a sorted list, which is kept with the graph where lists don't ascend.
+    Weighted walks keep 12 bytes per edge with the graph. After d + 32 rejected draws at a vertex of d out-edges,
+    `accept` is evaluated for all of them and one is drawn from the exact distribution, so every step ends. `has_edge`
+    searches a sorted copy of the neighbor lists, kept with the graph, unless they are sorted already.
 
     See Also
     --------
-    gasla.random_walks, gasla.node2vec_walks : programs that there are.
+    gasla.random_walks, gasla.node2vec_walks : The walk programs of the library.
 
     References
     ----------
