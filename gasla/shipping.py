@@ -149,7 +149,7 @@ def main() -> None:
     import gasla
 
     began = time.perf_counter()
-    for name in ("kernels", "parts") if stamp.is_file() else ():  # what was compiled of another text
+    for name in ("kernels", "parts", "programs") if stamp.is_file() else ():  # what was compiled of another text
         shutil.rmtree(folder / name, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     os.environ |= {"GASLA_CACHE_DIR": str(folder), "GASLA_QUIET": "1", "GASLA_NUM_THREADS": "2"}

@@ -88,6 +88,7 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any], marks: frozenset[str] = frozenset(), packs: bool = False) -> None:
         functools.update_wrapper(self, function)
+        self.__name__ = function.__name__
         self.plain, self.marks, self.packs = function, marks, packs
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self.made = 0  # how many of them were found nowhere
@@ -122,9 +123,14 @@ class Compiled:
         takes = tuple(map(kind_of, arguments))
         return takes in self._kernels or cache.load(self._key(takes)) is not None
 
-    def _key(self, takes: tuple[Type | Known, ...]) -> str:
+    @property
+    def identity(self) -> str:
+        """A hash of all that its code follows from, except the types of its parameters, the target and the compiler."""
         text = "".join(linecache.getlines(self.plain.__code__.co_filename))
-        made = repr(self), [str(t) for t in takes], made_of(text), self._target, _compiler()
+        return hashlib.sha256(repr((repr(self), made_of(text))).encode()).hexdigest()[:32]
+
+    def _key(self, takes: tuple[Type | Known, ...]) -> str:
+        made = self.identity, [str(t) for t in takes], self._target, _compiler()
         return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
 
     @property
@@ -160,7 +166,7 @@ class Compiled:
         head = " ".join([str(made.returns), *(str(len(code)) for code in codes)])
         data = head.encode() + b"\n" + b"".join(codes)
         cache.store(key, data)
-        _report(self.plain.__name__, time.perf_counter() - began)
+        _report(self.__name__, time.perf_counter() - began)
         return data
 
     def __call__(self, *arguments: Any) -> Any:
@@ -184,6 +190,26 @@ class Compiled:
 
     def __reduce__(self) -> str:
         return str(self.plain.__qualname__)
+
+
+class Deferred(Compiled):
+    """A compiled function of known identity, which `make` provides if its code is stored nowhere."""
+
+    def __init__(self, name: str, identity: str, make: Callable[[], Compiled]) -> None:
+        self.__name__, self._identity, self._make = name, identity, make
+        self._kernels, self.made, self._calls = {}, 0, []
+
+    @property
+    def identity(self) -> str:
+        """See `Compiled.identity`."""
+        return self._identity
+
+    @property
+    def _target(self) -> tuple[str, str, str]:
+        return common()
+
+    def _compile(self, takes: tuple[Type | Known, ...], key: str) -> bytes:
+        return self._make()._compile(takes, key)
 
 
 def _after_fork() -> None:
@@ -304,7 +330,7 @@ class Call:
             if k == 0 and self._is_numbered:
                 self.number = int(value)
                 if not -(1 << 63) <= self.number < 1 << 63:
-                    raise OverflowError(f"{self.function.plain.__name__} is given {value}; expected an int64")
+                    raise OverflowError(f"{self.function.__name__} is given {value}; expected an int64")
             elif not isinstance(kind, Known):
                 self._put(self._places[k], value, kind)
         self.given[k] = value
@@ -320,7 +346,7 @@ class Call:
         capsule = value.__array_struct__
         array = _ArrayInterface.from_address(_pointer(capsule, None))
         if array.flags & _SOUND != _SOUND:
-            name = self.function.plain.__name__
+            name = self.function.__name__
             raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
         ints = self.ints
         ints[place] = array.data or 0
@@ -395,13 +421,18 @@ def _compiler() -> str:
 @functools.cache
 def made_of(text: str) -> str:
     """A hash of a module's text and of all of gasla that it imports: a function's code also holds what it calls."""
+    return hashlib.sha256(repr(sorted(modules_of(text).items())).encode()).hexdigest()
+
+
+def modules_of(text: str) -> dict[str, str]:
+    """The text of each module of gasla that a module's text imports, and that those import; its own by ""."""
     seen, waiting = {"": text}, [""]
     while waiting:
         for name in _imports(seen[waiting.pop()]):
             if name not in seen:
                 seen[name] = _text(name)
                 waiting.append(name)
-    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
+    return seen
 
 
 @functools.cache

@@ -10,7 +10,10 @@ from types import ModuleType
 from typing import Any
 
 import semirings
+from gasla import cache
+from gasla.compiler.function import Compiled, Deferred
 from gasla.cpu.program.decisions import FEW, CpuPlan
+from gasla.cpu.program.fingerprint import fingerprint
 from gasla.cpu.program.specialise import Specialiser
 from gasla.cpu.runtime import modules
 from gasla.program.tracing import Function, Traced
@@ -57,6 +60,24 @@ class Module(CpuPlan):
         return modules.load(self.source_text, "program")
 
     @functools.cached_property
+    def kernels(self) -> dict[str, Compiled]:
+        """The functions that Python calls, by name; their text is generated only if no earlier process stored them."""
+        mark = fingerprint(self)
+        stored = None if mark is None else cache.load(f"programs/{mark}")
+        if stored is not None:
+            identities = [line.split() for line in stored.decode().splitlines()]
+            return {name: Deferred(name, of, functools.partial(self._generated, name)) for name, of in identities}
+        found = {name: self._generated(name) for _, name in self._entries}
+        if mark is not None:
+            lines = [f"{name} {kernel.identity}" for name, kernel in found.items()]
+            cache.store(f"programs/{mark}", "\n".join(lines).encode())
+        return found
+
+    def _generated(self, name: str) -> Compiled:
+        kernel: Compiled = getattr(self.loaded, name)
+        return kernel
+
+    @functools.cached_property
     def weight(self) -> int:
         """How much longer a vertex or an edge takes than with plain functions of numbers, roughly."""
         results = [f.result for f in self.functions.values()]
@@ -67,24 +88,22 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def source_text(self) -> str:
-        kernels = self._kernels()
+        kernels = Specialiser(self, self.arguments)
+        for file, name in self._entries:
+            kernels.add(file, name)
         printed = [text() for name, text in self._printable().items() if name in kernels.names]
         parts = [HEADER + kernels.imports(PRINTED), printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []
         parts += [ITEM_AT] if self.in_place & self.traced.looked_up else []
         return "\n\n\n".join(p.strip("\n") for p in [*parts, *printed, *kernels.texts]) + "\n"
 
-    def _kernels(self) -> Specialiser:
-        """The stages and the loop."""
+    @property
+    def _entries(self) -> list[tuple[str, str]]:
+        """The file and the name of each function that Python calls: the stages, or the loop."""
         if self.staged:
-            wanted = [stage for needs, stages in STAGES.items() if needs in ("", *self.functions) for stage in stages]
-        else:
-            wanted = [("start", "start")] if self.traced.measures else []
-            wanted.append(("scheduled" if self.scheduled else "loop", "run_loop"))
-        kernels = Specialiser(self, self.arguments)
-        for file, name in wanted:
-            kernels.add(file, name)
-        return kernels
+            return [stage for needs, stages in STAGES.items() if needs in ("", *self.functions) for stage in stages]
+        first = [("start", "start")] if self.traced.measures else []
+        return [*first, ("scheduled" if self.scheduled else "loop", "run_loop")]
 
     def _printable(self) -> Mapping[str, Callable[[], str]]:
         """The functions that are printed from expressions, by name."""

@@ -77,7 +77,7 @@ class Prepared(Binding):
         super().__init__(program, graph)
         self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
         self._names = frozenset(self.plan.starting)
-        self._call: Any = None if staged else Call(self.plan.loaded.run_loop)
+        self._call: Any = None if staged else Call(self.plan.kernels["run_loop"])
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
         self._is_plain = not any(special)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
@@ -380,7 +380,7 @@ class Prepared(Binding):
 
     def call(self, stage: str) -> None:
         """Run one stage function of the module on all threads."""
-        kernel, launch = getattr(self.plan.loaded, stage), threads.launch if self._has_begun else threads.run_parallel
+        kernel, launch = self.plan.kernels[stage], threads.launch if self._has_begun else threads.run_parallel
         launch(kernel, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:

@@ -1,0 +1,115 @@
+"""A hash of all that a program's generated text follows from, which takes less time than generating the text.
+
+It covers the traced program, the options of its plan, and the Python files that turn them into text. Two programs
+with one fingerprint have the same text, so the cache maps fingerprints to the identities of compiled kernels.
+"""
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.program.plan import Plan
+from semirings import Expr, Monoid, Symbol
+from semirings.expr import as_expr, in_order
+from semirings.operators import Product
+
+PACKAGE = Path(__file__).parents[2]
+# The folders of the files that generate text, and of those that the text imports.
+FOLDERS = [
+    *(PACKAGE / name for name in ("", "compiler", "cpu", "cpu/kernels", "cpu/program", "cpu/runtime")),
+    *(PACKAGE / name for name in ("program", "program/reductions")),
+    *(PACKAGE.parent / name for name in ("semirings", "semirings/printers")),
+]
+# The attributes of a program's class that a plan reads beside what tracing has found.
+SETTINGS = ("direction", "everyone", "order", "sources", "_most")
+
+
+class Undescribed(Exception):
+    """A plan holds an object of a kind whose state is not known; the text must be generated."""
+
+
+def fingerprint(plan: Plan) -> str | None:
+    """The hash for a plan; None if it holds an object that can't be described."""
+    traced, program = plan.traced, plan.traced.program
+    kinds = {**traced.aggregate_types, **traced.deposit_types}
+    declared = {**traced.aggregates, **traced.deposits}
+    parts: list[Any] = [
+        files(),
+        *(plan.deterministic, plan.scheduled, plan.staged),
+        *(getattr(program, name) for name in SETTINGS),
+        {name: field.is_value for name, field in program.edge_fields.items()},
+        *(traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types, kinds),
+        *(list(traced.aggregates), traced.functions, traced.keyed, traced.held is None),
+    ]
+    monoids = [(each.monoid, kinds[name]) for name, each in declared.items()]
+    if traced.monoid is not None:
+        monoids.append((traced.monoid, traced.gathered_type if traced.keyed is None else traced.keyed.total))
+    numbers: dict[Expr, int] = {}
+    try:
+        described = [_described(part, numbers) for part in parts]
+        described += [_described(_monoid(*each), numbers) for each in monoids]
+    except Undescribed:
+        return None
+    return hashlib.sha256("\n".join(described).encode()).hexdigest()[:32]
+
+
+@functools.cache
+def files() -> str:
+    """A hash of the Python files that generate text, and of those that the text imports."""
+    found = hashlib.sha256()
+    for folder in FOLDERS:
+        for file in sorted(folder.glob("*.py")):
+            found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def _monoid(monoid: Monoid, kind: Any) -> Any:
+    """The parts of a monoid that decide how values of a type are reduced."""
+    if type(monoid).__module__ != Monoid.__module__:
+        raise Undescribed(monoid)
+    if isinstance(monoid, Product):
+        return "product", [_monoid(each, of) for each, of in monoid.each(kind)]
+    laws = [bool(law) for law in (monoid.commutative, monoid.idempotent, monoid.is_neutral)]
+    try:
+        combined = as_expr(monoid.combine(Symbol("x", kind), Symbol("y", kind)))
+        return combined, monoid.identity(kind), monoid.terminal(kind), laws
+    except (TypeError, ValueError) as error:  # generating the text says what is wrong, if it matters
+        raise Undescribed(monoid) from error
+
+
+def _described(value: Any, numbers: dict[Expr, int]) -> str:
+    """A text that differs where values differ; expressions that were described before go by their `numbers`."""
+
+    def several(values: Any) -> str:
+        return ",".join(_described(each, numbers) for each in values)
+
+    if any(value is each for each in (semirings.ANY, bool, int, float)):
+        return f"the {value}"
+    match value:
+        case np.dtype():
+            return value.str
+        case np.generic() | np.ndarray():
+            return f"{value.dtype.str}{value.shape}{value.tobytes().hex()}"
+        case None | bool() | int() | float() | str() | bytes():
+            return repr(value)
+        case Expr():
+            new = [e for e in in_order(value) if e not in numbers]
+            nodes = []
+            for e in new:
+                args = [numbers[arg] for arg in e.args]
+                nodes.append(f"{e.op}{args}{_described(e.type, numbers)}{_described(e.payload, numbers)}")
+                numbers[e] = len(numbers)
+            return f"<{';'.join(nodes)}>{numbers[value]}"
+        case Mapping():
+            return f"{{{several(value.items())}}}"
+        case tuple() | list():
+            return f"({several(value)})"
+        case _ if dataclasses.is_dataclass(value):
+            return f"{type(value).__name__}({several(getattr(value, f.name) for f in dataclasses.fields(value))})"
+    raise Undescribed(value)
