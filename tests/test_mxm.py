@@ -14,7 +14,7 @@ from test_products import entries, larger_product, random_values
 import gasla
 import semirings
 from gasla import Sparse
-from gasla.cpu.product import counting
+from gasla.cpu.kernels.products import counting
 from gasla.cpu.runtime import memory
 from semirings import Semiring
 

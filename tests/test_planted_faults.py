@@ -46,9 +46,12 @@ FAULTS = [
     ),
     Fault("gasla/cpu/primitive/support.py", "counters[k] += tally[w] - 1", "counters[k] += tally[w]", "support"),
     # what is generated
-    Fault("gasla/cpu/product/gustavson.py", "is_new = marks[j] == 0", "is_new = False", "mxm"),
+    Fault("gasla/cpu/kernels/products/gustavson.py", "is_new = marks[j] == 0", "is_new = False", "mxm"),
     Fault(
-        "gasla/cpu/product/rows.py", "quads.within(last - e), last", "quads.within(last - e - one), last", "products"
+        "gasla/cpu/kernels/products/vector.py",
+        "simd4.within(last - e), last",
+        "simd4.within(last - e - one), last",
+        "products",
     ),
     Fault(
         "gasla/cpu/kernels/loop.py",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gasla.cpu.program import specialise
-from gasla.cpu.program.specialise import Specialiser, code
+from gasla.cpu.program.specialise import Arrays, Specialiser, code
 
 HEAD = "from gasla.cpu.program.specialise import is_used, key, local, plan, where_used\n\nFEW = 3\n\n"
 Write = Callable[..., str]
@@ -16,7 +16,8 @@ Write = Callable[..., str]
 class Plan:
     """What the templates below ask."""
 
-    names = ("a", "b")
+    names, takes = ("a", "b"), ["a", "b"]
+    total, both = Arrays(["total"], False, [8]), Arrays(["x", "y"], True)
     is_small, is_large = True, False
     value = code("x[0]")
 
@@ -55,6 +56,8 @@ def template(*lines: str, name: str = "f()", mark: str = "@stage\n") -> str:
         (["for i in range(FEW):", "    x[i] = part_[i]"], [f"x[{i}] = part_{i}" for i in range(3)]),
         (["local['src', plan.names] = tuple(x[i] for i in range(FEW - 1))"], ["src_a, src_b = x[0], x[1]"]),
         (["x[1] = plan.value + min(plan.value, FEW)"], ["x[1] = x[0] + min(x[0], 3)"]),
+        (["plan.total[x[0]] = FEW"], ["total[np.uint64(8) + x[0]] = 3"]),
+        (["plan.both[z[0]] = min(*plan.both[0])"], ["x[z[0]], y[z[0]] = min(x[0], y[0])"]),
         (["match plan.names:", "    case (first, _):", "        x[0] = local[first]"], ["x[0] = a"]),
     ],
     ids=lambda lines: lines[0],
@@ -71,6 +74,18 @@ def test_functions_without_a_decorator_are_written_out(write: Write) -> None:
     assert found.splitlines()[3:] == [
         *("    for i in range(len(x)):", "        v = x[i]", "        more = 2 * v", "        y[v] = more + 1"),
         "    yield_at = 0",
+    ]
+
+
+def test_names_of_the_plan_are_parameters(write: Write) -> None:
+    text = write(template("return a[i]", name="inner(i, *takes)") + template("y[0] = inner(1, *local[plan.takes])"))
+    assert text.splitlines()[1] == "def inner(i, a, b):" and text.splitlines()[-1] == "    y[0] = inner(1, a, b)"
+
+
+def test_a_function_is_left_from_within_others(write: Write) -> None:
+    check = template("if x[0] > 1:", "    leave(plan.is_small)", name="check()", mark="")
+    assert write(check + template("check()", "return False")).splitlines()[3:] == [
+        *("    if x[0] > 1:", "        return True", "    return False"),
     ]
 
 

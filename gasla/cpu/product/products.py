@@ -9,26 +9,24 @@ validated each time.
 import dataclasses
 import functools
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gasla.cpu.product import lanes, rows
-from gasla.cpu.product.gustavson import at_entries, of_matrices
-from gasla.cpu.product.wide import ready_wide
-from gasla.cpu.runtime import modules, threads
+from gasla.cpu.product.dense_products import ready_wide
+from gasla.cpu.product.plans import BatchedPlan, batch_height, vector_plan
+from gasla.cpu.product.sparse_products import at_entries, of_matrices
+from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.blocks import threads_for
 from gasla.cpu.runtime.memory import available
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
-from gasla.names import title
 from gasla.program.terms import Format, Lists, Multiply, Terms
 from semirings import Expr, Symbol
 from semirings.expr import in_order, rebuilt
 
 __all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
-GRAIN = 4096  # entries that a thread takes at once
+GRAIN, GRAIN_OF_BATCHES = 4096, 16384  # entries that a thread takes at once: its last batch is seldom full
 OFTEN = 8  # entries a row from which a pass over x beforehand pays
 
 
@@ -66,9 +64,9 @@ class Product:
         self.asks_truth = stored > OFTEN * rows and asks_truth(terms)
         if self.asks_truth:
             terms = with_truth(terms)
-        self.terms, self.height = terms, lanes.height(terms, stored > lanes.LONG * rows)
-        self.kernel = module(terms, masked, self.height).multiply
-        self.passes_x, self.share = terms.reads("x"), Share(rows, stored, lanes.GRAIN if self.height else GRAIN)
+        self.plan = vector_plan(terms, masked, batch_height(terms, stored > BatchedPlan.LONG * rows))
+        self.kernel, is_batched = self.plan.module.multiply, isinstance(self.plan, BatchedPlan)
+        self.passes_x, self.share = terms.reads("x"), Share(rows, stored, GRAIN_OF_BATCHES if is_batched else GRAIN)
         self.width = lists.width
         self.arrays: tuple[Any, ...] = (lists.indptr, lists.indices)
         if terms.reads("value"):
@@ -83,8 +81,8 @@ class Product:
             # Once for each element and not for each entry, and a quarter of the bytes or less to look up.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
-        if self.height:
-            args += lanes.scratch(self.terms, self.height, team)
+        if isinstance(self.plan, BatchedPlan):
+            args += self.plan.new_scratch(team)
         return share.run(self.kernel, args, team)
 
 
@@ -126,15 +124,3 @@ def with_truth(terms: Terms) -> Terms:
 
 def _is_x(e: Expr) -> bool:
     return isinstance(e, Symbol) and e.name == "x"
-
-
-@functools.lru_cache(maxsize=1024)
-def module(terms: Terms, masked: bool, height: int) -> ModuleType:
-    """The generated module for a product, compiled when it is first called."""
-    name = title(terms.name)
-    if height:
-        given = ["indptr", "indices", *rows.optional(terms, masked)]
-        text = lanes.source(terms, height, name, given, rows.outs(terms), masked)
-    else:
-        text = rows.source(terms, masked)
-    return modules.load(text, f"product_{name}")

@@ -10,6 +10,9 @@ out then: `plan`, what the file imports from `gasla.program`, `decisions.py` and
   stand for what it is given. `return` gives what the call stands for; of a `for` loop over it, `yield` is the body;
 - a function with a decorator becomes one of the module, with `improve_[3](…)` one for that key, which `key` is in it.
   Where it has no parameters, it takes those of the kernel's arguments that it uses, and so is called without any;
+  `*arrays` at the end of its parameters stands for the names in `plan.arrays`;
+- `leave(x)` returns x from the generated function, also from within a function that is written out in it;
+- where `plan.total` is an `Arrays`, `plan.total[i]` is the value that its arrays have at an index, read or assigned;
 - of what is marked `where_used`, assignments are kept whose variables a function uses elsewhere; `is_used` asks that.
 """
 
@@ -33,6 +36,10 @@ key: Any = None
 def where_used(function: Any) -> Any:
     """Mark a function of assignments that are only made where what they set is used."""
     return function
+
+
+def leave(value: Any = None) -> None:
+    """Return a value from the generated function."""
 
 
 def is_used(name: str) -> bool:
@@ -85,6 +92,24 @@ class Names:
         if isinstance(last, str | int):
             return Code(ast.Name("_".join(map(str, (*first, last)))))
         return Code(ast.Tuple([self[(*first, each)].node for each in last]))
+
+
+class Arrays:
+    """Arrays that hold the parts of values: `plan.total[i]` is `total_0[i]`, or a tuple of what several have there.
+
+    The values of an array may begin at some offset in it.
+    """
+
+    def __init__(self, names: Iterable[str], is_tuple: bool, offsets: Iterable[int] = ()) -> None:
+        self.names, self.is_tuple, self.offsets = tuple(names), is_tuple, tuple(offsets)
+
+    def __getitem__(self, index: Any) -> Code:
+        at, names = _lifted(index), map(ast.Name, self.names)
+        places: list[ast.expr] = [
+            ast.BinOp(code(f"np.uint64({offset})").node, ast.Add(), at) for offset in self.offsets
+        ]
+        found: list[ast.expr] = [*map(ast.Subscript, names, places or [at] * len(self.names))]
+        return Code(ast.Tuple(found) if self.is_tuple else found[0])
 
 
 class Template:
@@ -206,7 +231,10 @@ class Specialiser:
             self._put(f'"""{ast.get_docstring(node, clean=False)}"""', node.body[0])
             self._block(node.body[1:], known)
             lines, used = self._kept()
-            takes = [arg.arg for arg in node.args.args] or [x for x in self.arguments if x in used or is_entry]
+            takes = [arg.arg for arg in node.args.args]
+            if node.args.vararg is not None:
+                takes += getattr(self.plan, node.args.vararg.arg)
+            takes = takes or [x for x in self.arguments if x in used or is_entry]
             mark = "entry_point" if is_entry else template.mark
             self.names |= used | {mark}
             text = "\n".join([f"@{mark}\ndef {name}({', '.join(takes)}):", *lines])
@@ -287,6 +315,9 @@ class Specialiser:
             case ast.Expr(value=ast.YieldFrom(value=over)) if "caller" in scope:
                 target = scope["caller"][0].target
                 return self._for(ast.For(target, over, [ast.Expr(ast.Yield(target))], []), scope)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="leave"), args=args)):
+                found = self._rebuilt(ast.Return(args[0] if args else None), scope)
+                self._put(_text(found), found)
             case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if _is_inlined(scope.get(name)):
                 self._call(call, scope)
             case _ if _is_plain(node, scope):
@@ -359,6 +390,10 @@ class Specialiser:
                 return ast.IfExp(test, self._expr(node.body, scope), self._expr(node.orelse, scope))
             case ast.Subscript(value=ast.Name(id=prefix), slice=index) if prefix[-1] == "_":
                 return self._named(prefix, _value(index, scope), scope)
+            case ast.Subscript(value=of, slice=index) if _is_known(of, scope) and isinstance(
+                arrays := _value(of, scope), Arrays
+            ):
+                return arrays[Code(self._expr(index, scope))].node
             case ast.Call(func=ast.Name(id="tuple"), args=[ast.GeneratorExp(elt=each, generators=[loop])]):
                 items = _value(loop.iter, scope)
                 return ast.Tuple([self._expr(each, scope | _bound(loop.target, item)) for item in items])
@@ -401,14 +436,10 @@ class Specialiser:
         template = scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if not isinstance(template, Template):
             found = self._rebuilt(node, scope)
-            args: list[ast.expr] = []
-            for arg in found.args:
-                is_spread = isinstance(arg, ast.Starred) and isinstance(arg.value, ast.Tuple)
-                args += arg.value.elts if is_spread else [arg]
-            return ast.Call(found.func, args, found.keywords)
+            return ast.Call(found.func, _spread(found.args), found.keywords)
         if not _is_inlined(template):
             made = self._function(template)
-            args = [self._expr(arg, scope) for arg in node.args] or [ast.Name(name) for name in made.takes]
+            args = _spread(self._expr(arg, scope) for arg in node.args) or [ast.Name(name) for name in made.takes]
             return ast.Call(ast.Name(made.name), args, [])
         given = self._given(template, node, scope)
         inner = self._scope(template.file, **given, caller=(loop, scope))
@@ -450,6 +481,15 @@ class Specialiser:
 def _is_inlined(found: Any) -> bool:
     """Whether this is a function that is written out where it is called."""
     return isinstance(found, Template) and found.mark in ("", "where_used")
+
+
+def _spread(args: Iterable[ast.expr]) -> list[ast.expr]:
+    """The arguments of a call, with the items of tuples that are known in place of `*`."""
+    found: list[ast.expr] = []
+    for arg in args:
+        is_spread = isinstance(arg, ast.Starred) and isinstance(arg.value, ast.Tuple)
+        found += arg.value.elts if is_spread else [arg]  # type: ignore[attr-defined]
+    return found
 
 
 def _names(node: ast.AST) -> frozenset[str]:

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csr_array
 import gasla
 import semirings
 from gasla.compiler.function import compiled
-from gasla.cpu.product import lanes
+from gasla.cpu.product import plans
 from gasla.cpu.runtime import vector_math
 from gasla.cpu.runtime.workers import MOST
 from semirings import Held, Monoid, Semiring, where
@@ -257,7 +257,7 @@ def test_a_row_comes_to_the_same_bits_wherever_it_is(
     order = rng.permutation(len(lengths))
     assert_array_equal(gasla.mxv(A[order], x, semiring), alone[order])
     for i in (*rng.integers(0, 3000, 50), 3000, 3002, 3004):
-        if (lengths[i] > lanes.LONG) == (typical > lanes.LONG):
+        if (lengths[i] > plans.BatchedPlan.LONG) == (typical > plans.BatchedPlan.LONG):
             assert_array_equal(gasla.mxv(A[[i]], x, semiring), alone[[i]])
 
 
@@ -265,13 +265,13 @@ def test_a_row_comes_to_the_same_bits_wherever_it_is(
 def test_which_products_it_is_for() -> None:
     def height(semiring: Semiring, is_long: bool = False) -> int:
         kind = np.dtype(np.float32)
-        return lanes.height(gasla.program.terms.trace(semiring, False, kind, kind, None), is_long)
+        return plans.batch_height(gasla.program.terms.trace(semiring, False, kind, kind, None), is_long)
 
-    assert height(semirings.logaddexp_plus) == height(softplus) == lanes.LOW
-    assert height(semirings.logaddexp_plus, True) == height(softplus, True) == lanes.HIGH
+    assert height(semirings.logaddexp_plus) == height(softplus) == plans.BatchedPlan.low
+    assert height(semirings.logaddexp_plus, True) == height(softplus, True) == plans.BatchedPlan.high
     decay, squash = (Semiring(semirings.plus, lambda a, x, f=f: f(a) * x) for f in (np.exp, np.tanh))
     for semiring in (decay, squash):
-        assert height(semiring) == lanes.LOW and height(semiring, is_long=True) == lanes.HIGH
+        assert height(semiring) == plans.BatchedPlan.low and height(semiring, is_long=True) == plans.BatchedPlan.high
     assert height(semirings.plus_times) == height(semirings.min_plus) == 0
     assert height(Semiring(semirings.plus, lambda a, x: np.sqrt(a * x))) == 0
     assert height(Semiring(semirings.lor, lambda a, x: np.exp(a) > x)) == 0  # may leave a row early
@@ -288,7 +288,7 @@ def test_where_there_are_no_functions_for_vectors(
     A = matrix(rng, np.array(LENGTHS), 40, lambda count: rng.normal(0, 9, count).astype(dtype))
     x = rng.normal(0, 3, 40).astype(dtype)
     with_them = gasla.mxv(A, x, semiring)
-    monkeypatch.setattr("gasla.cpu.product.lanes.height", lambda *_: 0)
+    monkeypatch.setattr("gasla.cpu.product.products.batch_height", lambda *_: 0)
     assert_allclose(gasla.mxv(A, x, semiring), with_them, rtol=16 * np.finfo(dtype).eps, atol=1e-6)
 
 

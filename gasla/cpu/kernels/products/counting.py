@@ -8,7 +8,7 @@ column j is left out. So nothing is cleared between rows, and columns that nobod
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.runtime import quads
+from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import STOP, TICKET
 
@@ -148,15 +148,15 @@ def in_order(columns, found, indices, start, marks, spans):
     A byte of `marks` stands for a column, one of `spans` for 64 of them.
     """
     if found <= np.uint64(FEW):
-        zero, one = quads.spread(columns.dtype.type(0)), quads.spread(columns.dtype.type(1))
+        zero, one = simd4.spread(columns.dtype.type(0)), simd4.spread(columns.dtype.type(1))
         for a in range(np.uint64(0), found, _FOUR):
-            mine = quads.load(columns, a)
-            places = quads.spread(columns.dtype.type(0))
+            mine = simd4.load(columns, a)
+            places = simd4.spread(columns.dtype.type(0))
             for b in range(found):
-                places += quads.where(columns[b] < mine, one, zero)
+                places += simd4.where(columns[b] < mine, one, zero)
             for _ in range(min(_FOUR, found - a)):
-                indices[start + np.uint64(quads.first(places))] = quads.first(mine)
-                places, mine = quads.turned(places), quads.turned(mine)
+                indices[start + np.uint64(simd4.first(places))] = simd4.first(mine)
+                places, mine = simd4.turned(places), simd4.turned(mine)
         return
     low = high = np.uint64(columns[np.uint64(0)])
     for a in range(found):

@@ -23,7 +23,7 @@ STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
 
 def are_for(expr: Expr) -> bool:
-    """Whether there are quads for all that is computed."""
+    """Whether there are vector operations for all that is computed."""
     return all(_is_there(e) for e in in_order(expr))
 
 
@@ -38,9 +38,9 @@ def _is_there(expr: Expr) -> bool:
 def write(expr: Expr, args: list[str]) -> str:
     """One node as text."""
     if expr.op == "constant":
-        return f"quads.spread({printer.literal(expr.payload, expr.type)})"
+        return f"simd4.spread({printer.literal(expr.payload, expr.type)})"
     if expr.op == "where":
-        return f"quads.where({', '.join(args)})"
+        return f"simd4.where({', '.join(args)})"
     return f"~{args[0]}" if expr.op == "invert" else printer.expression(expr, args)
 
 

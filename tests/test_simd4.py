@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
-from gasla.cpu.product import quad_printer, rows
+from gasla.cpu.product import plans, simd4_printer
 from gasla.cpu.runtime import modules
 from semirings import Monoid, Semiring, Symbol, cast, maximum, minimum, where
 from semirings.describe import describe
@@ -58,7 +58,7 @@ def of_truths(a: Any, b: Any) -> list[Any]:
 
 
 DRIVER = """
-from gasla.cpu.runtime import quads
+from gasla.cpu.runtime import simd4
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import jit
 
@@ -71,26 +71,26 @@ from gasla.cpu.runtime.blocks import jit
 def run(a, b, {outs}):
     for k in range(0, len(a), 4):
         e = np.uint64(k)
-        found = operations(quads.load(a, e), quads.load(b, e))
+        found = operations(simd4.load(a, e), simd4.load(b, e))
 {store}
 """
 
 
-def in_quads(operations: Callable[[Any, Any], list[Any]], a: Array, b: Array) -> list[Array]:
+def in_simd4(operations: Callable[[Any, Any], list[Any]], a: Array, b: Array) -> list[Array]:
     """What operations come to, four values at a time."""
     symbols = [Symbol("a", a.dtype), Symbol("b", b.dtype)]
     traced = [semirings.as_expr(e) for e in operations(*symbols)]
-    assert all(map(quad_printer.are_for, traced))
-    exprs = tuple(map(quad_printer.as_choices, traced))
+    assert all(map(simd4_printer.are_for, traced))
+    exprs = tuple(map(simd4_printer.as_choices, traced))
     store = ""
     for k in range(len(exprs)):
-        for place, at in enumerate(("{}", "quads.by_one({})", "quads.by_two({})", "quads.by_one(quads.by_two({}))")):
-            store += f"        out{k}[e + np.uint64({place})] = quads.first({at.format(f'found[{k}]')})\n"
+        for place, at in enumerate(("{}", "simd4.by_one({})", "simd4.by_two({})", "simd4.by_one(simd4.by_two({}))")):
+            store += f"        out{k}[e + np.uint64({place})] = simd4.first({at.format(f'found[{k}]')})\n"
     names = [f"out{k}" for k in range(len(exprs))]
-    text = printer.function("operations", symbols, exprs, quad_printer.write)
+    text = printer.function("operations", symbols, exprs, simd4_printer.write)
     source = DRIVER.format(prelude=printer.PRELUDE, operations=text, outs=", ".join(names), store=store)
     found = [np.empty(len(a), e.dtype) for e in exprs]
-    modules.load(source, f"quads_of_{a.dtype}").run(a, b, *found)
+    modules.load(source, f"simd4_of_{a.dtype}").run(a, b, *found)
     return found
 
 
@@ -110,7 +110,7 @@ def test_each_operation_equals_numpy(name: str) -> None:
     operations = {"b": of_truths, "f": of_floats}.get(dtype.kind, of_integers)
     with np.errstate(all="ignore"):
         a, b = awkward(dtype)
-        found, expected = in_quads(operations, a, b), operations(a, b)
+        found, expected = in_simd4(operations, a, b), operations(a, b)
         signless = len(extrema(a, b)) if dtype.kind == "f" else 0  # minima of zeros of both signs
     for k, (one, other) in enumerate(zip(found, expected, strict=True)):
         assert one.dtype == other.dtype, k
@@ -210,7 +210,7 @@ def test_when_nan_is_noticed_late() -> None:
     f4, i4 = np.dtype(np.float32), np.dtype(np.int32)
 
     def quick(semiring: Semiring, kind: Any = f4, merging: Any = None) -> Any:
-        return rows.quick_four(gasla.program.terms.trace(semiring, False, kind, kind, merging))
+        return plans.quick_four(gasla.program.terms.trace(semiring, False, kind, kind, merging))
 
     assert all(quick(s) for s in MINDING if s is not semirings.plus_min)
     assert quick(semirings.plus_times) is quick(semirings.plus_min) is quick(added) is None
@@ -246,7 +246,7 @@ def test_what_vectors_have_no_operation_for(semiring: Semiring, dtype: Any) -> N
     A, x = some_rows(rng), rng.integers(-99, 99, 2000).astype(dtype)
     A = csr_array((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
     traced = gasla.program.terms.trace(semiring, False, np.dtype(dtype), np.dtype(dtype), None)
-    assert rows.four_of(traced) is None
+    assert plans.four_of(traced) is None
     assert_array_equal(gasla.mxv(A, x, semiring), expected(A, x, semiring))
 
 

@@ -1,0 +1,279 @@
+"""A product of a matrix and a vector: each thread takes some rows, and reduces one after the other.
+
+A row is reduced four entries at a time, in vectors of the processor. Its last one to four entries are reduced together
+with those that follow in memory, which are masked out: a branch on their number would often be predicted wrongly, and
+that costs more. Where the products are minima or maxima of floats, `reduce_rows_quick` computes as if there were no
+NaN, and adds all entries up to find out whether one was NaN; then `reduce_rows` computes the rows again.
+"""
+# mypy: ignore-errors
+
+import numpy as np
+
+from gasla.cpu.program.specialise import key, leave, local, plan
+from gasla.cpu.runtime import simd4
+from gasla.cpu.runtime.blocks import entry_point, stage
+from gasla.cpu.runtime.intrinsics import fetch_add, prefetch
+from gasla.cpu.runtime.threads import STOP, TICKET
+
+WARY = 8  # times that `reduce_rows` runs at once after a NaN has been found
+AHEAD = 32  # entries between one that is computed and the one whose element of x is prefetched
+LONG = 8  # entries from which a row is reduced as two halves, where it is not reduced four by four
+LOOK_AFTER = 64  # entries between two tests whether the rest of a row matters
+LAST = 3  # entries that a load of four may read behind the first
+
+
+@entry_point
+def multiply(thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
+    """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
+    bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
+    stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
+    load_until = stored - min(np.uint64(LAST), stored)
+    ask_until = stored - min(np.uint64(AHEAD + LAST), stored)
+    if plan.has_quick:
+        wary = 0
+    while True:
+        start = np.uint64(fetch_add(control, TICKET, chunk))
+        if start >= rows or control[STOP] != 0:
+            return
+        end = min(start + np.uint64(chunk), rows)
+        if not plan.has_quick:
+            reduce_rows_[None](start, end, *local[plan.shared])
+        elif wary or reduce_rows_["quick"](start, end, *local[plan.shared]):
+            reduce_rows_[None](start, end, *local[plan.shared])
+            wary = wary - 1 if wary else WARY
+
+
+@stage
+def reduce_rows_(start, end, *shared):
+    """Reduce the rows from `start` to `end`, and store what they come to. Returns whether NaN was found too late."""
+    one, two, four = np.uint64(1), np.uint64(2), np.uint64(4)
+    if key == "quick":
+        alarm = simd4.spread(plan.alarm_zero)
+    i, first = start, np.uint64(indptr[start])
+    if not plan.by_four:
+        for i in each_row():
+            reduce_row(key)
+    else:
+        while i < end:
+            # Short rows have a loop of their own: one loop for all rows would need too many registers.
+            for i in each_row():
+                if last - e - one >= four:
+                    break
+                if e >= load_until:
+                    break
+                reduce_short_row(key)
+            for i in each_row():
+                if last - e - one < four and e < load_until:
+                    break
+                reduce_row(key)
+    return simd4.any_of(alarm != alarm) if key == "quick" else False
+
+
+def each_row():
+    """Rows from `i` on, each with its entries from `e` to `last`. Over a range LLVM would need more registers."""
+    while i < end:
+        e, last = first, np.uint64(indptr[i + one])
+        yield i
+        i, first = i + one, last
+
+
+def is_wanted():
+    """Whether the mask admits row `i`."""
+    return not plan.masked or mask[i] != complement
+
+
+def store_total():
+    """Write the row's total, merged with the value there if there is an accumulator."""
+    if plan.terms.merged is None:
+        plan.out[i] = total
+    else:
+        plan.out[i] = merge(plan.out[i], total)
+
+
+def fail():
+    """The matrix points outside itself."""
+    control[STOP] = 1
+    leave(False)
+
+
+# --- four entries at a time -------------------------------------------------------------------------------------------
+
+
+def reduce_short_row(variant):
+    """Reduce a row of one to four entries."""
+    if is_wanted():
+        multiply_last(variant)
+        totals = found
+        fold(variant)
+        store_total()
+
+
+def reduce_row(variant):
+    """Reduce any row."""
+    if is_wanted():
+        if first > last or last > stored:
+            fail()
+        if plan.by_four and plan.terms.monoid.commutative:
+            reduce_by_four(variant)
+        else:
+            total = plan.identity
+            if plan.by_two:
+                reduce_by_two()
+        while e < last:
+            look_up()
+            total = combine(total, product(*tuple(argument(name, 0, e) for name in plan.parameters)))
+            if plan.terms.any_will_do:
+                if is_final(total):
+                    break
+            e += one
+        store_total()
+
+
+def reduce_by_four(variant):
+    """Reduce a row to `total`, up to `e`: all of it, unless it is among the last of the matrix."""
+    if plan.is_tuple:
+        totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
+    else:
+        totals = simd4.spread(plan.identity)
+    if last - e > four:
+        stop = min(last - four, ask_until) if plan.asks_ahead else last - four
+        while e < stop:
+            if plan.terminal is None:
+                add_four(variant)
+            elif plan.looks_often:
+                add_four(variant)
+                if simd4.any_of(totals == plan.terminal):
+                    break
+            else:
+                look = min(e + np.uint64(LOOK_AFTER), stop)
+                while e < look:
+                    add_four(variant)
+                if simd4.any_of(totals == plan.terminal):
+                    break
+        if last - e - one < four and e < load_until:
+            multiply_last(variant)
+            totals = combine_all_[variant](totals, found)
+        if plan.terminal is not None:
+            if simd4.any_of(totals == plan.terminal):
+                e = last
+    fold(variant)
+
+
+def add_four(variant):
+    """Add the products of four entries to the totals."""
+    if plan.asks_ahead:
+        for k in plan.places:
+            prefetch(x, indices[e + np.uint64(AHEAD + k)])
+    multiply_four(variant)
+    totals = combine_all_[variant](totals, found)
+    e += four
+
+
+def multiply_last(variant):
+    """The products of the last one to four entries; in the other places the identity."""
+    multiply_four(variant)
+    is_there, e = simd4.within(last - e), last
+    if plan.is_tuple:
+        found = tuple(simd4.where(is_there, found[p], simd4.spread(identity)) for p, identity in plan.identities)
+    else:
+        found = simd4.where(is_there, found, simd4.spread(plan.identity))
+
+
+def multiply_four(variant):
+    """The products of four entries from `e` on."""
+    if plan.reads("x"):
+        around, are_inside = simd4.gather(x, indices, e, bound)
+        if not are_inside:
+            fail()
+    elif plan.reads("other"):
+        if simd4.any_of(np.uint64(simd4.load(indices, e)) >= bound):
+            fail()
+    if variant == "quick":
+        found, here = products_[variant](*tuple(argument_of_four(name) for name in plan.parameters))
+        alarm = alarm + here
+    else:
+        found = products_[variant](*tuple(argument_of_four(name) for name in plan.parameters))
+
+
+def argument_of_four(name):
+    """The value of a parameter of the product at four entries from `e` on."""
+    if name == "value":
+        return simd4.load(values, e)
+    if name == "x":
+        return around
+    return simd4.spread(np.int64(i)) if name == "row" else np.int64(simd4.load(indices, e))
+
+
+def fold(variant):
+    """Reduce the four totals to `total`, in order; four truth values are looked up in a table of 16 bits."""
+    if plan.table is not None:
+        total = (np.uint64(plan.table) >> simd4.bits(totals)) & one != 0
+    elif plan.is_tuple:
+        totals = combine_all_[variant](totals, tuple(simd4.by_one(totals[p]) for p in plan.parts))
+        totals = combine_all_[variant](totals, tuple(simd4.by_two(totals[p]) for p in plan.parts))
+        total = tuple(simd4.first(totals[p]) for p in plan.parts)
+    else:
+        totals = combine_all_[variant](totals, simd4.by_one(totals))
+        totals = combine_all_[variant](totals, simd4.by_two(totals))
+        total = simd4.first(totals)
+
+
+# --- one or two entries at a time -------------------------------------------------------------------------------------
+
+
+def reduce_by_two():
+    """Reduce even and odd entries of a long row apart, up to `e`: an addition need not wait for the last one."""
+    if last - first >= np.uint64(LONG):
+        total_0, total_1, stop = total, plan.identity, min(last - one, ask_until)
+        while e < stop:
+            if plan.terminal is None:
+                add_two()
+            elif plan.looks_often:
+                add_two()
+                if (total_0 == plan.terminal) | (total_1 == plan.terminal):
+                    break
+            else:
+                look = min(e + np.uint64(LOOK_AFTER), stop)
+                while e < look:
+                    add_two()
+                if (total_0 == plan.terminal) | (total_1 == plan.terminal):
+                    break
+        total = combine(total_0, total_1)
+        if plan.terminal is not None:
+            if total == plan.terminal:
+                e = last
+
+
+def add_two():
+    """Add the products of two entries to their totals."""
+    if plan.reads("x"):
+        prefetch(x, indices[e + np.uint64(AHEAD)])
+        prefetch(x, indices[e + one + np.uint64(AHEAD)])
+    if plan.reads_columns:
+        u_0, u_1 = np.uint64(indices[e]), np.uint64(indices[e + one])
+        if (u_0 >= bound) | (u_1 >= bound):
+            fail()
+        if plan.reads("x"):
+            x_0, x_1 = x[u_0], x[u_1]
+    total_0 = combine(total_0, product(*tuple(argument(name, 0, e) for name in plan.parameters)))
+    total_1 = combine(total_1, product(*tuple(argument(name, 1, e + one) for name in plan.parameters)))
+    e += two
+
+
+def look_up():
+    """Read the column of the entry at `e`, and x there."""
+    if plan.reads_columns:
+        u_0 = np.uint64(indices[e])
+        if u_0 >= bound:
+            fail()
+        if plan.reads("x"):
+            x_0 = x[u_0]
+
+
+def argument(name, k, place):
+    """The value of a parameter of the product at a place, whose column and element of x have been read."""
+    if name == "value":
+        return values[place]
+    if name == "x":
+        return x_[k]
+    return np.int64(i) if name == "row" else np.int64(u_[k])

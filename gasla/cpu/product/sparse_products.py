@@ -1,0 +1,138 @@
+"""Products of sparse matrices on all threads: checks, the sizes of rows, and the kernels that fill them in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import index_dtype
+from gasla.cpu.kernels.products import counting
+from gasla.cpu.kernels.products.gustavson import LONG, SPARE
+from gasla.cpu.product.plans import sparse_plan
+from gasla.cpu.runtime import simd4, threads
+from gasla.cpu.runtime.blocks import block_size, threads_for
+from gasla.program.terms import Array, Lists, Terms, parts
+from gasla.progress import follow
+
+GRAIN = 1 << 14  # products that a thread takes at once
+
+
+class Rows:
+    """What both ways need: matrices that are as they should be, and rows shared out by how much work they are."""
+
+    def __init__(self, A: Lists, B: Lists, mask: Lists | None, only_masked: bool) -> None:
+        self.A, self.B, self.mask, self.only_masked = A, B, mask, only_masked
+        self.rows, self.inputs = len(A.indptr) - 1, (A.indptr, A.indices, B.indptr, B.indices)
+
+    def divide(self) -> bool:
+        """Look through all matrices, and share out the rows; False if one points outside itself."""
+        for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
+            if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
+                return False
+        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # in place: to touch fresh memory takes longer than to add
+        mask = self.mask.indptr if self.mask and self.only_masked else None
+        self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
+        self.most = int(ends.max())  # products of a row, and so as many columns as it can meet
+        self.steps = int(np.cumsum(ends, out=ends)[-1])
+        self.team = threads_for(self.steps + self.rows)
+        by_work, by_rows = np.searchsorted(ends, np.arange(0, self.steps, GRAIN)), np.arange(0, self.rows, GRAIN)
+        self.bounds = np.append(np.union1d(by_work, by_rows), self.rows)
+        return True
+
+    def can_search(self) -> bool:
+        """Whether rows of B are long enough to be searched, and ascend."""
+        B = self.B
+        return int(np.diff(B.indptr).max(initial=0)) > LONG and self._run(
+            counting.ascend, B, *self.inputs[2:], self._grain(B)
+        )
+
+    def _grain(self, lists: Lists) -> Any:
+        return block_size(len(lists.indptr) - 1, self._threads(lists))
+
+    def _threads(self, lists: Lists) -> int:
+        return threads_for(len(lists.indptr) + len(lists.indices))
+
+    def _run(self, kernel: Any, lists: Lists, *args: Any) -> bool:
+        """Pass over a matrix."""
+        return launch(kernel, args, self._threads(lists), len(lists.indptr) + len(lists.indices))
+
+    def run(self, kernel: Any, *args: Any) -> bool:
+        """Pass over all products."""
+        return launch(kernel, (self.bounds, *args), self.team, self.steps + self.rows, len(self.bounds) - 1)
+
+
+def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
+    """Run a kernel; False if it says that something is wrong. So many parts are given out, as a bar may show."""
+    control = threads.new_control()
+    if parts:
+        follow(lambda: (min(control.item(threads.TICKET), parts), parts), "parts")
+    threads.run_parallel(kernel, control, args, team, short=work <= threads.SHORT, loose=True)
+    return control.item(threads.STOP) == 0
+
+
+class Product(Rows):
+    """A product that is counted first; see `gasla.engines.MatrixProduct`."""
+
+    def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
+        super().__init__(A, B, left_out, only_masked=False)
+        self.terms = terms
+        self.without = (None, None) if left_out is None else (left_out.indptr, left_out.indices)
+
+    def count(self) -> Array | None:
+        """How many entries each row has."""
+        if not self.divide():
+            return None
+        counts = np.zeros(self.rows, np.int64)
+        self.run(counting.count, *self.inputs, *self.without, self._stamps(), counts)
+        return counts
+
+    def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
+        """Fill in columns and values."""
+        if len(indices) == 0:
+            return
+        width, team, terms = self.B.width, self.team, self.terms
+        most = min(width, self.most) + simd4.SIZE  # some more are written to or read, and not used
+        marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
+        own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
+        totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
+        given = (
+            *self.inputs,
+            *self.without,
+            self.ends,
+            width,
+            indptr,
+            indices,
+            *own,
+            *_values(terms, self.A, self.B),
+            *outs,
+            *totals,
+        )
+        if not self.run(sparse_plan(terms).module.fill, *given):
+            raise ValueError("a matrix changed while it was read; expected it to stay")
+
+    def _stamps(self) -> Array:
+        return np.zeros((self.team, self.B.width), index_dtype(self.rows + 1))
+
+
+def of_matrices(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Product:
+    """See `gasla.engines.Products`, as for `at_entries`."""
+    return Product(A, B, terms, left_out)
+
+
+def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:  # noqa: D103
+    rows = Rows(A, B, mask, only_masked=True)
+    if not rows.divide():
+        return False
+    lengths = np.diff(mask.indptr)
+    longest = int(lengths.max(initial=0)) + SPARE
+    slots = np.empty((rows.team, mask.width), index_dtype(longest))
+    slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
+    totals = tuple(np.empty((rows.team, longest), kind) for kind in parts(terms.type))
+    given = (*rows.inputs, mask.indptr, mask.indices, rows.can_search(), slots, *_values(terms, A, B), *outs, *totals)
+    return rows.run(sparse_plan(terms).module.at_entries, *given)
+
+
+def _values(terms: Terms, A: Lists, B: Lists) -> list[Any]:
+    """The values that the product reads."""
+    return [lists.values for name, lists in (("value", A), ("x", B)) if terms.reads(name)]
