@@ -17,12 +17,12 @@ from gasla import cache
 from gasla.bench.reports import machine
 from gasla.compiler.function import Compiled
 from gasla.cpu.runtime import cores
+from tests.helpers import ROOT
 
 # Before gasla counts threads: what two threads do is tested on one core, too.
 os.environ.setdefault("GASLA_NUM_THREADS", str(max(2, os.cpu_count() or 1)))
 cores.usable = (lambda usable: lambda: max(2, usable()))(cores.usable)
 
-ROOT = Path(__file__).parents[1]
 GARBAGE = 0xA5  # negative as a whole number, true as a bool, and no 0 of any type
 
 settings.register_profile("gasla", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -139,10 +139,9 @@ def no_collector() -> Iterator[None]:
 @pytest.fixture
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In every iteration, even on the smallest graph; the second one is not waited for to wake."""
-    from waiting import count_sleepers
-
     import gasla
     from gasla.cpu.runtime.workers import MOST
+    from tests.helpers.waiting import count_sleepers
 
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 0)

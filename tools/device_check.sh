@@ -28,7 +28,7 @@ check() { # check NAME SECONDS COMMAND...: runs the command, keeps its verdict a
 row() { rows+=("$(printf '%-24s %-12s %4d s' "$@")"); }
 
 # Only the files that have such tests are collected: the others may need packages that the machine lacks.
-marked() { grep -lE "pytest\.mark\.$1\b" tests/test_*.py; }
+marked() { grep -rlE --include='test_*.py' "pytest\.mark\.$1\b" tests; }
 # Most of their time goes into compiling, on the CPU: with pytest-xdist they share it out (which pytest-benchmark minds).
 pytest() { echo "$python" -m pytest -q -p no:cacheprovider -p no:benchmark -o faulthandler_timeout=100; }
 workers=$("$python" -c 'import xdist' 2>/dev/null && nproc | awk '{print "-n", ($1 < 12 ? $1 : 12)}')

@@ -15,7 +15,7 @@ OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 
 
 def unlink(app: Sphinx, page: str, content: list[str]) -> None:
-    """Put the text of such links in their place; that they lead somewhere, tests/test_docs.py sees."""
+    """Put the text of such links in their place; that they lead somewhere, tests/project/test_docs.py sees."""
     content[0] = OUTSIDE.sub(r"\1", content[0])
 
 

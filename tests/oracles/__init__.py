@@ -4,11 +4,11 @@ As the functions of `gasla.verify`, each takes the graph, what was asked and wha
 `VerificationError` if the answer is wrong. Those that are in both look at all of the answer here, at a sample there.
 """
 
-from oracles.counts import clustering, square_clustering, triangles
-from oracles.features import aggregate_features
-from oracles.patterns import count_cliques, subgraph_matches
-from oracles.similarity import similarity, top_k_similar
-from oracles.trusses import edge_support, k_truss
+from tests.oracles.counts import clustering, square_clustering, triangles
+from tests.oracles.features import aggregate_features
+from tests.oracles.patterns import count_cliques, subgraph_matches
+from tests.oracles.similarity import similarity, top_k_similar
+from tests.oracles.trusses import edge_support, k_truss
 
 __all__ = [
     "aggregate_features",

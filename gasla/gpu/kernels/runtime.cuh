@@ -98,7 +98,7 @@ template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* fr
 
 // --- the barrier of a cooperative grid -------------------------------------------------------------------------------
 
-#ifndef GASLA_EMULATED  // else by tests/emulation, as are other lines of PTX so marked
+#ifndef GASLA_EMULATED  // else by tests/helpers/emulation, as are other lines of PTX so marked
 __device__ __forceinline__ u32 load_acquire(const u32* address) {
     u32 value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");

@@ -1,0 +1,1 @@
+"""Tests of gasla and semirings, in folders named after the packages that they test."""

@@ -1,0 +1,1 @@
+"""Tests of gasla.algorithms: a folder for each family; those of several families lie here."""

@@ -1,0 +1,1 @@
+"""Tests of gasla.bench and of the programs in benchmarks/."""

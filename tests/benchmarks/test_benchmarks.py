@@ -1,0 +1,170 @@
+"""The development benchmarks work: figures are compared with their bars, and processes are measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from benchmarks import compare, first_calls, footprint, overhead, products, programs, tables
+from gasla.bench import graphs, interleave
+from gasla.bench.cells import Cell, Entry
+from gasla.bench.limits import ceilings
+from gasla.bench.reports.report import Report
+from tests.benchmarks.test_bench import OF_NO_PEER, OF_OTHER_PEERS
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(interleave, "PAUSE", 0)
+
+
+def few_semirings_and_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is compiled."""
+    semirings = {name: products.SEMIRINGS[name] for name in ("plus_times", "min_plus")}
+    monkeypatch.setattr(products, "SEMIRINGS", semirings)
+    monkeypatch.setattr(programs, "ALGORITHMS", ("bfs",))
+
+
+@pytest.mark.thorough
+def test_wrong_products_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_semirings_and_programs(monkeypatch)
+    graph = graphs.load("grid6")
+    calls = products.contestants(graph)
+    assert products.wrong(graph, calls) == {}
+    calls["min_plus"] = calls["plus_times"]
+    assert products.wrong(graph, calls) == {"min_plus": "wrong: differs from NumPy"}
+
+
+def check_all_cells(file: Path, peer_names: str, without: frozenset[str] = frozenset()) -> None:
+    assert compare.main(["--graphs", "rmat8", "--rounds", "1", "--peers", peer_names, "--json", str(file)]) == 0
+    results = json.loads(file.read_text())
+    notes = [(c["algorithm"], name, e["note"]) for c in results["cells"] for name, e in c["entries"].items()]
+    assert [note for note in notes if note[-1]] == []
+    assert len(results["cells"]) > len(compare.GROUPS)
+    measured = {cell["algorithm"]: bool(cell["ratio"]) for cell in results["cells"]}
+    assert {name for name, has_ratio in measured.items() if not has_ratio} == without
+    assert results["provenance"]["python"]
+
+
+@pytest.mark.slow  # compiles all algorithms
+def test_all_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    few_semirings_and_programs(monkeypatch)
+    rates = {1 << 16: 1e10}
+    monkeypatch.setattr(ceilings, "measure", lambda device: ceilings.Ceilings(device, rates, rates, rates, 1e-6))
+    check_all_cells(tmp_path / "figures.json", "gasla,scipy,igraph", frozenset(OF_OTHER_PEERS))
+    assert "rmat8" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_all_cells_with_every_peer(tmp_path: Path) -> None:
+    pytest.importorskip("graphblas")
+    pytest.importorskip("networkit")
+    check_all_cells(tmp_path / "figures.json", "gasla,graphblas,scipy,igraph,networkit", frozenset(OF_NO_PEER))
+
+
+@pytest.mark.parametrize(
+    ("graph", "algorithm", "seconds", "said"),
+    [
+        ("ny", "bfs", 0.8, "ok (0.85)"),
+        ("ny", "bfs", 0.9, "OVER (0.85)"),
+        ("ny", "mxv plus_times", 0.9, "ok (1.00)"),
+        ("ny", "mxv min_plus", 1.2, "OVER (1.15)"),
+        ("ny", "own bfs", 1.05, "ok (1.10)"),
+        ("grid10", "bfs", 0.5, ""),
+    ],
+)
+def test_bars(graph: str, algorithm: str, seconds: float, said: str) -> None:
+    entries = {"gasla": Entry("", [seconds]), "scipy": Entry("", [1.0])}
+    assert compare.verdict(Cell(graph, "cpu", algorithm, "gasla", [1], entries)) == said
+
+
+SHOWN = [(page, *block) for page in tables.PAGES for block in tables.blocks(page)]
+
+
+@pytest.mark.parametrize(("page", "kind", "names", "text"), SHOWN, ids=[f"{s[0].stem}-{s[1]}" for s in SHOWN])
+def test_pages_show_what_was_measured(page: Path, kind: str, names: list[str], text: str) -> None:
+    """If not: `python -m benchmarks.tables`."""
+    assert text == tables.block(kind, names, page)
+    assert kind in tables.TABLES or tables.picture(kind, names).exists()
+
+
+def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = {1 << 16: 1e10, 1 << 24: 2e9}
+    found = []
+    for k, other in ((4, 1e-9), (6, 1e-9), (8, 2 * 1e-9 * 8**8)):
+        entries = {"gasla": Entry("", [1e-9 * 8**k]), "x": Entry("", [1.0]), "gasla-cpu": Entry("", [other])}
+        found.append(Cell(f"grid{k}", "cpu", "bfs", "gasla", [4**k], entries, None, ("x",)))
+    graphs = {c.graph: {"n": c.edges[0], "m": c.edges[0], "depth": round(c.edges[0] ** 0.5)} for c in found}
+    run = Report({"cpu": "c", "gpu": "g", "threads": 1, "date": "d", "versions": {}}, graphs, found)
+    run = run._replace(ceilings=ceilings.Ceilings("cpu", rates, rates, rates, 1e-6))
+    figures = [
+        {"graph": graph, "name": name, "unit": unit, "value": value, "bar": bar, "wrong": "", "floor": None}
+        for graph, name, unit, value, bar in [
+            ("grid24", "bfs", "ms", 15.0, 22),
+            ("rmat22", "bfs", "ms", 0.3, 0.25),
+            ("rmat22", "bfs iterations", "", 1234, None),
+            ("1,000 vertices", "call bfs", "us", 90.0, 100),
+        ]
+    ]
+    failed = {"name": "sssp", "unit": "", "value": math.nan, "bar": None, "wrong": "failed"}
+    figures.append(figures[0] | failed | {"graph": "rmat22"})
+    figures[0]["floor"] = [0.003, "barriers"]
+    run.write(tmp_path / "run.json", figures=figures)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert "| bfs | none |" in tables.block("losses", ["run.json"])
+    assert "| grid | grid8, 65,536 |" in tables.block("crossover", ["run.json"])
+    assert tables.block("growth", ["run.json"]).splitlines()[-2] == "| grid4 to grid8 | 1.50 |"
+    assert "| grid8 | 16.8, **0.02** x |" in tables.block("ratios", ["run.json"])
+    assert "| bfs | 0.00" in tables.block("by-algorithm", ["run.json"])
+    assert tables.block("gpu", ["run.json"]).splitlines()[1:] == [
+        "|  | rmat22 | grid24 |",
+        "| --- | --- | --- |",
+        "| bfs, ms | **0.300** (0.25) | 15.0 (22) |",
+        "| sssp | wrong |  |",
+        "",
+    ]
+    assert "| bfs | 0.300 | 15.0 |" in tables.block("gpu-ms", ["run.json"])
+    assert "| bfs | 20% barriers |" in tables.block("floors", ["run.json"])
+    assert "| bfs iterations | 1,234 |" in tables.block("gpu-iterations", ["run.json"])
+    assert "| call bfs, µs | 90.0 (100) |" in tables.block("gpu-call", ["run.json"])
+    for kind, draw in tables.PICTURES.items():
+        draw(tables.Files(["run.json"]), tmp_path / f"{kind}.png")
+        assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.thorough
+def test_footprint() -> None:
+    """A figure comes out of every measuring process; how large it is depends on what else the machine does."""
+    if Path("/proc/self/clear_refs").exists():
+        found = footprint.memory("grid10", "bfs", directed=True)
+        assert found["allowed"] > footprint.PER_VERTEX
+        assert all(found[part] > 0 for part in ("graph", "lists", "workspace", "fields"))
+
+
+@pytest.mark.thorough
+def test_first_calls() -> None:
+    for rows in first_calls.cold_and_warm(["bfs"]):
+        ((name, wall, cpu),) = rows
+        assert name == "bfs" and wall > 0 and cpu > 0
+
+
+@pytest.mark.thorough
+def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kernels take a part of every call, and the table shows the rest of it."""
+    monkeypatch.setitem(overhead.SECONDS, "cpu", 0.01)
+    file = tmp_path / "overhead.json"
+    overhead.main(["--graphs", "grid10", "--algorithms", "levels,pagerank,components,mxv", "--json", str(file)])
+    cells = json.loads(file.read_text())["overhead"]
+    for cell in cells:
+        assert 0 < cell["kernel"] < 2 * cell["call"]
+        assert 0 < cell["outside"] < 1
+    assert "grid10" in capsys.readouterr().out
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    share = cells[0]["outside"]
+    assert f"{share:.1%} |" in tables.block("outside", [file.name])
+    monkeypatch.setattr(overhead, "LARGE", 1000)
+    assert f"**{share:.1%}** |" in tables.block("outside", [file.name])

@@ -1,0 +1,598 @@
+"""Graphs over ranks, which are threads here: the same bits as in one process, and what is refused by name."""
+
+import copy
+import functools
+import os
+import re
+import socket
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
+
+import gasla
+import semirings
+from gasla import distributed
+from gasla.distributed.engine import refusals
+from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
+from gasla.distributed.engine.partition import owners_of
+from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.thread_ranks import ThreadCommunicator
+from tests.helpers import ROOT, programs
+from tests.helpers.generated_programs import Case, cases
+from tests.helpers.generated_runs import hurries
+
+MANY = int(os.environ.get("GASLA_GENERATED", "1000"))
+SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+def over(graph: Any, ranks: int) -> distributed.Graph:
+    return distributed.Graph.from_graph(graph, distributed.ThreadRanks(ranks))
+
+
+def is_taken(case: Case) -> bool:
+    """Whether ranks have such programs. NumPy asks for partners even where that comes to nothing, and has none."""
+    if "edge.back" in case.source:
+        return False
+    program = case.program
+    try:
+        refuse(program(), program.traced(np.dtype(np.int32)))
+    except ValueError:
+        return False
+    return True
+
+
+def check(case: Case, ranks: int, compiled: bool) -> None:
+    """The same bits, and as long as values don't go on within an iteration the same number of them.
+
+    Where programs come to an end by themselves there is no limit, and values drain.
+    """
+    runs_on = case.limit >= 10**6
+    options: dict[str, Any] = {
+        "active": None if case.active is None else list(case.active),
+        "max_iterations": None if runs_on else case.limit,
+        "deterministic": case.mode == "deterministic",
+        "compile": compiled,
+    }
+    one = gasla.run(case.program, case.graph, **options)
+    found = gasla.run(case.program, over(case.graph, ranks), **options)
+    if compiled and hurries(case) and not (one.converged and found.converged):
+        return
+    for name in one.state:
+        expected, got = np.asarray(one.state[name]), np.asarray(found.state[name])
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(got, expected, err_msg=name)
+        assert got.tobytes() == expected.tobytes(), f"{name}: other bits"
+    if hurries(case) and (compiled or runs_on):
+        return
+    assert (found.iterations, found.converged) == (one.iterations, one.converged)
+    for name, value in one.aggregates.items():  # sums of halves, which are exact
+        assert np.array_equal(found.aggregates[name], value), name
+    if not case.program.everyone:
+        np.testing.assert_array_equal(np.sort(found.active.ids), np.sort(one.active.ids), err_msg="active")
+
+
+def try_programs(count: int, share: int, compiled: bool) -> None:
+    @settings(
+        max_examples=count, deadline=None, database=None, suppress_health_check=SUPPRESSED, phases=[Phase.generate]
+    )
+    @given(cases(("run", "deterministic")).filter(is_taken), st.integers(1, 5))
+    def attempt(case: Case, ranks: int) -> None:
+        check(case, ranks, compiled)
+
+    seed(share)(attempt)()
+
+
+def test_some_programs_have_the_same_bits() -> None:
+    """By NumPy on each rank, as to compile takes seconds: the ranks' part is the same."""
+    try_programs(15, 2026, compiled=False)
+
+
+@pytest.mark.slow
+def test_many_programs_have_the_same_bits() -> None:
+    """A thousand runs."""
+    try_programs(MANY, 1, compiled=False)
+
+
+@pytest.mark.slow
+def test_compiled_programs_have_the_same_bits() -> None:
+    """Some seconds for each, as it is compiled twice."""
+    try_programs(MANY // 20, 2, compiled=True)
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+SHAPES = {
+    "empty": gasla.Graph.from_edges([], [], n=0),
+    "one vertex": gasla.Graph.from_edges([], [], n=1),
+    "a loop": gasla.Graph.from_edges([0], [0], [3.0]),
+    "parallel edges": gasla.Graph.from_edges([1, 1, 0, 1], [0, 0, 1, 0], [3.0, 1, 2, 5]),
+    "disconnected": gasla.Graph.from_edges([0, 3, 2], [1, 4, 2], [1.0, 2, 3], n=7),
+    "a star": gasla.Graph.from_edges([0] * 40, range(1, 41), np.arange(1, 41.0)),
+    "into one": gasla.Graph.from_edges(range(1, 41), [0] * 40, np.arange(1, 41.0)),
+    "a long path": gasla.Graph.from_edges(range(60), range(1, 61), np.ones(60)),
+    "wide offsets": gasla.Graph.from_csr(np.array([0, 2, 3, 3], np.int64), [2, 1, 2], [1.0, 7, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(name: str) -> None:
+    graph, ranks = SHAPES[name], 3
+    spread = over(graph, ranks)
+    assert (spread.n, spread.m) == (graph.n, graph.m)
+    np.testing.assert_array_equal(spread.out_degrees.compute(), graph.out_degrees)
+    np.testing.assert_array_equal(spread.in_degrees.compute(), graph.in_degrees)
+    for fact in ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple"):
+        assert getattr(spread, fact) == getattr(graph, fact), fact
+    start = {"active": [0], "cost": {0: 0}} if graph.n else {}
+    one = gasla.run(programs.Cheapest, graph, compile=False, **start)
+    found = gasla.run(programs.Cheapest, spread, compile=False, **start)
+    np.testing.assert_array_equal(found.cost.compute(), one.cost)
+    assert found.cost.shape == (graph.n,)
+
+
+def test_ranges_are_balanced_by_edges_and_vertices() -> None:
+    n, rng = 1000, np.random.default_rng(0)
+    graph = gasla.Graph.from_edges(rng.integers(0, n, 8 * n), (n * rng.random(8 * n) ** 3).astype(int), n=n)
+    spread = over(graph, 4)
+    shares = spread.ranks.each(lambda rank, key: rank.kept[key]["share"], spread.handle.key)
+    work = [len(s.edges.ids) + np.diff(s.bounds)[i] for i, s in enumerate(shares)]
+    assert max(work) < 1.1 * sum(work) / 4
+    assert owners_of(np.array([0, 2, 2, 5]), np.arange(5)).tolist() == [0, 0, 2, 2, 2]
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(st.data())
+def test_news_come_as_they_were_told(data: Any) -> None:
+    """And take no more bytes for their places than a bitmap, nor than the smallest numbers that hold the gaps."""
+    held = data.draw(st.sampled_from([1, 9, 300, 70_000, 70_000_000]))
+    places = np.unique(data.draw(st.lists(st.integers(0, held - 1), min_size=1, max_size=400))).astype(np.int64)
+    some = np.arange(len(places))
+    values = [some.astype(np.float32), np.stack([some, some], axis=1)]
+    active = data.draw(st.sampled_from([None, some % 3 == 0]))
+    message = packed(b"12345", News(places, active, values), held)
+    found = unpacked(message, 5, held, [(np.dtype(np.float32), ()), (some.dtype, (2,))])
+    assert bytes(message[:5]) == b"12345" and unpacked(message[:5], 5, held, []) is NOTHING
+    np.testing.assert_array_equal(found.places, places)
+    assert (found.is_active is None) == (active is None)
+    if active is not None:
+        np.testing.assert_array_equal(found.is_active, active)
+    for got, given_values in zip(found.values, values, strict=True):
+        np.testing.assert_array_equal(got, given_values)
+    width = np.min_scalar_type(np.diff(places, prepend=0).max()).itemsize
+    most = 0 if len(places) == held else min(width * len(places), -(-held // 8))
+    assert len(message) == 15 + most + 20 * len(places) + (0 if active is None else -(-len(places) // 8))
+
+
+# --- results, and who may start ---------------------------------------------------------------------------------------
+
+
+class Sums(gasla.VertexProgram):
+    everyone = True
+    x = gasla.vertex((np.float64, (2,)), init=lambda vertex: np.stack([vertex.id + 1, vertex.id % 2]))
+    weight = gasla.edge(np.float64)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x * edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered / self.n}
+
+
+GRAPH = gasla.Graph.from_edges([0, 0, 1, 2, 2, 3, 3], [1, 2, 3, 3, 2, 0, 1], [4.0, 1, 1, 5, 2, 1, 1], n=5)
+
+
+def test_results_are_blocks_and_start_other_runs() -> None:
+    spread = over(GRAPH, 3)
+    first = gasla.run(Sums, spread, max_iterations=2, compile=False)
+    second = gasla.run(Sums, spread, max_iterations=1, compile=False, x=first.x)
+    expected = gasla.run(Sums, GRAPH, max_iterations=3, compile=False).x
+    assert isinstance(second.x, distributed.BlockArray)
+    assert repr(second.x) == "BlockArray(float64(5, 2), in 3 blocks)"
+    for found in (second.x.compute(), second.x.local, np.asarray(second.x), second.x * 1, second.x[:], second.x.copy()):
+        np.testing.assert_array_equal(found, expected)
+    given = np.ones((5, 2))
+    one = gasla.run(Sums, GRAPH, max_iterations=1, compile=False, x=given)
+    np.testing.assert_array_equal(gasla.run(Sums, spread, max_iterations=1, compile=False, x=given).x, one.x)
+    assert (given == 1).all()
+
+
+class Trails(gasla.VertexProgram):
+    """What a scatter has written is read, by whoever gathers, in the next iteration."""
+
+    x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+    trail = gasla.edge((np.int64, (2,)), init=1)
+    flow = gasla.edge(np.int64, init=2)
+    weight = gasla.edge(np.float64)
+    reduce = semirings.plus
+
+    def edge_mask(self, src, dst, edge):
+        return edge.flow % 5 != 0
+
+    def gather(self, src, dst, edge):
+        return src.x + edge.trail[0] * edge.flow
+
+    def apply(self, vertex, gathered):
+        return {"x": (vertex.x + gathered) % 13}
+
+    def scatter(self, src, dst, edge):
+        more = semirings.cast(edge.weight, np.int64) + edge.id
+        return {"trail": semirings.vector(src.x, dst.x), "flow": edge.flow + more - src.id * self.iteration}
+
+
+@pytest.mark.parametrize("everyone", [False, True])
+@pytest.mark.parametrize("direction", ["in", "out"])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])  # seconds to compile
+def test_edges_are_written_to_where_they_are(everyone: bool, direction: str, compiled: bool) -> None:
+    program = type("Trails", (Trails,), {"direction": direction, "everyone": everyone})
+    graph = random_graph(20, 60)
+    options: dict[str, Any] = {"compile": compiled, "max_iterations": 4, "active": [0, 7]}
+    given = {"flow": np.arange(60) % 3}
+    one, found = (gasla.run(program, g, **options, **given) for g in (graph, over(graph, 3)))
+    for name, values in one.state.items():
+        np.testing.assert_array_equal(found.state[name], values, err_msg=name)
+    np.testing.assert_array_equal(np.sort(found.active.ids), np.sort(one.active.ids))
+
+
+def test_edge_fields_start_other_runs() -> None:
+    graph, options = random_graph(20, 60), {"compile": False, "max_iterations": 2}
+    spread = over(graph, 3)
+    one, found = (gasla.run(Trails, g, **options) for g in (graph, spread))
+    one, found = (gasla.run(Trails, g, **options, **r.state) for g, r in ((graph, one), (spread, found)))
+    for name, values in one.state.items():
+        np.testing.assert_array_equal(found.state[name], values, err_msg=name)
+
+
+class Leaving(gasla.VertexProgram):
+    """Edges count by which end sees them."""
+
+    everyone = True
+    x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return semirings.where(edge.leaves, src.x, 2 * src.x + edge.id)
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered % 1009}
+
+
+@pytest.mark.parametrize("direction", ["in", "out", "all"])
+def test_edges_are_seen_from_the_end_at_which_they_are(direction: str) -> None:
+    program = type("Leaving", (Leaving,), {"direction": direction})
+    options: dict[str, Any] = {"compile": False, "max_iterations": 3}
+    np.testing.assert_array_equal(
+        gasla.run(program, over(GRAPH, 3), **options).x, gasla.run(program, GRAPH, **options).x
+    )
+
+
+def test_callbacks_and_traces_see_every_superstep() -> None:
+    seen: list[int] = []
+    options: dict[str, Any] = {"active": [0], "hops": {0: 0}, "compile": False, "trace": True}
+    found = gasla.run(programs.Hops, over(GRAPH, 2), callback=lambda r: seen.append(r.hops.sum()), **options)
+    one = gasla.run(programs.Hops, GRAPH, **options)
+    assert len(seen) == found.iterations == one.iterations
+    np.testing.assert_array_equal(found.trace["active"], one.trace["active"])
+    assert (found.trace["exchanges"] == 1).all()
+    assert (found.trace["bytes"] > 0).all()
+    stopped = gasla.run(programs.Hops, over(GRAPH, 2), callback=lambda r: True, **options)
+    assert (stopped.iterations, stopped.converged) == (1, False)
+
+
+def test_a_person_can_ask_how_a_graph_lies_and_what_a_run_does() -> None:
+    report = over(GRAPH, 3).report()
+    assert (report["vertices"].sum(), report["edges"].sum()) == (GRAPH.n, GRAPH.m)
+    assert report["share"].sum() == pytest.approx(3)
+    said = gasla.explain(programs.Cheapest, over(GRAPH, 2))
+    assert "a rank sends cost of what has changed" in said
+    assert "runs to its own end" in said
+
+
+def test_what_a_person_gives_wrong_is_said_as_for_one_process() -> None:
+    spread = over(GRAPH, 2)
+    with pytest.raises(ValueError, match="vertex 9, outside a graph of 5"):
+        gasla.run(programs.Hops, spread, hops={9: 0}, compile=False)
+    with pytest.raises(ValueError, match="shape"):
+        gasla.run(programs.Hops, spread, hops=np.zeros(3, np.int32), compile=False)
+    with pytest.raises(TypeError, match="no field 'nothing'"):
+        gasla.run(programs.Hops, spread, nothing=1, compile=False)
+    ends = np.array([0]), np.array([7]), np.array([0])
+    with pytest.raises(ValueError, match="an edge has the end 7"):
+        distributed.Graph.from_shares(spread.ranks, 5, lambda rank: distributed.Edges(*ends, None))
+    assert gasla.run(programs.Hops, spread, active=[0], hops={0: 0}, compile=False).converged  # ranks are as they were
+
+
+def test_what_one_rank_alone_finds_is_raised_here_and_named() -> None:
+    def load(rank: distributed.Rank) -> distributed.Edges:
+        if rank.communicator.rank == 1:
+            raise OSError("a broken file")
+        return distributed.Edges(*np.zeros((3, 0), int), None)
+
+    with pytest.raises(OSError, match="a broken file") as caught:
+        distributed.Graph.from_shares(distributed.ThreadRanks(3), 5, load)
+    assert caught.value.__notes__ == [f"on rank 1 of 3 on {socket.gethostname()}"]
+
+
+class Scatters(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+    direction = "all"
+
+    def scatter(self, src, dst, edge):
+        return {"flow": edge.flow + 1}
+
+
+class Late(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def scatter(self, src, dst, edge):
+        return {"flow": semirings.cast(src.hops, np.int64)}
+
+    def post_apply(self, vertex):
+        return {"hops": vertex.hops}
+
+
+class Looks(programs.Hops):
+    far = gasla.vertex(np.int64, missing=0)
+
+    def apply(self, vertex, gathered):
+        return {"hops": semirings.minimum(vertex.hops, gathered), "far": self.at(vertex.far).far}
+
+
+class Partners(programs.Hops):
+    flow = gasla.edge(np.int64, init=0)
+
+    def edge_mask(self, src, dst, edge):
+        return edge.back.flow == 0
+
+
+class Deposits(programs.Hops):
+    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id // 2)
+    def seen(self, before, after):
+        return 1
+
+
+REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "scatter along both": (Scatters, {}),
+    "scatter that reads hops": (Late, {}),
+    "self.at": (Looks, {}),
+    "edge.back": (Partners, {}),
+    "seen reduces at vertices": (Deposits, {}),
+    "in place": (programs.Hops, {"order": "in place"}),
+    "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_ranks_cannot_do_is_refused_by_name(what: str) -> None:
+    program, options = REFUSED[what]
+    with pytest.raises(ValueError, match=f"{what}.*distributed graph can't have"):
+        gasla.run(program, over(GRAPH, 2), compile=False, **options)
+
+
+def test_the_page_shows_what_is_refused() -> None:
+    page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
+    for part, reason in refusals.REFUSED.items():
+        assert f"`{part}`" in page
+        assert reason.partition("; expected")[0] in page, part
+
+
+def test_vertices_keep_their_names() -> None:
+    """A graph over ranks has the names of the one that it is made of."""
+    one = gasla.Graph.from_networkx(nx.DiGraph([("a", "b"), ("b", "c"), ("d", "a")]))
+    spread = over(one, 2)
+    assert spread.names.tolist() == ["a", "b", "c", "d"] and spread.vertex("c") == 2
+    found = gasla.run(programs.Hops, spread, active=[0], hops={0: 0}, compile=False).hops
+    pytest.importorskip("pyarrow")
+    assert spread.named(hops=found).to_pydict() == one.named(hops=found.compute()).to_pydict()
+
+
+def test_what_ranks_are_asked_for_waits_for_no_lock_of_theirs() -> None:
+    """Before Python 3.12 a cached property has one lock for all graphs: ranks would wait for the caller."""
+    spread = over(GRAPH, 2)
+    assert (spread.max_in_degree, spread.max_out_degree) == (GRAPH.max_in_degree, GRAPH.max_out_degree)
+    assert spread.nbytes == spread.report()["bytes"].sum() > 0
+    for cls in gasla.Graph.__mro__:
+        cached = {name for name, x in vars(cls).items() if isinstance(x, functools.cached_property)}
+        assert cached - {"_words"} <= vars(distributed.Graph).keys()
+
+
+def test_what_no_process_has_is_refused() -> None:
+    spread = over(GRAPH, 2)
+    for name in ("out", "in_", "both", "out_values"):
+        with pytest.raises(TypeError, match=f"no {name}: no process holds"):
+            getattr(spread, name)
+    for call in (
+        lambda: gasla.primitives.hook(spread),
+        lambda: spread.reversed(),
+        lambda: copy.copy(spread),
+        lambda: spread.values.astype(int),
+        lambda: spread.with_values(None),
+        lambda: np.asarray(spread.values),
+        lambda: spread.select([0]),
+        lambda: gasla.stages.start(programs.Hops, spread),
+        lambda: gasla.workspace(programs.Hops, spread),
+        lambda: gasla.mxv(spread, np.ones((5, 2))),
+        lambda: distributed.Graph.from_csr([0, 0], []),
+    ):
+        with pytest.raises(TypeError, match=r"distributed( g|\.G)raph"):
+            call()
+
+
+# --- the library's algorithms -----------------------------------------------------------------------------------------
+
+
+def random_graph(n: int = 60, m: int = 240) -> gasla.Graph:
+    rng = np.random.default_rng(1)
+    return gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(1, 9, m).astype(float), n=n)
+
+
+@pytest.mark.parametrize("edges", [0, 20, 600])
+def test_triangles_are_those_of_one_process(edges: int) -> None:
+    graph = random_graph(50, edges)
+    expected = gasla.triangle_count(graph, per_vertex=True)
+    found = gasla.triangle_count(over(graph, 3), per_vertex=True)
+    assert found.total == gasla.triangle_count(over(graph, 4)) == expected.total
+    np.testing.assert_array_equal(found.per_vertex, expected.per_vertex)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_components_of_shapes_are_those_of_one_process(name: str) -> None:
+    one, found = (gasla.connected_components(g) for g in (SHAPES[name], over(SHAPES[name], 3)))
+    assert found.count == one.count
+    np.testing.assert_array_equal(found.labels, one.labels)
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.integers(1, 40), st.data(), st.integers(1, 6))
+def test_components_are_those_of_scipy(n: int, data: Any, ranks: int) -> None:
+    ends = st.lists(st.integers(0, n - 1), max_size=2 * n)
+    edges = np.array([*zip(data.draw(ends), data.draw(ends), strict=False)], int).reshape(-1, 2)
+    count, labels = csgraph.connected_components(sparse.csr_array((np.ones(len(edges)), edges.T), shape=(n, n)))
+    found = gasla.connected_components(over(gasla.Graph.from_edges(*edges.T, n=n), ranks))
+    firsts = np.unique(labels, return_index=True)[1]
+    assert found.count == count
+    np.testing.assert_array_equal(np.argsort(np.argsort(firsts))[labels], found.labels)
+
+
+def test_components_take_few_supersteps_wherever_a_path_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that changes ranks 2,000 times; labels that went from neighbour to neighbour took that many."""
+    meet, rounds = ThreadCommunicator.meet, [0] * 3
+
+    def counting(self: ThreadCommunicator, kind: int, parts: Any) -> Any:
+        rounds[self.rank] += 1
+        return meet(self, kind, parts)
+
+    monkeypatch.setattr(ThreadCommunicator, "meet", counting)
+    way = np.arange(3000).reshape(3, 1000).T.ravel()  # from rank to rank
+    spread = over(gasla.Graph.from_edges(way[:-1], way[1:]), 3)
+    before = rounds[0]
+    assert gasla.connected_components(spread).count == 1
+    assert rounds[0] - before < 40
+
+
+@pytest.mark.thorough
+def test_a_search_has_the_levels_of_one_process() -> None:
+    graph = random_graph()
+    for ranks in (1, 2, 5):
+        np.testing.assert_array_equal(gasla.bfs(over(graph, ranks), 3), gasla.bfs(graph, 3))
+
+
+EXACT = {
+    "bfs": lambda g: gasla.bfs(g, 3, parents=True).levels,
+    "multi_source_bfs": lambda g: gasla.multi_source_bfs(g, [3, 5]),
+    "sssp": lambda g: gasla.sssp(g, 3),
+    "sssp of several": lambda g: gasla.sssp(g, [3, 4], parents=True).distances,
+    "pagerank": lambda g: gasla.pagerank(g, weighted=False).ranks,
+    "pagerank, personal": lambda g: gasla.pagerank(g, weighted=False, personalization={3: 1}).ranks,
+    "pagerank, not normalized": lambda g: gasla.pagerank(g, normalized=False).ranks,
+    "connected_components": lambda g: gasla.connected_components(g).labels,
+    "how many components": lambda g: gasla.connected_components(g).count,
+    "core_number": lambda g: gasla.core_number(g),
+    "maximal_independent_set": lambda g: gasla.maximal_independent_set(g, seed=1),
+    "multi_source_shortest_paths": lambda g: gasla.multi_source_shortest_paths(g, [3, 5]),
+    "topological_order": lambda g: gasla.topological_order(g),
+    "longest_path": lambda g: gasla.longest_path(g).lengths,
+    "k_core": lambda g: gasla.k_core(g, 2),
+    "clustering": gasla.clustering,
+    "transitivity": lambda g: np.array(gasla.transitivity(g)),
+    "count_cliques": lambda g: np.array(gasla.count_cliques(g, 3)),
+    "preferential_attachment": lambda g: gasla.preferential_attachment(g, [[0, 1], [2, 3]]),
+}
+CLOSE = {  # sums of floats in aggregates take part
+    "pagerank, weighted": lambda g: gasla.pagerank(g).ranks,
+    "hits": lambda g: gasla.hits(g).authorities,
+    "katz_centrality": lambda g: gasla.katz_centrality(g).scores,
+    "eigenvector_centrality": lambda g: gasla.eigenvector_centrality(g).scores,
+    "salsa": lambda g: gasla.salsa(g).authorities,
+    "closeness_centrality": gasla.closeness_centrality,
+    "harmonic_centrality": gasla.harmonic_centrality,
+    "average_clustering": lambda g: np.array(gasla.average_clustering(g)),
+    "modularity": lambda g: np.array(gasla.modularity(g, np.zeros(g.n, int))),
+    "pagerank_nibble": lambda g: gasla.pagerank_nibble(g, 3).scores,
+}
+
+
+ACYCLIC = {"topological_order", "longest_path"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*EXACT, *CLOSE])
+def test_algorithms_are_those_of_one_process(name: str) -> None:
+    """A program to compile for each, and another for ranks."""
+    graph = random_graph()
+    if name in ACYCLIC:
+        src, dst = graph.to_edge_index()
+        graph = graph.select(src < dst)
+    for ranks in (2, 3):
+        spread = over(graph, ranks)
+        if name in EXACT:
+            np.testing.assert_array_equal(EXACT[name](spread), EXACT[name](graph))
+        else:
+            np.testing.assert_allclose(CLOSE[name](spread), CLOSE[name](graph), rtol=1e-9)
+
+
+NOT_HAD: dict[str, Any] = {
+    "shortest_path": lambda g: gasla.shortest_path(g, 0, 1),
+    "pagerank": lambda g: gasla.pagerank(g, order="in place"),
+    "preferential_attachment": gasla.preferential_attachment,
+    "count_cliques": lambda g: gasla.count_cliques(g, 4),
+    "k_truss": lambda g: gasla.k_truss(g, 3),
+    "top_k_similar": lambda g: gasla.top_k_similar(g, 2),
+    "subgraph_matches": lambda g: gasla.subgraph_matches(g, gasla.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1])),
+    "ego_graph": lambda g: gasla.ego_graph(g, 0),
+    "project": lambda g: gasla.project(g, [0, 1]),
+    "greedy_color": lambda g: gasla.greedy_color(g, seed=1),
+    "maximum_flow": lambda g: gasla.maximum_flow(g, 0, 1),
+    "minimum_cut": lambda g: gasla.minimum_cut(g, 0, 1),
+    "aggregate_features": lambda g: gasla.aggregate_features(g, np.ones((5, 2), np.float32)),
+    "random_walks": lambda g: gasla.random_walks(g, [0], 3, seed=1),
+    "node2vec_walks": lambda g: gasla.node2vec_walks(g, [0], 3, p=1, q=2, seed=1),
+    "sample_neighbors": lambda g: gasla.sample_neighbors(g, [0], 2, seed=1),
+    "mxm": lambda g: gasla.mxm(g, g),
+    "top_k": lambda g: gasla.top_k(g, 2),
+}
+NOT_HAD |= {
+    name: getattr(gasla, name)
+    for name in (
+        *("strongly_connected_components", "condensation", "is_bipartite", "bridges", "articulation_points"),
+        *("minimum_spanning_forest", "edge_support", "square_clustering", "jaccard", "overlap", "cosine"),
+        *("adamic_adar", "resource_allocation", "louvain_communities", "label_propagation"),
+        *("betweenness_centrality", "edge_betweenness_centrality", "maximal_matching"),
+    )
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NOT_HAD)
+def test_what_of_the_library_ranks_cannot_do_is_refused_by_name(name: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{name}: .*distributed graph"):
+        NOT_HAD[name](over(GRAPH, 2))
+
+
+def test_the_page_shows_which_algorithms_there_are() -> None:
+    """Each of the library's is in one of its two lists, and tried above."""
+    page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
+    had, _, rest = page.partition("Of the library's algorithms these take a distributed graph:")[2].partition("\n\n")
+    refused = rest.partition("\n\n")[0]
+    of_library = {name for name, home in gasla._HOMES.items() if home.startswith("algorithms.")}
+    shown = {text: set(re.findall(r"`(\w+)`", text)) & of_library for text in (had, refused)}
+    assert shown[had] | shown[refused] == of_library
+    assert (
+        shown[had]
+        == {name.partition(",")[0].partition(" of ")[0] for name in [*EXACT, *CLOSE, "triangle_count"]} & of_library
+    )
+    assert shown[refused] - shown[had] == (NOT_HAD.keys() - shown[had]) & of_library
+
+
+@pytest.mark.slow
+def test_values_travel_far_between_exchanges() -> None:
+    """Drained: compiled runs of a grid take few exchanges, whatever its diameter."""
+    grid = gasla.Graph(gasla.generators.grid(12))
+    spread = over(grid, 4)
+    np.testing.assert_array_equal(gasla.sssp(spread, 0), gasla.sssp(grid, 0))

@@ -1,0 +1,64 @@
+"""Compilation that begins ahead of its use, in threads; without a GPU."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from gasla.gpu.runtime import compile as gpu
+from tests.helpers.emulated_loop import KERNELS
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The names of the threads that compile, into an empty cache."""
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    names: list[str] = []
+    really = gpu.compile_source
+
+    def compile_source(*arguments: str) -> bytes:
+        names.append(threading.current_thread().name)
+        return really(*arguments)
+
+    monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(gpu, "compile_source", compile_source)
+    monkeypatch.setattr(gpu, "device", lambda: 0)
+    monkeypatch.setattr(gpu, "_architecture", lambda device: "sm_80")
+    gpu._begin.cache_clear()
+    return names
+
+
+def test_every_file_of_kernels_is_found_by_its_name() -> None:
+    assert sorted(gpu.headers()) == sorted(file.name for file in KERNELS.rglob("*.cuh"))
+
+
+def kernel(body: str) -> str:
+    return f'extern "C" __global__ void f(int* x) {{ {body} }}'
+
+
+def test_each_source_is_compiled_once_in_a_thread(compiled: list[str]) -> None:
+    sources = [kernel(f"*x = {i};") for i in range(3)]
+    for source in [*sources, *sources]:
+        gpu.compile_ahead(source)
+    codes = [gpu._cubin(source, "sm_80") for source in sources]
+    assert len(set(codes)) == len(compiled) == 3
+    assert threading.current_thread().name not in compiled
+    assert not gpu._coming
+    assert [gpu._cubin(source, "sm_80") for source in sources] == codes  # from the folder
+    assert len(compiled) == 3
+
+
+def test_what_the_folder_has_is_not_compiled(compiled: list[str]) -> None:
+    source = kernel("")
+    gpu._cubin(source, "sm_80")
+    gpu.compile_ahead(source)
+    assert compiled == [threading.current_thread().name] and not gpu._coming
+
+
+def test_an_error_is_told_to_whoever_wants_the_code(compiled: list[str]) -> None:
+    wrong = kernel("nonsense")
+    gpu.compile_ahead(wrong)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="nonsense"):
+            gpu._cubin(wrong, "sm_80")
+    assert len(compiled) == 2  # the second time at once, as if it hadn't begun ahead

@@ -1,0 +1,77 @@
+"""The least and the largest of an array on the GPU: compiled, emulated, and on one beside NumPy."""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gasla.gpu.runtime import extremes
+from gasla.gpu.runtime.compile import compile_source
+from tests.helpers.emulated_loop import FLAGS, includes
+
+KINDS = [np.dtype(kind) for kind in ("?", "i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8")]
+RUN = """
+extern "C" void run(const {type}* values, gasla::u64 count, gasla::Extremes* found) {{
+    warp::run([=] {{ find_extremes(values, count, found); }});
+}}
+"""
+
+
+def arrays(kind: np.dtype[Any]) -> list[np.ndarray]:
+    """Values of one sign, of both, at the ends of what the type holds, one alone, some NaN and infinite."""
+    rng = np.random.default_rng(3)
+    found = [rng.integers(0, 2, 300).astype(kind), rng.integers(60, 120, 1000).astype(kind), np.ones(1, kind)]
+    if kind.kind in "if":
+        found += [-found[1], found[1] - kind.type(90)]
+    if kind.kind in "iu":
+        found += [np.array([np.iinfo(kind).max, np.iinfo(kind).min, 3], kind)]
+    if kind.kind == "f":
+        found += [np.array([np.inf, -np.inf, 1], kind), np.array([2, np.nan, 1], kind), np.array([-0.5, -1e-40], kind)]
+    return found
+
+
+def check(kind: np.dtype[Any], find: Any) -> None:
+    for values in arrays(kind):
+        least, largest = find(values)
+        assert type(least) is type(largest) is kind.type
+        assert np.array_equal([least, largest], [values.min(), values.max()], equal_nan=kind.kind == "f")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_compiles(kind: np.dtype[Any]) -> None:
+    pytest.importorskip("cupy")
+    assert compile_source(extremes.source(kind), "sm_90")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize(
+    "kind", [k if k in ("i4", "f8") else pytest.param(k, marks=pytest.mark.thorough) for k in KINDS], ids=str
+)
+def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
+    text = f'#include "loop.hpp"\n{extremes.source(kind)}{RUN.format(type=extremes.ctype(kind))}'
+    (tmp_path / "extremes.cpp").write_text(text)
+    library = tmp_path / "extremes.so"
+    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "extremes.cpp"), "-o", str(library)], check=True)
+    run = ctypes.CDLL(str(library)).run
+
+    def find(values: np.ndarray) -> tuple[Any, Any]:
+        found = np.zeros(3, np.uint64)
+        run(ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(len(values)), ctypes.c_void_p(found.ctypes.data))
+        return extremes.values_of(found, kind)
+
+    check(kind, find)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", [*KINDS, np.dtype("f2")], ids=str)
+def test_equals_numpy(kind: np.dtype[Any]) -> None:
+    import cupy
+
+    check(kind, lambda values: extremes.find_extremes(cupy.asarray(values)))
+    values = np.random.default_rng(1).integers(0, 100, 3_000_000).astype(kind)
+    check_one = extremes.find_extremes(cupy.asarray(values)[::-1])
+    assert check_one == (values.min(), values.max())

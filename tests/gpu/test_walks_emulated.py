@@ -1,0 +1,98 @@
+"""Walks and samples of the GPU without one: the kernels by g++, against the CPU's, and what NVRTC says."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gasla.cpu.primitive import drawing as cpu_drawing
+from gasla.cpu.program import walk_runs as cpu_walks
+from gasla.gpu.primitive import drawing
+from gasla.gpu.program import walk_runs
+from gasla.gpu.runtime.compile import compile_source
+from gasla.program.walk_plan import WalkBinding, walk_plan
+from tests.helpers.emulated_kernel import EmulatedKernel, library
+from tests.helpers.walk_programs import PROGRAMS, fields_of, graph_of
+
+pytestmark = pytest.mark.thorough
+
+KEY = 2**64 - 12345
+NAMES = ["RandomWalk", "Node2Vec", "Everything"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiles(name: str) -> None:
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    for architecture, size, weighted in (("compute_90", 4, False), ("compute_80", 8, True)):
+        plan = walk_plan(PROGRAMS[name], np.dtype(f"i{size}"))
+        assert compile_source(walk_runs.source(plan, size, weighted), architecture)
+
+
+def test_sums_and_samples_compile() -> None:
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    assert compile_source(drawing.source(8, 8), "compute_80")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize(("name", "weighted"), [("RandomWalk", True), ("Node2Vec", False), ("Everything", True)])
+def test_equals_the_cpu(name: str, weighted: bool, tmp_path: Path) -> None:
+    graph = graph_of(np.int64 if weighted else np.int32)
+    walking = WalkBinding(PROGRAMS[name](), graph, fields_of(PROGRAMS[name], graph))
+    source = walk_runs.source(walking.plan, graph.out.indptr.dtype.itemsize, weighted)
+    kernel = EmulatedKernel(library(source, ("walk",), tmp_path / "built"), "walk")
+    starts = np.random.default_rng(5).integers(0, graph.n, 300).astype(np.int32)
+    assert graph.out_values is not None
+    weights = None
+    if weighted:
+        sums = cpu_drawing.list_sums(graph.out, graph.out_values)
+        weights = sums, cpu_drawing.list_guides(graph.out, sums)
+    for steps in (30, 0, 1, 2, 3, 8):  # rows that begin anywhere within 16 bytes, and end there
+        walks, complaint = np.full((300, steps + 1), -7, np.int32), np.zeros(4, np.uint64)
+        kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, KEY, weights, complaint, walks)))
+        walk_runs.check_complaint(walking, complaint)
+        np.testing.assert_array_equal(walks, cpu_walks.walk(walking, starts, steps, KEY, weights))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_a_complaint_is_noted(tmp_path: Path) -> None:
+    graph = graph_of(np.int32)
+    walking = WalkBinding(PROGRAMS["Wrong"](), graph, {})
+    kernel = EmulatedKernel(library(walk_runs.source(walking.plan), ("walk",), tmp_path / "built"), "walk")
+    starts, complaint, walks = np.zeros(1, np.int32), np.zeros(4, np.uint64), np.zeros((1, 6), np.int32)
+    kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, KEY, None, complaint, walks)))
+    with pytest.raises(
+        ValueError, match=r"Wrong.accept gives 3.0 for walker 0 in step 2; expected a number from 0 to 2"
+    ):
+        walk_runs.check_complaint(walking, complaint)
+
+
+def numbers(given: Any) -> Any:
+    """Numbers of other types than the emulated launch knows, as arrays of no dimension."""
+    return np.asarray(given) if isinstance(given, np.generic) and not isinstance(given, np.uint64) else given
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_sums_and_samples_equal_the_cpu(tmp_path: Path) -> None:
+    graph = graph_of(np.int64)
+    lists, values, n = graph.out, graph.out_values, np.uint64(graph.n)
+    built = library(
+        f"{drawing.source(4, lists.indptr.dtype.itemsize)}using namespace gasla;",
+        ("sum_lists", "guide_lists", "sample"),
+        tmp_path / "b",
+    )
+    assert values is not None
+    sums = np.full(graph.m, np.nan)
+    EmulatedKernel(built, "sum_lists").plain(1, n, lists.indptr, values.astype(np.float64), sums)
+    np.testing.assert_array_equal(sums, cpu_drawing.list_sums(lists, values))
+    guides = np.full(graph.m, 7, np.uint32)
+    EmulatedKernel(built, "guide_lists").plain(1, n, lists.indptr, sums, guides)
+    np.testing.assert_array_equal(guides, cpu_drawing.list_guides(lists, sums))
+    ids = np.random.default_rng(5).integers(0, graph.n, 300).astype(np.int32)
+    for replace in (False, True):
+        found = np.full((300, 6), -7, np.int32)
+        arguments = lists.indptr, lists.indices, ids, np.uint64(KEY), np.bool_(replace), found
+        EmulatedKernel(built, "sample").plain(1, np.uint64(300), np.uint64(6), *arguments)
+        np.testing.assert_array_equal(found, cpu_drawing.sample(graph, ids, 6, KEY, replace))

@@ -1,0 +1,1 @@
+"""Tests of gasla.graph: construction, edits, transforms, files, tables and exchange."""

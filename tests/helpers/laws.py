@@ -1,0 +1,832 @@
+"""The laws of gasla's functions: what an answer does when the question changes in a way that should not matter, or
+matters in a known way. Each function has one row. `docs/semantics.md` shows the table, and
+`tests/algorithms/test_laws.py` tries it.
+
+A row calls its function on a graph and returns the answer in terms of the graph as it was drawn (`Asked` translates).
+So "same" means: the same answer for the same vertices and edges, whatever their numbers are now.
+
+    python -m tests.helpers.laws            # writes the table into docs/semantics.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import gasla
+import semirings
+from gasla import verify
+from tests import oracles
+from tests.helpers import ROOT
+
+Array = np.ndarray[Any, Any]
+Answer = dict[str, Any]
+PAGE = ROOT / "docs" / "semantics.md"
+
+
+def host(x: Any) -> Any:
+    """An array of a device or of ranks as NumPy's."""
+    if hasattr(x, "compute"):
+        x = x.compute()
+    return x.get() if hasattr(x, "get") and not isinstance(x, dict) else x
+
+
+@dataclass
+class Asked:
+    """A question about a drawn graph that may have been changed since: its numbers now, and what they were."""
+
+    given: Any  # the graph as the function gets it: a Graph or a matrix, here or elsewhere
+    plain: gasla.Graph  # the same on the CPU, for verifiers
+    now: Array  # the number of each drawn vertex
+    edge_was: Array  # the drawn edge that each edge is, or is a part of
+    m: int  # drawn edges
+    factor: float = 1.0  # what weights were multiplied by
+    seed: int = 0
+
+    @property
+    def n(self) -> int:
+        return self.plain.n
+
+    @cached_property
+    def was(self) -> Array:
+        """The drawn vertex that each vertex is; -1 for those that were added."""
+        names = np.full(self.plain.n, -1)
+        names[self.now] = np.arange(len(self.now))
+        return names
+
+    @property
+    def graph(self) -> gasla.Graph:
+        """For methods of Graph."""
+        return gasla.as_graph(self.given)
+
+    def here(self, x: Any) -> Any:
+        """An argument on the device of the graph."""
+        from gasla.arrays import moved
+
+        return moved(x, "gpu") if getattr(self.graph, "device", "cpu") == "gpu" else x
+
+    def v(self, vertex: int) -> int:
+        """The number that a drawn vertex has now; those beyond the last begin anew."""
+        return int(self.now[vertex % len(self.now)])
+
+    def at_vertices(self, x: Any) -> Array:
+        """By drawn vertex."""
+        return np.asarray(host(x))[self.now]
+
+    def at_edges(self, x: Any) -> Array:
+        """By drawn edge; the parts of an edge have the same."""
+        x, which = np.asarray(host(x)), self.edge_was
+        found = np.zeros(self.m, x.dtype)
+        found[which] = x
+        if not np.array_equal(found[which], x, equal_nan=x.dtype.kind == "f"):
+            np.testing.assert_allclose(found[which], x, rtol=1e-9, err_msg="parts of an edge differ")
+        return found
+
+    def edge_sums(self, x: Any) -> Array:
+        """By drawn edge, what its parts come to."""
+        return np.bincount(self.edge_was, np.asarray(host(x), float), self.m)
+
+    def vertices(self, ids: Any) -> Array:
+        """A set of vertices; those that were added are left out."""
+        found = np.sort(self.was[np.asarray(host(ids))])
+        return found[found >= 0]
+
+    def groups(self, labels: Any) -> Array:
+        """A partition: each drawn vertex by the first one of its group."""
+        labels = np.asarray(host(labels))[self.now]
+        return np.array([int(np.flatnonzero(labels == label)[0]) for label in labels])
+
+    def pairs(self, ends: Any) -> list[tuple[int, int]]:
+        """A set of undirected edges, by their ends."""
+        return sorted(
+            {(min(a, b), max(a, b)) for a, b in self.was[np.asarray(host(ends), int).reshape(-1, 2)].tolist()}
+        )
+
+    def joined(
+        self, graph: Any, names: Any = None, by: Any = np.add, counts: bool = False
+    ) -> dict[tuple[int, int], float]:
+        """The edges of a graph that was made, by the drawn vertices that they join; parallel ones together."""
+        names = self.was if names is None else self.was[np.asarray(host(names))]
+        graph = graph.to("cpu")
+        lists, found = graph.out, {}
+        src = np.repeat(np.arange(graph.n), np.diff(lists.indptr))
+        values = np.ones(graph.m) if graph.values is None or counts else np.asarray(graph.out_values, float)
+        for i, j, value in zip(names[src].tolist(), names[lists.indices].tolist(), values.tolist(), strict=True):
+            found[i, j] = by(found[i, j], value) if (i, j) in found else value
+        return dict(sorted(found.items()))
+
+    def check(self, verifier: Callable[..., None], *args: Any, **options: Any) -> None:
+        """Let a verifier of gasla look at an answer as it is."""
+        verifier(self.plain, *map(host, args), **options)
+
+
+@dataclass(frozen=True)
+class Law:
+    """What an answer comes to, in words for the table and as a function of the answer before."""
+
+    words: str
+    expected: Callable[[Answer, Asked, Asked], Answer]  # before; the question then, and now
+    how: str = "copies"  # of a split: its parts have the weight each ("copies"), or share it; "all": all are split
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def times(words: str, **powers: int) -> Law:
+    """Some parts are multiplied by a power of the factor; others are the same."""
+
+    def expected(before: Answer, then: Asked, now: Asked) -> Answer:
+        return {name: _scaled(x, now.factor, powers.get(name, 0)) for name, x in before.items()}
+
+    return Law(words, expected)
+
+
+def _scaled(x: Any, factor: float, power: int) -> Any:
+    if isinstance(x, dict):
+        return {key: _scaled(value, factor, power) for key, value in x.items()}
+    for _ in range(abs(power)):
+        x = np.asarray(x) * (factor if power > 0 else 1 / factor)
+    return x
+
+
+def only(words: str, *names: str, how: str = "copies") -> Law:
+    """Of an answer's parts these are the same, the others are for verifiers alone."""
+    return Law(words, lambda before, then, now: {name: before[name] for name in names if name in before}, how)
+
+
+def by_size(words: str, factor: Callable[[int, int], float], *names: str) -> Law:
+    """With more vertices, some parts are multiplied by a factor of both numbers of vertices."""
+
+    def expected(before: Answer, then: Asked, now: Asked) -> Answer:
+        return {name: x * factor(then.n, now.n) if name in names else x for name, x in before.items()}
+
+    return Law(words, expected)
+
+
+def without_split(before: Answer, then: Asked, now: Asked) -> Answer:
+    """Bridges that are still some: not those with a parallel edge now."""
+    src, dst = then.plain.edges()
+    split = np.flatnonzero(np.bincount(now.edge_was, minlength=now.m) > 1)
+    gone = {(min(a, b), max(a, b)) for a, b in zip(src[split].tolist(), dst[split].tolist(), strict=True)}
+    return {"bridges": [pair for pair in before["bridges"] if pair not in gone]}
+
+
+SAME = Law("same", lambda before, then, now: before)
+PROPORTION = Law("same in proportion", lambda before, then, now: before)
+SHARED = Law("weights shared out: same", SAME.expected, "shares")
+COPIED = Law("same", SAME.expected)
+COPIED_WEIGHTS = Law("with the same weight: same", SAME.expected)
+ALL_SPLIT = Law("each counts: same where every edge is split alike", SAME.expected, "all")
+VERIFIED = only("another of equal answers: verified")
+TIMES = "times the factor"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function, how it is called, and its laws."""
+
+    function: str  # as gasla or Graph has it
+    call: Callable[[Asked], Answer]
+    options: str = ""  # beside the function's name in the table
+    kinds: tuple[str, ...] = ("any", "symmetric")  # of graphs to draw
+    least: int = 0  # the least weight
+    order: Law = SAME
+    split: Law = COPIED
+    isolated: Law = SAME
+    renamed: Law = SAME
+    scaled: Law = SAME
+    types: Law = SAME
+    forms: Law = SAME
+    engines: Law = SAME
+    weights: bool = False  # whether it reads weights: else they may be anything, and none
+    ranks: bool = False  # whether graphs over ranks are taken
+    gpu: bool = True
+    wraps: bool = False  # whether values keep their own type, in which sums wrap
+    rtol: float = 1e-9
+    networkx: str = ""  # counterparts at other doors, where the same laws hold
+    csgraph: str = ""
+    verbs: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.function}({self.options})" if self.options else self.function
+
+
+COLUMNS: Mapping[str, str] = {
+    "order": "entries in another order",
+    "split": "an edge split in two parallel ones",
+    "isolated": "isolated vertices added",
+    "renamed": "vertices renamed",
+    "scaled": "weights times a power of two",
+    "types": "weights in another type",
+    "forms": "form of the matrix",
+    "engines": "threads and engine",
+}
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+
+def bfs(q: Asked) -> Answer:
+    found = gasla.bfs(q.given, q.v(0), parents=True)
+    q.check(verify.bfs, q.v(0), found.levels, found.parents)
+    return {"levels": q.at_vertices(found.levels)}
+
+
+def multi_source_bfs(q: Asked) -> Answer:
+    found = host(gasla.multi_source_bfs(q.given, [q.v(0), q.v(1), q.v(0)]))
+    return {"levels": q.at_vertices(found.T)}
+
+
+def sssp(q: Asked) -> Answer:
+    found = gasla.sssp(q.given, q.v(0), parents=True)
+    q.check(verify.sssp, q.v(0), found.distances, found.parents)
+    return {"distances": q.at_vertices(found.distances)}
+
+
+def shortest_path(q: Asked) -> Answer:
+    found = gasla.shortest_path(q.given, q.v(0), q.v(1))
+    q.check(verify.shortest_path, q.v(0), q.v(1), *found[:3])
+    return {"distance": found.distance}
+
+
+def multi_source_shortest_paths(q: Asked) -> Answer:
+    found = host(gasla.multi_source_shortest_paths(q.given, [q.v(0), q.v(1)]))
+    return {"distances": q.at_vertices(found.T)}
+
+
+def scores(function: str, *args: Any, parts: Iterable[str] = ("scores",), **options: Any) -> Callable[[Asked], Answer]:
+    """The call of a function whose answer is an array of scores, or a tuple with some."""
+
+    def call(q: Asked) -> Answer:
+        found = getattr(gasla, function)(q.given, *args, **options)
+        if isinstance(found, tuple):
+            return {name: q.at_vertices(getattr(found, name)) for name in parts}
+        return {next(iter(parts)): q.at_vertices(found)}
+
+    return call
+
+
+SETTLES: dict[str, Any] = {"tol": 1e-10, "max_iter": 400}
+
+
+def katz(q: Asked, weighted: bool) -> Answer:
+    alpha = 0.001 / (q.factor if weighted else 1)
+    options: dict[str, Any] = {"alpha": alpha, "normalized": False, "weighted": weighted}
+    found = gasla.katz_centrality(q.given, tol=1e-13, **options)
+    return {"scores": q.at_vertices(found.scores)}
+
+
+def bipartite(q: Asked) -> Answer:
+    found = gasla.is_bipartite(q.given, colors=True)
+    q.check(verify.bipartite, found.bipartite, found.colors)
+    colors = host(found.colors)
+    sides = [(u, v) for u in q.now for v in q.now if colors[u] >= 0 and colors[u] != colors[v]]
+    return {"bipartite": found.bipartite, "odd": q.at_vertices(colors < 0), "count": len(sides) > 0}
+
+
+def components(q: Asked) -> Answer:
+    found = gasla.connected_components(q.given)
+    q.check(verify.components, found.labels, int(found.count))
+    return {"parts": q.groups(found.labels), "count": int(found.count) - int((q.was < 0).sum())}
+
+
+def strong_components(q: Asked) -> Answer:
+    found = gasla.strongly_connected_components(q.given)
+    q.check(verify.strong_components, found.labels, found.count)
+    return {"parts": q.groups(found.labels), "count": found.count - int((q.was < 0).sum())}
+
+
+def forest(q: Asked) -> Answer:
+    found = gasla.minimum_spanning_forest(q.given)
+    q.check(verify.minimum_spanning_forest, found.edges, found.total)
+    weights = np.ones(q.plain.m) if q.plain.values is None else q.plain.values.astype(float)
+    return {"total": float(found.total), "weights": np.sort(weights[host(found.edges)])}
+
+
+def triangles(q: Asked) -> Answer:
+    found = gasla.triangle_count(q.given, per_vertex=True)
+    q.check(oracles.triangles, int(found.total), found.per_vertex)
+    return {"total": int(found.total), "per_vertex": q.at_vertices(found.per_vertex)}
+
+
+def similarity(function: str) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        edges = getattr(gasla, function)(q.given)
+        pairs = tuple(q.here(np.array([q.v(i) for i in ends])) for ends in ((0, 1, 2), (1, 2, 0)))
+        return {"edges": q.at_edges(edges), "pairs": host(getattr(gasla, function)(q.given, pairs))}
+
+    return call
+
+
+def top_k_similar(q: Asked) -> Answer:
+    found = gasla.top_k_similar(q.given, 3)
+    q.check(oracles.top_k_similar, found.vertices, found.scores, 3)
+    return {"scores": q.at_vertices(found.scores)}
+
+
+def matches(q: Asked) -> Answer:
+    found = host(gasla.subgraph_matches(q.given, np.ones((3, 3)) - np.eye(3)))
+    return {"matches": sorted(tuple(sorted(row)) for row in q.was[found].tolist())}
+
+
+def labels_of(function: str, verifier: Callable[..., None], **options: Any) -> Callable[[Asked], Answer]:
+    """A partition that is one of many right ones."""
+
+    def call(q: Asked) -> Answer:
+        found = getattr(gasla, function)(q.given, **options)
+        labels = found.labels if isinstance(found, tuple) else found
+        q.check(verifier, labels, **{name: x for name, x in options.items() if name in ("weighted", "refine")})
+        return {"parts": q.groups(labels)}
+
+    return call
+
+
+def modularity(weighted: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        return {"score": gasla.modularity(q.given, q.here(q.was % 3), weighted=weighted)}
+
+    return call
+
+
+def nibble(weighted: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        epsilon = 1e-10 / (q.factor if weighted else 1)  # of residual for each unit of weight
+        found = gasla.pagerank_nibble(q.given, q.v(0), weighted=weighted, epsilon=epsilon)
+        q.check(
+            lambda graph, *args: verify.pagerank_nibble(graph, q.v(0), *args, weighted=weighted, epsilon=epsilon),
+            found.vertices, found.conductance, found.scores,
+        )  # fmt: skip
+        return {"scores": q.at_vertices(found.scores), "conductance": found.conductance}
+
+    return call
+
+
+def k_truss(q: Asked) -> Answer:
+    found = np.zeros(q.plain.m, bool)
+    found[host(gasla.k_truss(q.given, 3))] = True
+    return {"edges": q.at_edges(found)}
+
+
+def k_core(q: Asked) -> Answer:
+    return {"members": q.vertices(gasla.k_core(q.given, 2))}
+
+
+def condensation(q: Asked) -> Answer:
+    found = gasla.condensation(q.given)
+    q.check(lambda graph: verify.condensation(graph, found.to("cpu")))
+    labels = host(gasla.strongly_connected_components(q.given).labels)
+    first = [q.vertices(np.flatnonzero(labels == label)) for label in range(found.n)]
+    names = np.array([q.now[group[0]] if len(group) else int(np.flatnonzero(labels == label)[0])
+                      for label, group in enumerate(first)])  # fmt: skip
+    return {"edges": q.joined(found, names)}
+
+
+def ego_graph(q: Asked) -> Answer:
+    near = gasla.ego_graph(q.given, q.v(0), 2)
+    far = gasla.ego_graph(q.given, q.v(0), 6 * q.factor, weighted=True, undirected=True)
+    return {
+        "near": q.vertices(near.origin.vertices),
+        "edges": q.joined(near, near.origin.vertices, np.minimum),
+        "far": q.vertices(far.origin.vertices),
+    }
+
+
+def project(q: Asked, combine: Any) -> Answer:
+    found = gasla.project(q.given, q.here(q.was % 2 == 0), combine)
+    return {"edges": q.joined(found, found.origin.vertices)}
+
+
+def orders(q: Asked) -> Answer:
+    found = gasla.topological_order(q.given, levels=True)
+    q.check(verify.topological_order, found.order, found.levels)
+    return {"levels": q.at_vertices(found.levels)}
+
+
+def longest_path(weighted: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        found = gasla.longest_path(q.given, weighted=weighted)
+        q.check(verify.longest_path, found.lengths, found.parents, found.path, weighted=weighted)
+        return {"lengths": q.at_vertices(found.lengths)}
+
+    return call
+
+
+def independent(q: Asked) -> Answer:
+    found = gasla.maximal_independent_set(q.given, seed=q.seed)
+    q.check(verify.maximal_independent_set, found)
+    members = host(found)
+    return {"members": q.vertices(np.flatnonzero(members) if members.dtype == bool else members)}
+
+
+def colours(q: Asked) -> Answer:
+    found = gasla.greedy_color(q.given, seed=q.seed)
+    q.check(verify.greedy_color, found)
+    return {"colours": q.at_vertices(found)}
+
+
+def matching(weighted: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        mates = gasla.maximal_matching(q.given, weighted=weighted)
+        q.check(verify.maximal_matching, mates, weighted=weighted)
+        mates = host(mates)
+        return {"mates": q.pairs([(v, mate) for v, mate in enumerate(mates.tolist()) if mate >= 0])}
+
+    return call
+
+
+def maximum_flow(q: Asked) -> Answer:
+    found = gasla.maximum_flow(q.given, q.v(0), q.v(1))
+    q.check(verify.maximum_flow, q.v(0), q.v(1), *found)
+    return {"value": float(found.value)}
+
+
+def minimum_cut(q: Asked) -> Answer:
+    found = gasla.minimum_cut(q.given, q.v(0), q.v(1))
+    q.check(verify.minimum_cut, q.v(0), q.v(1), *found)
+    return {"value": float(found.value), "side": q.at_vertices(found.source_side)}
+
+
+def features(q: Asked) -> Array:
+    """Two whole numbers a vertex."""
+    return np.asarray(q.was[:, None] % 4 + np.array([1, 3]), float)
+
+
+def aggregated(reduce: Any, weighted: bool = True) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        found = gasla.aggregate_features(q.given, q.here(features(q)), reduce, weighted=weighted)
+        return {"rows": q.at_vertices(found)}
+
+    return call
+
+
+def walks(function: str, weighted: bool, **options: Any) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        starts = q.here(np.array([q.v(0), q.v(1), q.v(2)]))
+        found = getattr(gasla, function)(q.given, starts, 5, weighted=weighted, seed=q.seed, **options)
+        q.check(verify.random_walks, starts, found, weighted=weighted)
+        found = host(found)
+        return {"walks": np.where(found < 0, -1, q.was[found])}
+
+    return call
+
+
+class Onwards(gasla.WalkProgram):
+    """A walk that may end."""
+
+    def stop(self, vertex: Any, previous: Any) -> Any:
+        return 0.2
+
+
+def walk(q: Asked) -> Answer:
+    found = host(gasla.walk(Onwards, q.given, q.here(np.array([q.v(0), q.v(1)])), 5, seed=q.seed))
+    return {"walks": np.where(found < 0, -1, q.was[found])}
+
+
+def sampled(q: Asked) -> Answer:
+    ids = q.here(np.array([q.v(0), q.v(1), q.v(2)]))
+    found = gasla.sample_neighbors(q.given, ids, 2, seed=q.seed)
+    q.check(lambda graph, ids, found: verify.sample_neighbors(graph, ids, 2, found), ids, found)
+    found = host(found)
+    return {"sample": np.sort(np.where(found < 0, -1, q.was[found]), axis=1)}
+
+
+def mxv(q: Asked) -> Answer:
+    x = q.here(features(q)[:, 0])
+    return {
+        "sums": q.at_vertices(gasla.mxv(q.given, x)),
+        "least": q.at_vertices(gasla.mxv(q.given, x, semirings.max_times)),
+    }
+
+
+def vxm(q: Asked) -> Answer:
+    return {"sums": q.at_vertices(gasla.vxm(q.here(features(q)[:, 0]), q.given))}
+
+
+def mxm(q: Asked) -> Answer:
+    found = gasla.mxm(q.graph, q.graph)
+    return {"entries": q.joined(gasla.Graph(found))}
+
+
+def top_k(q: Asked) -> Answer:
+    return {"values": q.at_vertices(gasla.top_k(q.graph, 2).values)}
+
+
+class Cheapest(gasla.VertexProgram):
+    """The cheapest way from the source."""
+
+    cost = gasla.vertex(np.float64, init=np.inf)
+    weight = gasla.edge(np.float64)
+    reduce = semirings.min
+
+    def gather(self, src: Any, dst: Any, edge: Any) -> Any:
+        return src.cost + edge.weight
+
+    def apply(self, vertex: Any, gathered: Any) -> Any:
+        return {"cost": semirings.minimum(vertex.cost, gathered)}
+
+
+def run(q: Asked) -> Answer:
+    found = gasla.run(Cheapest, q.given, active=[q.v(0)], cost={q.v(0): 0})
+    return {"cost": q.at_vertices(found.cost)}
+
+
+def prepare(q: Asked) -> Answer:
+    found = gasla.prepare(Cheapest, q.given)(active=[q.v(0)], cost={q.v(0): 0})
+    return {"cost": q.at_vertices(found.cost)}
+
+
+def select(q: Asked) -> Answer:
+    found = q.graph.select(q.here(q.edge_was % 2 == 0))
+    return {"edges": q.joined(found)}
+
+
+def subgraph(q: Asked) -> Answer:
+    chosen = q.now[: 1 + len(q.now) // 2]
+    found = q.graph.subgraph(q.here(chosen))
+    return {"edges": q.joined(found, chosen)}
+
+
+def simple(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
+    return lambda q: {"edges": q.joined(q.graph.simple(combine), by=by)}
+
+
+def first(q: Asked) -> Answer:
+    found = q.graph.simple()
+    return {"places": q.joined(found, counts=True), "edges": q.joined(found)}
+
+
+def contract(q: Asked) -> Answer:
+    groups = np.where(q.was < 0, q.n - 1, q.was // 2)  # the drawn vertices by twos; those that were added together
+    found = q.graph.contract(q.here(groups))
+    return {"edges": q.joined(found, q.now[2 * np.unique(groups[q.now])])}
+
+
+def symmetrized(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        found = q.graph.symmetrized(combine)
+        edges = q.joined(found, by=by)
+        assert found.to("cpu").has_symmetric_values, "not symmetric"
+        return {"edges": edges, "m": found.m}
+
+    return call
+
+
+def changed(q: Asked) -> Answer:
+    values = q.plain.values
+    weight = None if values is None else q.here(np.array([q.factor], values.dtype))
+    ends = (q.here(np.array([q.v(k)])) for k in (0, 1))
+    more, less = (*ends, weight), q.here(np.flatnonzero(q.edge_was % 3 == 0))
+    return {"edges": q.joined(q.graph.changed(insert=more, remove=less))}
+
+
+def to_edge_index(q: Asked) -> Answer:
+    return {"edges": q.joined(gasla.Graph.from_edge_index(q.plain.to_edge_index(), q.plain.values, n=q.n))}
+
+
+def from_csr(q: Asked) -> Answer:
+    lists = q.graph.out
+    return {"edges": q.joined(gasla.Graph.from_csr(lists.indptr, lists.indices, q.graph.out_values))}
+
+
+def from_edges(combine: Any, by: Any = np.add) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        src, dst = q.graph.edges()
+        return {"edges": q.joined(gasla.Graph.from_edges(src, dst, q.graph.values, n=q.n, combine=combine), by=by)}
+
+    return call
+
+
+def networkx_and_back(q: Asked) -> Answer:
+    return {"edges": q.joined(gasla.Graph.from_networkx(q.plain.to_networkx()))}
+
+
+def igraph_and_back(q: Asked) -> Answer:
+    return {"edges": q.joined(gasla.Graph.from_igraph(q.plain.to_igraph()))}
+
+
+def from_table(q: Asked) -> Answer:
+    src, dst = q.plain.edges()
+    values = {} if q.plain.values is None else {"weight": q.plain.values}
+    found = gasla.Graph.from_table({"src": src, "dst": dst, **values}, names=False)
+    return {"edges": q.joined(found, np.arange(found.n))}
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+ANY_ORDER = only("other walks, as likely: verified")
+WEIGHED: dict[str, Any] = {"weights": True, "split": SHARED}
+COUNTED: dict[str, Any] = {"split": ALL_SPLIT}
+
+
+def normed(call: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+    """Scores in proportion to each other."""
+    return lambda q: {name: x / x.sum() for name, x in call(q).items()}
+
+
+ROWS: tuple[Row, ...] = (
+    Row("bfs", bfs, ranks=True, verbs="bfs",
+        networkx="bfs_edges bfs_layers bfs_predecessors bfs_successors bfs_tree descendants ancestors "
+        "descendants_at_distance predecessor single_source_shortest_path single_source_shortest_path_length "
+        "single_target_shortest_path single_target_shortest_path_length bidirectional_shortest_path has_path "
+        "shortest_path shortest_path_length"),
+    Row("multi_source_bfs", multi_source_bfs, ranks=True, verbs="multi-source-bfs",
+        networkx="all_pairs_shortest_path all_pairs_shortest_path_length eccentricity diameter radius periphery "
+        "average_shortest_path_length"),
+    Row("sssp", sssp, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, distances=1), ranks=True, verbs="sssp",
+        networkx="single_source_dijkstra single_source_dijkstra_path single_source_dijkstra_path_length "
+        "dijkstra_predecessor_and_distance multi_source_dijkstra multi_source_dijkstra_path "
+        "multi_source_dijkstra_path_length", csgraph="dijkstra bellman_ford shortest_path"),
+    Row("shortest_path", shortest_path, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, distance=1),
+        verbs="shortest-path", networkx="dijkstra_path dijkstra_path_length"),
+    Row("multi_source_shortest_paths", multi_source_shortest_paths, weights=True, split=COPIED_WEIGHTS, ranks=True,
+        scaled=times(TIMES, distances=1), verbs="multi-source-shortest-paths",
+        networkx="all_pairs_dijkstra all_pairs_dijkstra_path all_pairs_dijkstra_path_length"),
+    Row("closeness_centrality", scores("closeness_centrality"), ranks=True, verbs="closeness",
+        networkx="closeness_centrality",
+        isolated=by_size("times (n - 1) / (new n - 1)", lambda n, new: (n - 1) / (new - 1), "scores")),
+    Row("closeness_centrality", scores("closeness_centrality", distance="weight", wf_improved=False),
+        'distance="weight", wf_improved=False', weights=True, split=COPIED_WEIGHTS, ranks=True,
+        scaled=times("divided by the factor", scores=-1)),
+    Row("harmonic_centrality", scores("harmonic_centrality"), ranks=True, verbs="harmonic",
+        networkx="harmonic_centrality"),
+    Row("harmonic_centrality", scores("harmonic_centrality", distance="weight"), 'distance="weight"', weights=True,
+        split=COPIED_WEIGHTS, ranks=True, scaled=times("divided by the factor", scores=-1)),
+    Row("pagerank", normed(scores("pagerank", parts=["ranks"], **SETTLES)), ranks=True, verbs="pagerank",
+        networkx="pagerank", isolated=PROPORTION, rtol=1e-7, **WEIGHED),
+    Row("pagerank", normed(scores("pagerank", parts=["ranks"], weighted=False, **SETTLES)), "weighted=False",
+        ranks=True, isolated=PROPORTION, rtol=1e-7, **COUNTED),
+    Row("hits", scores("hits", parts=("hubs", "authorities"), **SETTLES), kinds=("steady",), least=1, ranks=True,
+        verbs="hits", networkx="hits", rtol=1e-7, **WEIGHED),
+    Row("hits", scores("hits", parts=("hubs", "authorities"), weighted=False, **SETTLES), "weighted=False",
+        kinds=("steady",), ranks=True, rtol=1e-7, **COUNTED),
+    Row("salsa", scores("salsa", parts=("hubs", "authorities"), **SETTLES), kinds=("steady",), least=1, ranks=True,
+        verbs="salsa", rtol=1e-7, **WEIGHED),
+    Row("salsa", scores("salsa", parts=("hubs", "authorities"), weighted=False, **SETTLES), "weighted=False",
+        kinds=("steady",), ranks=True, rtol=1e-7, **COUNTED),
+    Row("katz_centrality", lambda q: katz(q, True), "weighted=True", ranks=True,
+        scaled=Law("with `alpha` divided by the factor: same", SAME.expected), rtol=1e-7, **WEIGHED),
+    Row("katz_centrality", lambda q: katz(q, False), ranks=True, verbs="katz", networkx="katz_centrality", rtol=1e-7,
+        split=only("each counts")),
+    Row("eigenvector_centrality", scores("eigenvector_centrality", weighted=True, **SETTLES), "weighted=True",
+        kinds=("steady",), least=1, ranks=True, rtol=1e-7, **WEIGHED),
+    Row("eigenvector_centrality", scores("eigenvector_centrality", **SETTLES), kinds=("steady",), ranks=True,
+        verbs="eigenvector", networkx="eigenvector_centrality", rtol=1e-7, **COUNTED),
+    Row("connected_components", components, ranks=True, verbs="components", csgraph="connected_components",
+        networkx="connected_components weakly_connected_components number_connected_components is_connected "
+        "number_weakly_connected_components is_weakly_connected node_connected_component number_of_isolates"),
+    Row("strongly_connected_components", strong_components, verbs="strong-components",
+        networkx="strongly_connected_components number_strongly_connected_components is_strongly_connected"),
+    Row("condensation", condensation, verbs="condensation", wraps=True, scaled=times(TIMES, edges=1), **WEIGHED),
+    Row("is_bipartite", bipartite, kinds=("any", "bipartite"), verbs="bipartite", networkx="is_bipartite"),
+    Row("bridges", lambda q: {"bridges": q.pairs(gasla.bridges(q.given))}, verbs="bridges",
+        split=Law("what is split is none", without_split)),
+    Row("articulation_points", lambda q: {"points": q.vertices(gasla.articulation_points(q.given))},
+        verbs="articulation-points"),
+    Row("minimum_spanning_forest", forest, weights=True, split=COPIED_WEIGHTS, verbs="minimum-spanning-forest",
+        scaled=times(TIMES, total=1, weights=1), csgraph="minimum_spanning_tree",
+        networkx="minimum_spanning_edges maximum_spanning_edges"),
+    Row("triangle_count", triangles, ranks=True, verbs="triangles", networkx="triangles"),
+    Row("edge_support", lambda q: {"support": q.at_edges(gasla.edge_support(q.given))}, verbs="edge-support"),
+    Row("clustering", scores("clustering"), ranks=True, verbs="clustering", networkx="clustering"),
+    Row("transitivity", lambda q: {"share": gasla.transitivity(q.given)}, ranks=True, networkx="transitivity"),
+    Row("average_clustering", lambda q: {"mean": gasla.average_clustering(q.given)}, ranks=True,
+        networkx="average_clustering", isolated=by_size("times n / new n", lambda n, new: n / new, "mean")),
+    Row("square_clustering", scores("square_clustering"), verbs="square-clustering", networkx="square_clustering"),
+    Row("k_truss", k_truss, verbs="k-truss"),
+    *(Row(name, similarity(name), verbs=name.replace("_", "-"), networkx=theirs) for name, theirs in (
+        ("jaccard", "jaccard_coefficient"), ("overlap", ""), ("cosine", ""), ("adamic_adar", "adamic_adar_index"),
+        ("resource_allocation", "resource_allocation_index"), ("preferential_attachment", "preferential_attachment"))),
+    Row("top_k_similar", top_k_similar, verbs="top-k-similar"),
+    Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)},
+        verbs="count-cliques"),
+    Row("subgraph_matches", matches, verbs="subgraph-matches count-matches"),
+    Row("louvain_communities", labels_of("louvain_communities", verify.louvain_communities),
+        verbs="louvain-communities", networkx="leiden_communities leiden_partitions", renamed=VERIFIED, **WEIGHED),
+    Row("label_propagation", labels_of("label_propagation", verify.label_propagation, weighted=True, tol=0),
+        "weighted=True", renamed=VERIFIED, **WEIGHED),
+    Row("label_propagation", labels_of("label_propagation", verify.label_propagation, tol=0), renamed=VERIFIED,
+        verbs="label-propagation", networkx="label_propagation_communities", **COUNTED),
+    Row("core_number", scores("core_number"), ranks=True, verbs="core-number", networkx="core_number"),
+    Row("k_core", k_core, ranks=True, verbs="k-core"),
+    Row("modularity", modularity(True), ranks=True, **WEIGHED),
+    Row("modularity", modularity(False), "weighted=False", ranks=True, **COUNTED),
+    Row("pagerank_nibble", nibble(True), "weighted=True", ranks=True, rtol=1e-6,
+        scaled=Law("with `epsilon` divided by the factor: same", SAME.expected), **WEIGHED),
+    Row("pagerank_nibble", nibble(False), ranks=True, verbs="pagerank-nibble", rtol=1e-6, **COUNTED),
+    Row("ego_graph", ego_graph, weights=True, split=COPIED_WEIGHTS, verbs="ego-graph",
+        scaled=times("values and radius times the factor: same", edges=1)),
+    Row("project", lambda q: project(q, None), kinds=("bipartite",)),
+    Row("project", lambda q: project(q, semirings.plus_times), "combine=plus_times", kinds=("bipartite",), wraps=True,
+        scaled=times("times the factor's square, or infinite", edges=2), **WEIGHED),
+    Row("betweenness_centrality", scores("betweenness_centrality"), verbs="betweenness",
+        networkx="betweenness_centrality",
+        isolated=by_size("times (n - 1)(n - 2) / (new n - 1)(new n - 2)",
+                         lambda n, new: (n - 1) * (n - 2) / ((new - 1) * (new - 2)), "scores"), **COUNTED),
+    Row("betweenness_centrality", scores("betweenness_centrality", weighted=True, normalized=False),
+        "weighted=True, normalized=False", least=1, weights=True, split=only("a path more, with its share")),
+    Row("edge_betweenness_centrality", lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given))},
+        verbs="edge-betweenness", networkx="edge_betweenness_centrality", split=only("a path more, with its share"),
+        isolated=by_size("times n(n - 1) / new n(new n - 1)", lambda n, new: n * (n - 1) / (new * (new - 1)),
+                         "scores")),
+    Row("edge_betweenness_centrality",
+        lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given, weighted=True, normalized=False))},
+        "weighted=True, normalized=False", least=1, weights=True, split=only("a path more, with its share")),
+    Row("topological_order", orders, kinds=("acyclic", "any"), ranks=True, verbs="topological-order",
+        networkx="topological_generations has_cycle is_directed_acyclic_graph"),
+    Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, weights=True, split=COPIED_WEIGHTS,
+        verbs="longest-path", scaled=times(TIMES, lengths=1)),
+    Row("longest_path", longest_path(False), "weighted=False", kinds=("acyclic",)),
+    Row("maximal_independent_set", independent, ranks=True, verbs="maximal-independent-set", renamed=VERIFIED,
+        split=VERIFIED),
+    Row("greedy_color", colours, verbs="greedy-color", networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),
+    Row("maximal_matching", matching(False), verbs="maximal-matching", renamed=VERIFIED, split=VERIFIED),
+    Row("maximal_matching", matching(True), "weighted=True", weights=True, split=VERIFIED, renamed=VERIFIED),
+    Row("maximum_flow", maximum_flow, verbs="maximum-flow", csgraph="maximum_flow", networkx="maximum_flow_value",
+        scaled=times(TIMES, value=1), **WEIGHED),
+    Row("minimum_cut", minimum_cut, verbs="minimum-cut", scaled=times(TIMES, value=1), **WEIGHED),
+    Row("aggregate_features", aggregated("sum"), verbs="aggregate-features", scaled=times(TIMES, rows=1), **WEIGHED),
+    Row("aggregate_features", aggregated("mean"), 'reduce="mean"', **WEIGHED),
+    Row("aggregate_features", aggregated("max"), 'reduce="max"', weights=True, split=COPIED_WEIGHTS,
+        scaled=times(TIMES, rows=1)),
+    Row("aggregate_features", aggregated("min", False), 'reduce="min", weighted=False'),
+    Row("random_walks", walks("random_walks", True), "weighted=True", weights=True, order=ANY_ORDER, split=ANY_ORDER,
+        forms=ANY_ORDER, verbs="random-walks"),
+    Row("random_walks", walks("random_walks", False), order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
+    Row("node2vec_walks", walks("node2vec_walks", True, p=0.5, q=2.0), "weighted=True", weights=True, order=ANY_ORDER,
+        split=ANY_ORDER, forms=ANY_ORDER, verbs="node2vec-walks"),
+    Row("walk", walk, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
+    Row("sample_neighbors", sampled, order=only("other samples, as likely: verified"), split=ANY_ORDER,
+        forms=only("other samples, as likely: verified"), verbs="sample-neighbors"),
+    Row("mxv", mxv, ranks=False, weights=True, split=Law("sums: weights shared out: same",
+        lambda before, then, now: {"sums": before["sums"]}, "shares"), scaled=times(TIMES, sums=1, least=1)),
+    Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED),
+    Row("mxm", mxm, scaled=times("both factors: times its square, or infinite", entries=2), wraps=True, **WEIGHED),
+    Row("top_k", top_k, weights=True, scaled=times(TIMES, values=1), split=only("each entry counts")),
+    Row("run", run, weights=True, split=Law("as the program reduces: a minimum's the same", SAME.expected), ranks=True,
+        scaled=times("as the program says: lengths times the factor", cost=1)),
+    Row("prepare", prepare, weights=True, split=Law("as `run`", SAME.expected), ranks=True,
+        scaled=times("as `run`", cost=1)),
+    Row("Graph.select", select, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.subgraph", subgraph, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.simple", simple(semirings.plus), "plus", scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.simple", simple(semirings.max, np.maximum), "max", weights=True, split=COPIED_WEIGHTS,
+        scaled=times(TIMES, edges=1)),
+    Row("Graph.simple", first, weights=True, scaled=times(TIMES, edges=1),
+        split=only("of parallel edges another is the first: the same places", "places"),
+        order=only("of parallel edges another is the first: the same places", "places"),
+        forms=only("of parallel edges another is the first: the same places", "places")),
+    Row("Graph.contract", contract, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.symmetrized", symmetrized(semirings.plus), "plus", scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.symmetrized", symmetrized(semirings.min, np.minimum), "min", weights=True, split=COPIED_WEIGHTS,
+        scaled=times(TIMES, edges=1)),
+    Row("Graph.reversed", lambda q: {"edges": q.joined(q.graph.reversed())}, scaled=times(TIMES, edges=1), wraps=True,
+        **WEIGHED),
+    Row("Graph.with_values", lambda q: {"edges": q.joined(q.graph.with_values(q.here(q.edge_was % 5 + 1.0)), by=max)}),
+    Row("Graph.changed", changed, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.paired", lambda q: {"edges": q.joined(q.graph.paired())}, scaled=times(TIMES, edges=1), wraps=True,
+        **WEIGHED),
+    Row("Graph.to", lambda q: {"edges": q.joined(q.graph.to("cpu"))}, scaled=times(TIMES, edges=1), wraps=True,
+        **WEIGHED),
+    Row("Graph.from_edges", from_edges(None), scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.from_edges", from_edges(semirings.plus), "combine=plus", scaled=times(TIMES, edges=1), wraps=True,
+        **WEIGHED),
+    Row("Graph.from_csr", from_csr, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.from_edge_index", to_edge_index, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
+    Row("Graph.from_networkx", networkx_and_back, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
+    Row("Graph.from_igraph", igraph_and_back, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
+    Row("Graph.from_table", from_table, scaled=times(TIMES, edges=1), wraps=True, gpu=False, **WEIGHED),
+)  # fmt: skip
+
+
+def table() -> list[str]:
+    """The lines of the table."""
+    lines = [
+        "| function | " + " | ".join(COLUMNS.values()) + " | elsewhere |",
+        "|---" * (len(COLUMNS) + 2) + "|",
+    ]
+    for row in ROWS:
+        options = f" with `{row.options}`" if row.options else ""
+        elsewhere = [("NetworkX", row.networkx), ("csgraph", row.csgraph), ("`gasla`", row.verbs)]
+        doors = "; ".join(
+            f"{door}: {', '.join(f'`{name}`' for name in names.split())}" for door, names in elsewhere if names
+        )
+        cells = [f"`{row.function}`{options}", *(str(getattr(row, column)) for column in COLUMNS), doors]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+BEGIN, END = "<!-- laws: written by tests/helpers/laws.py -->", "<!-- end of laws -->"
+
+
+def page(text: str) -> str:
+    """The page with the table as it is."""
+    before, _, rest = text.partition(BEGIN)
+    return "\n".join([before + BEGIN, "", *table(), "", END + rest.partition(END)[2]])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Tests of gasla.operations: products, primitives, stages, phases, prepared runs and explanations."""

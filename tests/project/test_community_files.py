@@ -1,0 +1,90 @@
+"""Workflows, forms and the citation are what their schemas want, and say what is so."""
+
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gasla
+from tests.helpers import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def loaded(path: Path) -> Any:
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "paths"),
+    [
+        ("vendor.github-workflows", WORKFLOWS),
+        ("vendor.github-issue-forms", FORMS),
+        ("vendor.github-issue-config", [ROOT / ".github" / "ISSUE_TEMPLATE" / "config.yml"]),
+        ("vendor.dependabot", [ROOT / ".github" / "dependabot.yml"]),
+        ("vendor.citation-file-format", [ROOT / "CITATION.cff"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_files_are_what_their_schema_wants(schema: str, paths: list[Path]) -> None:
+    pytest.importorskip("check_jsonschema")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, "--force-filetype", "yaml"]
+    done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workflows_open_no_door() -> None:
+    """Rights no wider than needed, no credentials left behind, nothing of a stranger's in a shell."""
+    zizmor = shutil.which("zizmor", path=sysconfig.get_path("scripts"))
+    if zizmor is None:
+        pytest.skip("zizmor is not installed; the extra `test` has it")
+    command = [zizmor, "--offline", "--no-progress", "--persona", "pedantic", str(ROOT / ".github")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_matrix_begins_where_the_project_does() -> None:
+    matrix = loaded(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    assert PROJECT["requires-python"] == f">={matrix['python'][0]}"
+    assert {"python": matrix["python"][0], "packages": "oldest"} in matrix["include"]
+    said = {word.rsplit(" ", 1)[-1] for word in PROJECT["classifiers"] if "Python :: 3." in word}
+    assert said <= set(matrix["python"])
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_what_a_workflow_runs_is_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for tool in re.findall(r"python (tools/\w+\.py)", text):
+        assert (ROOT / tool).exists(), tool
+    for extra in re.findall(r"\.\[(\w+)\]", text):
+        assert extra in PROJECT["optional-dependencies"], extra
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = loaded(ROOT / "CITATION.cff")
+    assert citation["version"] == gasla.__version__
+    assert citation["license"] == PROJECT["license"]
+
+
+def test_constraints_ask_for_the_oldest_packages() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "oldest_packages.py")]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    bounds = dict(line.split("==") for line in lines)
+    assert {re.split(r"[>\[]", line)[0] for line in PROJECT["dependencies"]} <= set(bounds)
+    assert bounds["numpy"] == "2.0.*"
+    assert bounds["scipy"] == "1.15.*"  # the tests want a newer one than gasla does
+
+
+@pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text(encoding="utf-8")):
+        assert (ROOT / target).exists(), target

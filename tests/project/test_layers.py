@@ -1,0 +1,194 @@
+"""Where every line of the library lives, and which way imports point: lazy ones and those for types alone count too."""
+
+import ast
+import importlib
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from tests.helpers import ROOT
+
+pytestmark = pytest.mark.thorough
+
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("gasla", "semirings")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+
+# Layers from the top to the ground. A file imports from its own layer and from layers below.
+LAYERS = [
+    "gasla.__main__",
+    "gasla.cli",
+    "gasla.bench",
+    "gasla.demo gasla.shipping",
+    "gasla.csgraph gasla.backends",
+    "gasla.verify",
+    "gasla.algorithms",
+    "gasla.operations gasla.primitives gasla.stages",
+    "gasla.distributed",
+    "gasla.cpu gasla.gpu gasla.reference",
+    "gasla.engines",
+    "gasla.program",
+    "gasla.graph gasla.datasets gasla.generators gasla.io",
+    "gasla.cpu.runtime gasla.gpu.runtime",
+    "gasla.compiler",
+    "gasla gasla.arrays gasla.cache gasla.names gasla.output gasla.progress",
+    "semirings",
+]
+LEVELS = {layer: -number for number, names in enumerate(LAYERS) for layer in names.split()}
+DOORS = ["gasla.csgraph", "gasla.backends"]
+NEVER = {  # beyond that: what may not know what
+    ("gasla.cpu", "gasla.gpu"),
+    ("gasla.gpu", "gasla.cpu"),
+    ("gasla.cpu.runtime", "gasla.gpu.runtime"),
+    *((door, layer) for door in DOORS for layer in ["gasla.operations", "gasla.program", "gasla.engines"]),
+    ("gasla.algorithms", "gasla.cpu"),
+    ("gasla.algorithms", "gasla.gpu"),
+    ("gasla.algorithms", "gasla.engines"),
+    ("gasla.program", "gasla"),  # whose public names may lead anywhere
+    ("gasla.reference", "gasla.cpu"),
+    ("gasla.reference", "gasla.gpu"),
+    ("gasla.cpu", "gasla.reference"),
+    ("gasla.gpu", "gasla.reference"),
+    ("gasla.operations", "gasla.reference"),
+    ("gasla.operations", "gasla.cpu"),
+    ("gasla.operations", "gasla.gpu"),
+}
+
+
+def layer_of(module: str) -> str:
+    """The layer that a file is in: the longest that its name begins with."""
+    return max((layer for layer in LEVELS if f"{module}.".startswith(f"{layer}.")), key=len)
+
+
+@cache
+def imports(module: str) -> set[str]:
+    """The files that a file imports, wherever in its text."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports are absolute here"
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in FILES else str(node.module) for name in whole}
+    return {name for name in found if name in FILES} - {module}
+
+
+def circles() -> list[list[str]]:
+    """Files that import each other, by way of others or not (Tarjan)."""
+    numbers: dict[str, int] = {}
+    lows: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(module: str) -> None:
+        numbers[module] = lows[module] = len(numbers)
+        stack.append(module)
+        for other in imports(module):
+            if other not in numbers:
+                visit(other)
+                lows[module] = min(lows[module], lows[other])
+            elif other in stack:
+                lows[module] = min(lows[module], numbers[other])
+        if lows[module] == numbers[module]:
+            circle = [stack.pop()]
+            while circle[-1] != module:
+                circle.append(stack.pop())
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for module in FILES:
+        if module not in numbers:
+            visit(module)
+    return found
+
+
+def test_no_circles() -> None:
+    assert circles() == []
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_point_down(module: str) -> None:
+    layer = layer_of(module)
+    for other in imports(module):
+        there = layer_of(other)
+        is_face = other in ("gasla", "semirings")  # public names, each taken when it is used
+        assert is_face or LEVELS[there] <= LEVELS[layer], f"{module} imports {other}, which is above it"
+        assert (layer, there) not in NEVER, f"{module} imports {other}"
+
+
+def test_engines_are_named_in_one_file() -> None:
+    """By string, after the device; anybody else asks `gasla.engines`."""
+    for module, path in FILES.items():
+        text = path.read_text(encoding="utf-8")
+        layer = layer_of(module)
+        if layer not in (
+            "gasla.cpu",
+            "gasla.gpu",
+            "gasla.bench",
+            "gasla.cli",
+            "gasla.cpu.runtime",
+            "gasla.gpu.runtime",
+        ):
+            named = {name for name in imports(module) if name.split(".")[:2] in (["gasla", "cpu"], ["gasla", "gpu"])}
+            ground = {name for name in named if ".runtime" in name}
+            assert named == (ground if layer == "gasla.graph" else set()), f"{module} imports {named}"
+        if layer not in ("gasla.cpu", "gasla.gpu", "gasla.graph") and module != "gasla.arrays":
+            assert not re.search(r"device (==|!=|is|in) \W?[\"']", text), f"{module} asks which device it is"
+
+
+def test_names_of_files_tell_them_apart() -> None:
+    """Only the same idea in both engines has one name, and a public module that of the file that it stands for."""
+    names = Counter(
+        path.name
+        for module, path in FILES.items()
+        if path.name != "__init__.py" and not module.startswith("gasla.gpu.") and "import *" not in path.read_text()
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_engine_file_is_named_after_an_algorithm() -> None:
+    files = [module for module, path in FILES.items() if path.name != "__init__.py"]  # folders are families, and layers
+    algorithms = {module.rsplit(".", 1)[1] for module in files if module.startswith("gasla.algorithms.")}
+    engines = {module.rsplit(".", 1)[1] for module in files if module.startswith(("gasla.cpu.", "gasla.gpu."))}
+    assert not algorithms & engines
+
+
+def test_llvm_and_pythons_own_functions_stand_in_one_file_each() -> None:
+    """Llvmlite's documented functions, and those of CPython's stable ABI."""
+    places = {
+        "import llvmlite": ("gasla.compiler", "gasla.cli"),
+        "ctypes.pythonapi": ("gasla.cpu.runtime.intrinsics", "gasla.compiler.function"),
+        "__basicsize__": (),
+    }
+    for module in FILES:
+        code = re.sub(r'^""".*?"""', "", FILES[module].read_text(encoding="utf-8"), flags=re.DOTALL)
+        for name, allowed in places.items():
+            assert name not in code or module.startswith(allowed), f"{module} uses {name}"
+        assert not re.search(r"^ *(import|from) numba\b", code, re.MULTILINE), f"{module} imports Numba"
+
+
+def test_private_attributes_of_a_graph_are_its_own() -> None:
+    """What others need of a graph is public; only a class of graphs reads `self._…` of its base."""
+    from gasla import Graph
+
+    graph = Graph.from_edges([0, 1], [1, 2], [5, 3])
+    private = {name for name in (*vars(Graph), *vars(graph), "_ends", "_rows", "_columns") if re.match("_[a-z]", name)}
+    for module, path in FILES.items():
+        if layer_of(module) != "gasla.graph":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Attribute) and node.attr in private:
+                    owner = ast.unparse(node.value)
+                    assert owner in ("self", "cls") or "graph" not in owner.lower(), f"{module}: {owner}.{node.attr}"
+
+
+def test_chains_of_base_classes_of_graphs_are_short() -> None:
+    for module in FILES:
+        if layer_of(module) == "gasla.graph":
+            for name, kind in vars(importlib.import_module(module)).items():
+                if isinstance(kind, type) and kind.__module__ == module and not issubclass(kind, BaseException | tuple):
+                    assert len(kind.__mro__) <= 3 + 1, f"{module}.{name}: {kind.__mro__}"  # object aside

@@ -1,0 +1,1 @@
+"""Tests of docs/reliability.md: full disks, memory that runs out, signals, and damaged caches."""
