@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla.algorithms.centrality import pagerank
-from gasla.algorithms.centrality.betweenness import dependencies, edge_betweenness_centrality
+from gasla.algorithms.centrality.betweenness import brandes, edge_betweenness_centrality
 from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import engine
@@ -27,7 +27,7 @@ from tests.program.test_runs import CASES, NAMES, SUMS, bits_of_sums, graphs
 
 pytestmark = pytest.mark.thorough
 
-MODULES = (programs, bfs, sssp, pagerank, dependencies, edge_betweenness_centrality)
+MODULES = (programs, bfs, sssp, pagerank, brandes, edge_betweenness_centrality)
 PROGRAMS = [
     p
     for module in MODULES

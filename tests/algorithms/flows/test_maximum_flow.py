@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import maximum_flow as scipys
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.flows import largest, preflow
+from gasla.algorithms.flows import preflow, solver
 from gasla.arrays import moved
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
@@ -195,7 +195,7 @@ def capacities() -> st.SearchStrategy[float]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("bits", [largest.BITS, 20])  # with few of them it takes several rounds
+@pytest.mark.parametrize("bits", [solver.BITS, 20])  # with few of them it takes several rounds
 @given(data=st.data())
 @settings(deadline=None, max_examples=150)
 def test_floats_of_any_size(bits: int, data: st.DataObject) -> None:
@@ -207,7 +207,7 @@ def test_floats_of_any_size(bits: int, data: st.DataObject) -> None:
     capacity = np.array([edge[2] for edge in edges])
     graph = gasla.Graph.from_edges(src, dst, capacity, n=n)
     right = exactly(graph, source, target)
-    with mock.patch.object(largest, "BITS", bits), warnings.catch_warnings():
+    with mock.patch.object(solver, "BITS", bits), warnings.catch_warnings():
         warnings.simplefilter("error")
         if right is None or right > Fraction(sys.float_info.max):
             with pytest.raises(ValueError, match="infinite capacity" if right is None else "more than float64 holds"):

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated_programs import Case, cases
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import gasla
@@ -18,6 +17,8 @@ import semirings
 from gasla.compiler import function
 from gasla.cpu.program import fingerprint, generate
 from gasla.cpu.program.generate import Module
+from tests.helpers import ROOT
+from tests.helpers.generated_programs import Case, cases
 
 I4 = np.dtype(np.int32)
 PROGRAM = """
@@ -227,7 +228,7 @@ def test_text_asks_nothing_else_of_monoids(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_it_is_the_same_in_every_process() -> None:
-    text = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_fingerprint as t; "
+    text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.cpu import test_fingerprint as t; "
     text += "print(t.of(t.program(t.PROGRAM)), *map(t.fingerprint.fingerprint, map(t.plan_of, t.some_cases(3))))"
     found = set()
     for hash_seed in ("1", "2"):
