@@ -74,7 +74,9 @@ FAULTS = [
         "algorithms/community/test_edge_support.py",
     ),
     # what is generated
-    Fault("gasla/cpu/kernels/products/gustavson.py", "is_new = marks[j] == 0", "is_new = False", "operations/test_mxm.py"),
+    Fault(
+        "gasla/cpu/kernels/products/gustavson.py", "is_new = marks[j] == 0", "is_new = False", "operations/test_mxm.py"
+    ),
     Fault(
         "gasla/cpu/kernels/products/vector.py",
         "simd4.within(last - e), last",
