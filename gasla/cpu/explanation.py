@@ -47,7 +47,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
         found.append("One thread does all, as it is the only one.")
     else:
         found.append(f"{runs.team} threads share the work; where iterations are thin, one goes on alone.")
-    if runs._common[runs._places["narrow"]] and "if narrow and " in runs.plan.source_text:
+    if runs._common[runs._places["narrow"]] and runs.plan.gathers_few_at_once:
         found.append(f"Lists of neighbours are short, so that of each the first {FEW} are gathered without a branch.")
     return found
 

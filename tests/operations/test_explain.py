@@ -161,6 +161,7 @@ def test_what_is_said_is_what_is_generated(program: Any, options: dict[str, bool
     assert ("Vertices are taken in buckets" in text) == ("split(" in loop_text)
     assert ("sent along" in text) == ("sp" in plan.arrays and program.direction != "all")
     assert ("The numbers of edges" in text) == bool({"ge", "se"} & set(plan.arrays))
+    assert plan.gathers_few_at_once == ("if narrow and " in plan.source_text)
     assert ("in the order of the vertices" in text) == ("sum_up(" in loop_text)
     if "All have gathered before" in text:
         assert "apply_list(" in loop_text

@@ -300,6 +300,13 @@ class CpuPlan(Plan):
         monoid, is_number = self.traced.monoid, not self.is_tuple and not self.is_wide
         return self.takes_all_edges and monoid is not None and monoid.commutative and is_number
 
+    @property
+    def gathers_few_at_once(self) -> bool:
+        """Whether a run may gather the first few edges of short lists without a branch, of all vertices or some."""
+        lists_receivers = self.scheduled or not (self.everyone or self.pushes)
+        takes_all = not (self.scheduled or self.prioritised or self.asks_active(is_receiver=False))
+        return self.may_be_narrow and (lists_receivers or takes_all)
+
     @functools.cached_property
     def fetched_rows(self) -> list[tuple[str, list[int]]]:
         """The vectors that gather reads of a neighbour, and the lanes of each at which a cache line begins."""
