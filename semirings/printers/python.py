@@ -3,8 +3,8 @@
 The source computes exactly what NumPy would, with the rules of docs/compiler.md where NumPy has none: integers wrap,
 what is divided by 0 is 0, and a float becomes the nearest integer that there is. Vectors and tuples are Python tuples;
 a wide vector is an array of one dimension, which a function fills and returns. The caller decorates the printed
-functions, and those of the prelude by ``jit``. Numbers of type float16 are their bits, in uint16; ``widened_half`` and
-``to_half``, the caller's, make them float32 and back.
+functions, and provides ``compiled``, which decorates those of the prelude. Numbers of type float16 are their bits, in
+uint16; ``widened_half`` and ``to_half``, the caller's, make them float32 and back.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import math
 import numpy as np
 
 
-@jit
+@compiled
 def remainder(a, b):
     """a % b of floats, with the sign of b; NaN where b is 0."""
     rest = np.fmod(a, b)
@@ -44,7 +44,7 @@ def remainder(a, b):
     return rest + b if (b < 0) != (rest < 0) else rest
 
 
-@jit
+@compiled
 def floor_divide(a, b):
     """a // b of floats, rounded once as NumPy does; a / b where b is 0."""
     if b == 0:
@@ -59,13 +59,13 @@ def floor_divide(a, b):
     return whole + 1 if quotient - whole > 0.5 else whole
 
 
-@jit
+@compiled
 def item_at(array, index, count, outside):
     """An item of an array; what is given instead where there is no such index."""
     return array[np.uint64(index)] if np.uint64(index) < np.uint64(count) else outside
 
 
-@jit
+@compiled
 def lane_at(array, index, count, lane, outside):
     """The same of an array of vectors, for one lane."""
     return array[np.uint64(index), lane] if np.uint64(index) < np.uint64(count) else outside
@@ -73,7 +73,7 @@ def lane_at(array, index, count, lane, outside):
 """Helper functions the printed functions call, with their imports: the top of a generated module."""
 
 _HELPERS = re.findall(r"^def (\w+)", PRELUDE, re.MULTILINE)
-_RESERVED = {*keyword.kwlist, "np", "math", "jit", "abs", "range", "lane", *_HELPERS}
+_RESERVED = {*keyword.kwlist, "np", "math", "compiled", "abs", "range", "lane", *_HELPERS}
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",

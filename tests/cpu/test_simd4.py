@@ -60,7 +60,7 @@ def of_truths(a: Any, b: Any) -> list[Any]:
 DRIVER = """
 from gasla.cpu.runtime import simd4
 from gasla.compiler.function import compiled
-from gasla.cpu.runtime.blocks import jit
+from gasla.compiler.function import compiled
 
 {prelude}
 

@@ -93,11 +93,11 @@ def test_arguments_follow_from_use(write: Write) -> None:
     """Of a kernel all are taken, of a function that it calls those that are used."""
     text = write(template("y[0] = 1", name="inner()") + template("inner()"))
     assert text.splitlines()[:2] == ["@stage", "def inner(y):"]
-    assert "@entry_point\ndef f(x, y, z):" in text and "    inner(y)" in text
+    assert "@compiled\ndef f(x, y, z):" in text and "    inner(y)" in text
 
 
 def test_a_function_is_written_for_each_key_once(write: Write) -> None:
-    keyed = template("x[0] = combine_[key](x[0])", name="improve_(x)", mark="@jit\n")
+    keyed = template("x[0] = combine_[key](x[0])", name="improve_(x)", mark="@compiled\n")
     lines = ["for name in plan.names:", "    improve_[name](x)", "improve_[None](y)", "improve_['a'](z)"]
     text = write(keyed + template(*lines))
     assert [text.count(f"def {name}(x)") for name in ("improve_a", "improve_b", "improve")] == [1, 1, 1]

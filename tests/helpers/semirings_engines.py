@@ -82,7 +82,7 @@ def _outputs(program: Program, inputs: Columns) -> Columns:
 
 def python_source(programs: Sequence[Program]) -> str:
     """A module with a loop over arrays for each program: ``kernel0``, ``kernel1`` …."""
-    parts = ["from gasla.compiler.function import compiled\njit = compiled\n", python.PRELUDE]
+    parts = ["from gasla.compiler.function import compiled\n", python.PRELUDE]
     for number, program in enumerate(programs):
         inputs, outputs = _shape(program)
         names = [f"x{i}[n]" for i in range(len(inputs))]

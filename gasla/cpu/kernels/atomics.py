@@ -1,12 +1,12 @@
 """How values are reduced into an array while other threads reduce into the same; `key` says how two combine."""
 # mypy: ignore-errors
 
+from gasla.compiler.function import compiled
 from gasla.cpu.program.specialise import key, plan
-from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, store_unordered
 
 
-@jit
+@compiled
 def improve_(field, v, value, shared):
     """field[v] = combine(field[v], value); whether that changed it."""
     while True:
@@ -21,7 +21,7 @@ def improve_(field, v, value, shared):
             return True
 
 
-@jit
+@compiled
 def accumulate_(field, v, value, shared):
     """field[v] = combine(field[v], value); what it was before."""
     if not shared:
@@ -36,7 +36,7 @@ def accumulate_(field, v, value, shared):
             return old
 
 
-@jit
+@compiled
 def combined_(part, parts):
     """What all parts come to, in a fixed order."""
     total = part[0]
@@ -45,7 +45,7 @@ def combined_(part, parts):
     return total
 
 
-@jit
+@compiled
 def copy_lanes(target, values, count):
     """The items of a wide vector."""
     for lane in range(count):

@@ -6,7 +6,7 @@ Keys are hashes: `semirings.hash(seed, walker, step, draw)` is the key of the se
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from gasla.cpu.runtime.blocks import jit
+from gasla.compiler.function import compiled
 
 NOWHERE = np.uint64(2**64 - 1)
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -15,7 +15,7 @@ _A, _B, _C = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.ui
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
-@jit
+@compiled
 def mixed(state, number):
     """Hash a number, as `semirings.hash` does."""
     z = (number + ONE) * _A + state
@@ -24,19 +24,19 @@ def mixed(state, number):
     return z ^ (z >> _31)
 
 
-@jit
+@compiled
 def share(bits, count):
     """`bits * count / 2**64`, rounded down; the count is less than 2**32."""
     return ((bits >> _HALF) * count + (((bits & _LOW) * count) >> _HALF)) >> _HALF
 
 
-@jit
+@compiled
 def fraction(bits):
     """A number in [0, 1) from a hash, as `semirings.random` makes it."""
     return np.float64(bits >> _11) * 2.0**-53
 
 
-@jit
+@compiled
 def aimed(sums, first, last, part):
     """What a sum has to exceed, for a part of the total of a list, and the guide from where to look for that."""
     total, size = sums[last - ONE], last - first
@@ -46,7 +46,7 @@ def aimed(sums, first, last, part):
     return mark, first + min(np.uint64(part * np.float64(size)), size - ONE)
 
 
-@jit
+@compiled
 def exceeding(sums, first, k, mark):
     """The first position of a list whose sum exceeds a mark, looked for from a position near."""
     while k > first and sums[k - ONE] > mark:

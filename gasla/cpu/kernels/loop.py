@@ -6,6 +6,7 @@ All threads take the same decisions from the same counters: nothing is read that
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.kernels.aggregates import begin_aggregates, sum_up_in_order, take_sums
 from gasla.cpu.kernels.apply import apply_list, catch_up, post_apply, release
 from gasla.cpu.kernels.far import split
@@ -18,11 +19,10 @@ from gasla.cpu.kernels.scatter import catch_up_edges, scatter
 from gasla.cpu.kernels.start import fill_first
 from gasla.cpu.program.launch import *
 from gasla.cpu.program.specialise import plan
-from gasla.cpu.runtime.blocks import entry_point
 from gasla.cpu.runtime.threads import TEAM, barrier
 
 
-@entry_point
+@compiled
 def run_loop():
     """Run iterations until nothing is active, the program says stop, or a limit is reached."""
     if not plan.measures_first:

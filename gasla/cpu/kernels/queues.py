@@ -3,6 +3,7 @@
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.program.launch import (
     ACTIVE,
     DONE,
@@ -19,7 +20,7 @@ from gasla.cpu.program.launch import (
     UNTIL,
     WORK,
 )
-from gasla.cpu.runtime.blocks import jit, stage
+from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import (
     count_trailing_zeros,
     fetch_add,
@@ -48,13 +49,13 @@ DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole
 NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
-@jit
+@compiled
 def has(bits, vertex):
     """Whether the bit of `vertex` is set."""
     return (bits[vertex >> np.uint64(6)] >> (vertex & np.uint64(63))) & np.uint64(1) != np.uint64(0)
 
 
-@jit
+@compiled
 def claim(bits, vertex, shared):
     """Set the bit of `vertex`; True for the one caller that found it clear."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
@@ -66,7 +67,7 @@ def claim(bits, vertex, shared):
     return True
 
 
-@jit
+@compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
     """Whether a vertex of this bucket is active now; else it waits, if it has a bucket."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
@@ -78,7 +79,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
     return 0 <= bucket <= opened
 
 
-@jit
+@compiled
 def least_of(lowest, threads):
     """The least of the buckets that threads have found, where -1 stands for none."""
     least = np.int64(-1)
@@ -89,7 +90,7 @@ def least_of(lowest, threads):
     return least
 
 
-@jit
+@compiled
 def add_news(news, vertex, bits, shared):
     """Say that some parts of what a vertex holds are new."""
     if shared:
@@ -98,7 +99,7 @@ def add_news(news, vertex, bits, shared):
         news[vertex] |= np.uint8(bits)
 
 
-@jit
+@compiled
 def take_news(news, vertex, shared):
     """Which parts of what a vertex holds are new; from now on none is."""
     bits = load_unordered(news, vertex)
@@ -110,13 +111,13 @@ def take_news(news, vertex, shared):
     return np.uint64(bits)
 
 
-@jit
+@compiled
 def chunks_of(n):
     """How many chunks of a full pass there are; one at least."""
     return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
 
 
-@jit
+@compiled
 def own_at(thread):
     """Where a thread's own counters start in a row of them."""
     return FIRST + thread * STRIDE
@@ -239,7 +240,7 @@ def edges_from(queue, counters, threads, indptr):
     return edges
 
 
-@jit
+@compiled
 def total(counters, threads, what):
     """The sum of one result over all threads."""
     result = np.int64(0)
@@ -248,7 +249,7 @@ def total(counters, threads, what):
     return result
 
 
-@jit
+@compiled
 def smallest(lows, threads):
     """The least of the threads' own lower bounds."""
     low = lows[0]
@@ -261,7 +262,7 @@ PARTS = 16.0  # buckets in the range of what waits
 LATEST = np.finfo(np.float64).max  # where NaN is put among priorities, which are all finite then
 
 
-@jit
+@compiled
 def ranked(priority):
     """A priority in an order of finite numbers: infinities at its ends, and NaN after all."""
     if priority != priority:
@@ -269,19 +270,19 @@ def ranked(priority):
     return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
 
 
-@jit
+@compiled
 def nearer(priority, other):
     """The less of two priorities; NaN comes after all."""
     return other if other < priority else priority
 
 
-@jit
+@compiled
 def higher(high, priority):
     """The larger of the two; of priorities that were finite."""
     return priority if high < priority < np.nextafter(LATEST, 0.0) else high
 
 
-@jit
+@compiled
 def share_of_range(low, lows, threads):
     """A part of the range of what waits, from `low` on: as wide as a bucket, where nothing better is known of it."""
     high = -np.inf
@@ -290,7 +291,7 @@ def share_of_range(low, lows, threads):
     return (high - low) / PARTS if -LATEST < low < high else 0.0
 
 
-@jit
+@compiled
 def beyond(low, delta):
     """The end of the bucket of width `delta` that `low` is in; of `low` alone, where that is lost beside it."""
     end = (np.floor(low / delta) + 1.0) * delta
@@ -299,7 +300,7 @@ def beyond(low, delta):
     return min(end, LATEST) if low < LATEST else np.inf
 
 
-@jit
+@compiled
 def take(counters, thread, ticket, size):
     """Reserve a chunk of a thread's queue of `size` entries: its first place, `size` or more if none is left."""
     at = own_at(thread) + 8 * ticket
@@ -308,7 +309,7 @@ def take(counters, thread, ticket, size):
     return np.uint64(fetch_add(counters, at, CHUNK))
 
 
-@jit
+@compiled
 def dense_is_cheaper(size, edges, remaining, n, ratio):
     """Whether a pass over all vertices beats walking the active ones.
 
@@ -341,7 +342,7 @@ def to_list(thread, threads, control, bits, queue):
     return np.int64(listed)
 
 
-@jit
+@compiled
 def clear(thread, threads, bits):
     """Zero a bitmap. The caller's next barrier makes it seen."""
     words = len(bits)

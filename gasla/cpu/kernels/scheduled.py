@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.kernels.aggregates import begin_aggregates, sum_up_in_order, take_sums
 from gasla.cpu.kernels.apply import apply_list
 from gasla.cpu.kernels.loop import afterwards, ask_to_stop, choose_team, take_over
@@ -11,11 +12,10 @@ from gasla.cpu.kernels.queues import *
 from gasla.cpu.kernels.start import fill_first
 from gasla.cpu.program.launch import *
 from gasla.cpu.program.specialise import plan
-from gasla.cpu.runtime.blocks import entry_point
 from gasla.cpu.runtime.threads import NEXT_THREADS, TEAM, barrier
 
 
-@entry_point
+@compiled
 def run_loop():
     """Run the schedule."""
     if not plan.traced.measures:

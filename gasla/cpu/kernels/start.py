@@ -3,18 +3,19 @@
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.kernels.aggregates import aggregate
 from gasla.cpu.kernels.apply import bring_up, forget
 from gasla.cpu.kernels.keyed import clear_tables
 from gasla.cpu.kernels.queues import *
 from gasla.cpu.program.launch import ACTIVE, EDGE_SUM, FILLED, SOURCE
 from gasla.cpu.program.specialise import local, plan
-from gasla.cpu.runtime.blocks import entry_point, stage
+from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.threads import TEAM, barrier
 from semirings import VectorType
 
 
-@entry_point
+@compiled
 def start():
     """Fill the fields, and reduce over them."""
     fill_first()

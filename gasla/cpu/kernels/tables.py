@@ -7,12 +7,12 @@ vertices a table is empty: each used entry is cleared again.
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from gasla.cpu.runtime.blocks import jit
+from gasla.compiler.function import compiled
 
 GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # by the first keys that are neighbours lie far apart
 
 
-@jit
+@compiled
 def place_of(keys, key, capacity):
     """Where a key is in a table's first `capacity` entries, some of which are empty, or where there is a place for it.
 

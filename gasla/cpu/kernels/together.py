@@ -7,8 +7,8 @@ further together and asks for what each will read, so that the reads of a group 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.kernels.chances import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
-from gasla.cpu.runtime.blocks import jit
 from gasla.cpu.runtime.intrinsics import prefetch, select
 
 TRIES = np.uint64(32)  # draws that may be refused, beside one an edge, before all of a list are weighed
@@ -17,7 +17,7 @@ GOES, STOPS, RESTARTS = np.uint64(0), np.uint64(1), np.uint64(2)
 FEW = np.uint64(16)  # entries that are looked at one by one
 
 
-@jit
+@compiled
 def draw_together(indptr, indices, weights, t, here, scratch, marks):
     """Positions by draw 0, for a group of walkers; nowhere for walkers that are at no vertex."""
     keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
@@ -34,7 +34,7 @@ def draw_together(indptr, indices, weights, t, here, scratch, marks):
     pick_together(indices, weights, bits, drawing[:count], places, highs, marks)
 
 
-@jit
+@compiled
 def begin_drawing(indices, weights, first, last, bits):
     """A position of a list, by lot; with weights its first one, from which `pick_together` goes on."""
     if first == last:
@@ -47,7 +47,7 @@ def begin_drawing(indices, weights, first, last, bits):
     return first
 
 
-@jit
+@compiled
 def pick_together(indices, weights, bits, drawing, places, highs, marks):
     """Positions by weight, if there are weights: each read of a group after the other, of totals, guides, sums."""
     if weights is None:
@@ -70,7 +70,7 @@ def pick_together(indices, weights, bits, drawing, places, highs, marks):
         prefetch(indices, places[i])
 
 
-@jit
+@compiled
 def search_together(near, ends, sought, found, number, lows, highs, doubtful, opened):
     """Whether sorted lists of vertices hold what is sought, a bit of found: all bisections go step by step.
 
@@ -106,7 +106,7 @@ def search_together(near, ends, sought, found, number, lows, highs, doubtful, op
         found[i] |= is_there << np.uint64(number)
 
 
-@jit
+@compiled
 def is_edge(near, u, to):
     """Whether one sorted list holds what is sought."""
     indptr, indices = near
@@ -123,7 +123,7 @@ def is_edge(near, u, to):
     return low < last and np.uint64(indices[low]) == to
 
 
-@jit
+@compiled
 def weight(weights, first, k):
     """The weight of the edge at position k, 1 without weights."""
     if weights is None:
@@ -132,7 +132,7 @@ def weight(weights, first, k):
     return sums[k] - (sums[k - ONE] if k > first else 0.0)
 
 
-@jit
+@compiled
 def complain(complaint, walker, t, function, value):
     """Note that a function gave what it may not, if it is this thread's first time."""
     if complaint[0] < 0:

@@ -7,17 +7,18 @@ to be looked up for that (`has_edge`) is, for all together, where the range of w
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.kernels.chances import *
 from gasla.cpu.kernels.hooks import call, item
 from gasla.cpu.kernels.together import *
 from gasla.cpu.program.specialise import local, plan
-from gasla.cpu.runtime.blocks import blocks, entry_point, jit
+from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.threads import STOP
 
 ROWS = 11  # that a thread has for each walker of its group, and two for each edge that accept asks for
 
 
-@entry_point
+@compiled
 def walk():
     """Take walkers from their starts, a group after the other."""
     n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
@@ -114,7 +115,7 @@ def known():
 # --- where walkers end, or begin anew ---------------------------------------------------------------------------------
 
 
-@jit
+@compiled
 def decide_together(lists, inputs, keys, t, first, now, here, starts, fates, complaint):
     """Decide which walkers end or begin anew; `here` is where those are that do neither, -1 for others."""
     known()
@@ -144,7 +145,7 @@ def decide(function, number, draw, fate):
 # --- whether edges pass -----------------------------------------------------------------------------------------------
 
 
-@jit
+@compiled
 def accept_together(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
     """Of a group the first positions drawn that accept lets pass: all draw, then all look edges up, in turns.
 
@@ -218,7 +219,7 @@ def accept_doubtful():
         accept()
 
 
-@jit
+@compiled
 def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint):
     """Draw anew for refused walkers; returns how many of these have to be looked at once more, the first opened."""
     indptr, indices = lists[0], lists[1]
@@ -242,7 +243,7 @@ def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scrat
     return count
 
 
-@jit
+@compiled
 def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
     """A position by the weights of all that accept lets pass; nowhere if there is none."""
     before, v, start, t, walker = at
@@ -264,7 +265,7 @@ def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
     return place
 
 
-@jit
+@compiled
 def accept_exactly(lists, near, inputs, previous, v, k, start, t):
     """What accept gives, whatever is to be looked up for that."""
     known()

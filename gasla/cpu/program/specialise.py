@@ -235,7 +235,7 @@ class Specialiser:
             if node.args.vararg is not None:
                 takes += getattr(self.plan, node.args.vararg.arg)
             takes = takes or [x for x in self.arguments if x in used or is_entry]
-            mark = "entry_point" if is_entry else template.mark
+            mark = "compiled" if is_entry else template.mark
             self.names |= used | {mark}
             text = "\n".join([f"@{mark}\ndef {name}({', '.join(takes)}):", *lines])
             self.functions[name] = Function(name, takes, text)

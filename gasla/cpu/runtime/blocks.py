@@ -10,7 +10,6 @@ from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
-entry_point = jit = compiled  # as the texts of gasla.cpu.program and the printer's prelude have it
 stage = apart  # for what is called seldom
 # For sums and products of floats, which a monoid's owner says are associative: several at once, in a fixed order.
 reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))

@@ -11,8 +11,8 @@ All that a thread holds is in one array for each type, so that LLVM sees that no
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.program.specialise import leave, local, plan
-from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import fetch_add, prefetch, select
 from gasla.cpu.runtime.threads import STOP, TICKET
 
@@ -20,7 +20,7 @@ FOUR = 4  # entries that are looked up together
 AHEAD = 64  # entries between one that is looked up and the one whose element of x is prefetched, where rows are long
 
 
-@entry_point
+@compiled
 def multiply(thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
     """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
     for name in plan.scratch:
@@ -127,7 +127,7 @@ def argument(name, k):
 # --- reducing a batch -------------------------------------------------------------------------------------------------
 
 
-@jit
+@compiled
 def reduce(rows, slots, *scratch):
     """Reduce each slot, then the slots of each row until there is one."""
     sweep(whole(slots), *local[plan.scratch])
@@ -167,7 +167,7 @@ def reduce(rows, slots, *scratch):
         left = several
 
 
-@jit
+@compiled
 def sweep(slots, *scratch):
     """Reduce the entries of each slot."""
     for s in range(slots):
@@ -179,7 +179,7 @@ def sweep(slots, *scratch):
             plan.total[s] = choose(plan.count[s] > np.int32(k), new, plan.total[s])
 
 
-@jit
+@compiled
 def sweep_again(slots, height, *scratch):
     """Reduce the totals that are laid out in each slot."""
     for s in range(slots):
@@ -191,13 +191,13 @@ def sweep_again(slots, height, *scratch):
             plan.total[s] = choose(plan.count[s] > np.int32(k), new, plan.total[s])
 
 
-@jit
+@compiled
 def whole(count):
     """The next multiple of the values that are computed side by side."""
     return (count + np.uint64(plan.lanes - 1)) & ~np.uint64(plan.lanes - 1)
 
 
-@jit
+@compiled
 def choose(condition, a, b):
     """One of two values."""
     if plan.is_tuple:
@@ -220,7 +220,7 @@ def store():
             plan.out[begin + k] = plan.stored[k]
 
 
-@jit
+@compiled
 def finish(rows, *scratch):
     """Compute what is stored for each row."""
     for i in range(rows):

@@ -7,13 +7,13 @@ columns is one that LLVM vectorises. Each total is reduced in the order of the r
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.program.specialise import leave, local, plan
-from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import STOP, TICKET
 
 
-@entry_point
+@compiled
 def multiply(thread, threads, control, columns, width, chunk, complement, indptr, indices, *arrays):
     """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
     rows = np.uint64(len(indptr) - 1)
@@ -28,7 +28,7 @@ def multiply(thread, threads, control, columns, width, chunk, complement, indptr
             return
 
 
-@jit
+@compiled
 def reduce_rows(start, end, *shared):
     """Reduce and store the rows from `start` to `end`; False where the matrix points outside itself."""
     one, four, bound, stored = np.uint64(1), np.uint64(4), np.uint64(width), np.uint64(len(indices))

@@ -11,9 +11,9 @@ An entry reduces in the order in which A and B are stored, by one thread: its bi
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.kernels.products.counting import gather_marks, in_order, leave_out, place_of
 from gasla.cpu.program.specialise import leave, plan
-from gasla.cpu.runtime.blocks import entry_point, jit
 from gasla.cpu.runtime.intrinsics import fetch_add, select_bits
 from gasla.cpu.runtime.threads import STOP, TICKET
 
@@ -22,7 +22,7 @@ LONG = 32  # a row of B that is so many times as long as the mask's is searched
 SPARE = 128  # slots for columns that the mask lacks: were it one, each product would wait for the last
 
 
-@entry_point
+@compiled
 def fill(
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ends, width,
     indptr, indices, all_stamps, all_columns, all_marks, all_spans, *arrays
@@ -64,7 +64,7 @@ def fill(
             store(j)
 
 
-@entry_point
+@compiled
 def at_entries(
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ascends,
     all_slots, *arrays
@@ -143,7 +143,7 @@ def argument(name):
     return np.int64(i) if name == "row" else np.int64(k) if name == "other" else np.int64(j)
 
 
-@jit
+@compiled
 def choose(condition, a, b):
     """One of two values, without a branch."""
     if plan.is_tuple:

@@ -9,9 +9,10 @@ NaN, and adds all entries up to find out whether one was NaN; then `reduce_rows`
 
 import numpy as np
 
+from gasla.compiler.function import compiled
 from gasla.cpu.program.specialise import key, leave, local, plan
 from gasla.cpu.runtime import simd4
-from gasla.cpu.runtime.blocks import entry_point, stage
+from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import fetch_add, prefetch
 from gasla.cpu.runtime.threads import STOP, TICKET
 
@@ -22,7 +23,7 @@ LOOK_AFTER = 64  # entries between two tests whether the rest of a row matters
 LAST = 3  # entries that a load of four may read behind the first
 
 
-@entry_point
+@compiled
 def multiply(thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
     """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
     bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
