@@ -362,7 +362,7 @@ def test_real_roads_against_scipy() -> None:
     assert bellman_ford(csr_array(np.array([[0.0, 1], [0, 0]])), indices=0)[1] == 1
 
 
-def test_empty_and_single() -> None:
+def test_graphs_of_no_and_of_one_vertex_give_answers() -> None:
     single = Graph.from_edges([], [], n=1)
     assert gasla.bfs(single, 0).tolist() == [0]
     assert gasla.sssp(single, 0).tolist() == [0]
@@ -409,7 +409,7 @@ A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
         (lambda: gasla.edge_betweenness_centrality(A3, k=9), ValueError, "k is 9; expected 1 to 3"),
     ],
 )
-def test_bad_input(call, kind, message) -> None:
+def test_bad_input_is_refused(call, kind, message) -> None:
     with pytest.raises(kind, match=message):
         call()
 

@@ -344,7 +344,7 @@ def test_the_command(names: tuple[str, ...], tmp_path: Path, capsys: pytest.Capt
         (["--plot", "figures.doc"], "figures.doc: the name of a picture must end in"),
     ],
 )
-def test_what_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_input_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *arguments]) == 2
     assert said in capsys.readouterr().err
 

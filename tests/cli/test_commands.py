@@ -370,7 +370,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_arguments(command: Callable[..., Outcome], small: Path, case: str) -> None:
+def test_bad_arguments_are_refused(command: Callable[..., Outcome], small: Path, case: str) -> None:
     (small.parent / "sub.npy").mkdir()
     arguments = [word.replace("SMALL", str(small)).replace("FOLDER", str(small.parent)) for word in BAD[case]]
     complains(command(*arguments))

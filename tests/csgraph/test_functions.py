@@ -88,7 +88,7 @@ def test_searches_are_scipys(seed: int, n: int, m: int, directed: bool) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("dense", SHAPES.values(), ids=SHAPES)
-def test_shapes(dense: np.ndarray, ours: list[str]) -> None:
+def test_each_shape_gives_a_right_answer(dense: np.ndarray, ours: list[str]) -> None:
     forms = [dense, sp.csc_array(dense), sp.coo_array(dense), np.ma.masked_equal(dense, 0), sp.lil_array(dense)]
     expected = scipys.dijkstra(sp.csr_array(dense)) if len(dense) else np.zeros((0, 0))
     for form in forms:
@@ -261,7 +261,7 @@ def test_negative_cycles(ours: list[str]) -> None:
     assert not ours
 
 
-def test_errors(ours: list[str]) -> None:
+def test_errors_say_what_is_wrong(ours: list[str]) -> None:
     A = np.eye(3, k=1)
     with pytest.raises(ValueError, match="has shape"):
         csgraph.dijkstra(A[:2])

@@ -121,7 +121,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_shapes(name: str) -> None:
+def test_each_shape_gives_a_right_answer(name: str) -> None:
     graph, ranks = SHAPES[name], 3
     spread = over(graph, ranks)
     assert (spread.n, spread.m) == (graph.n, graph.m)

@@ -84,7 +84,9 @@ def test_self_loops_and_parallel_edges(offsets: type) -> None:
 @pytest.mark.gpu
 @settings(max_examples=100)
 @given(edge_lists(), st.sampled_from(["forward", "both"]), st.sampled_from([np.int32, np.int64]))
-def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray], towards: str, offsets: type) -> None:
+def test_random_graphs_give_right_answers(
+    edges: tuple[int, np.ndarray, np.ndarray], towards: str, offsets: type
+) -> None:
     n, src, dst = edges
     check(edges_of(src, dst, towards, n), offsets)
 
@@ -92,7 +94,7 @@ def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray], towards: str, 
 @pytest.mark.gpu
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(200, 200_000), st.floats(0.2, 8), st.sampled_from(["forward", "both"]))
-def test_larger_graphs(seed: int, n: int, degree: float, towards: str) -> None:
+def test_larger_graphs_give_right_answers(seed: int, n: int, degree: float, towards: str) -> None:
     src, dst = np.random.default_rng(seed).integers(0, n, (2, int(n * degree)))
     check(edges_of(src, dst, towards, n))
 
@@ -121,7 +123,7 @@ def test_an_edge_out_of_the_giant_that_only_its_source_stores() -> None:
 @pytest.mark.gpu
 @directions
 @pytest.mark.parametrize("centre", [0, 400_000, 1_000_000])
-def test_star_of_a_million_leaves(towards: str, centre: int) -> None:
+def test_a_star_of_a_million_leaves_is_one_component(towards: str, centre: int) -> None:
     leaves = np.delete(np.arange(1_000_001, dtype=np.int32), centre)
     check(edges_of(np.full_like(leaves, centre), leaves, towards))
 

@@ -9,8 +9,8 @@ import gasla
 from gasla import datasets
 from tests.algorithms.paths import test_many_sources
 from tests.algorithms.paths.test_many_sources import (  # noqa: F401  (collected)
-    test_bad_arguments_of_centrality,
-    test_bad_sources,
+    test_bad_arguments_of_centrality_are_refused,
+    test_bad_sources_are_refused,
     test_centrality_of_hard_shapes,
     test_closeness,
     test_distances,
@@ -22,7 +22,7 @@ from tests.algorithms.paths.test_many_sources import (  # noqa: F401  (collected
     test_levels_go_on_where_digits_end,
     test_levels_of_hard_shapes,
     test_levels_of_real_graphs,
-    test_no_sources,
+    test_no_sources_give_no_rows,
     way,
 )
 from tests.gpu.test_algorithms import OnGpu

@@ -380,7 +380,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("call", "error", "message"), REFUSED, ids=lambda p: p if isinstance(p, str) else "")
-def test_refused(call: Callable[[Any], Any], error: type[Exception], message: str) -> None:
+def test_refused_rows_raise(call: Callable[[Any], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call(matrix(csr_array([[0, 1.0, 2], [3, 0, 0]])))
 

@@ -148,7 +148,7 @@ def test_what_stages_hand_back_is_cupys_and_either_kind_is_taken() -> None:
 
 
 @pytest.mark.gpu
-def test_errors() -> None:
+def test_errors_say_what_is_wrong() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], n=3).to("gpu")
     with pytest.raises(TypeError, match="no field 'speed'"):
         stages.start(programs.Hops, graph, speed=1)

@@ -84,7 +84,7 @@ def test_simple_lists(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=60)
 @given(edges=edge_lists())
-def test_random_graphs(way: str, edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+def test_random_graphs_give_right_answers(way: str, edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FLAT", WAYS[way])

@@ -265,7 +265,7 @@ def test_programs_that_do_more_are_refused() -> None:
         ({"remove": [0.5]}, TypeError, "expected integers"),
     ],
 )
-def test_changes_that_are_refused(arguments: Any, error: Any, message: str) -> None:
+def test_invalid_changes_are_refused(arguments: Any, error: Any, message: str) -> None:
     path = Graph.from_edges(np.arange(9), np.arange(1, 10), np.ones(9, np.float32))
     with pytest.raises(error, match=message):
         path.changed(**arguments)
@@ -339,7 +339,7 @@ def test_algorithms_refuse_what_they_cannot_go_on_from() -> None:
 @pytest.mark.gpu
 @settings(max_examples=20, deadline=None)
 @given(changes(removes=True), changes())
-def test_on_a_gpu(change: Any, grown: Any) -> None:
+def test_a_gpu_gives_the_same_answer(change: Any, grown: Any) -> None:
     n, old, new, gone = change
     graph = made(n, old).to("gpu")
     for name in ("out", "in_", "in_values"):

@@ -74,7 +74,7 @@ def test_sources_lie_in_the_largest_component():
         (lambda: datasets.rgg(6), "scale is 6; expected 7 to 31"),
     ],
 )
-def test_bad_scales(call, message):
+def test_bad_scales_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

@@ -132,7 +132,7 @@ def test_names_are_taken_and_given():
         (lambda _: LETTERS.has_edge("a", 0), r"no vertex is named 0; expected one of 3 names"),
     ],
 )
-def test_what_is_refused(call, message):
+def test_unsupported_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(Graph.from_edges([0, 1], [1, 2]))
 
@@ -152,7 +152,7 @@ def test_a_distributed_graph_has_no_list_of_edges():
 
 
 @pytest.mark.gpu
-def test_on_a_gpu():
+def test_a_gpu_gives_the_same_answer():
     here = Graph.from_edges([2, 0, 2, 2, 1], [0, 2, 1, 1, 1], [5, 3, 4, 2, 1])
     for weights in (True, False):
         graph = here if weights else here.with_values(None)

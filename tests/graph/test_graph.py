@@ -366,7 +366,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), BAD)
-def test_bad_input(call, error, message):
+def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
 

@@ -67,7 +67,7 @@ def graphs(draw, undirected=False):
 @pytest.mark.thorough
 @pytest.mark.parametrize("suffix", DIRECTED)
 @given(graph=graphs())
-def test_round_trip(tmp_path_factory, suffix, graph):
+def test_written_files_read_back(tmp_path_factory, suffix, graph):
     path = tmp_path_factory.mktemp("io") / f"graph{suffix}"
     io.write(path, graph)
     A = io.read(path)
@@ -79,7 +79,7 @@ def test_round_trip(tmp_path_factory, suffix, graph):
 
 
 @given(graph=graphs(undirected=True))
-def test_round_trip_metis(tmp_path_factory, graph):
+def test_written_metis_files_read_back(tmp_path_factory, graph):
     path = tmp_path_factory.mktemp("io") / "graph.metis"
     if not graph.has_symmetric_values:  # parallel edges whose weights differ may be listed in two orders
         with pytest.raises(ValueError, match="METIS files cannot hold them"):
@@ -91,7 +91,7 @@ def test_round_trip_metis(tmp_path_factory, graph):
 
 @pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("suffix", [*DIRECTED, ".graph"])
-def test_compressed(tmp_path, suffix, compression):
+def test_compressed_files_read_back(tmp_path, suffix, compression):
     A = datasets.grid(6)
     path = tmp_path / f"a{suffix}{compression}"
     io.write(path, A)
@@ -297,7 +297,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("name", "text", "line", "message"), MALFORMED)
-def test_malformed(tmp_path, name, text, line, message):
+def test_malformed_files_are_refused(tmp_path, name, text, line, message):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(FormatError) as error:
@@ -320,7 +320,7 @@ def test_truncated_files_are_refused(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".txt.gz", ".txt.bz2", ".txt.xz", ".mtx.gz"])
-def test_damaged_compression(tmp_path, suffix):
+def test_damaged_compression_is_refused(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"not compressed at all")
     with pytest.raises(FormatError, match="the compressed file is damaged"):
@@ -370,7 +370,7 @@ WORDS = [
     start=st.sampled_from(["", "p sp 3 2\n", "p tw 3 2\n", "3 2\n", "2 1 11\n"]),
 )
 @pytest.mark.parametrize("suffix", [".txt", ".gr", ".graph", ".mtx"])
-def test_no_text_makes_any_other_error(tmp_path_factory, suffix, words, start):
+def test_any_text_is_read_or_is_a_format_error(tmp_path_factory, suffix, words, start):
     path = tmp_path_factory.mktemp("io") / f"a{suffix}"
     path.write_text((HEAD if suffix == ".mtx" else start) + "".join(words))
     complaint = ""
@@ -383,7 +383,7 @@ def test_no_text_makes_any_other_error(tmp_path_factory, suffix, words, start):
     assert not counts or counts[1] != counts[2]
 
 
-def test_absurd_sizes(tmp_path):
+def test_absurd_sizes_are_refused(tmp_path):
     for name, text in [
         ("a.txt", "0 999999999999999999\n"),
         ("a.gr", "p sp 999999999999999 0\n"),

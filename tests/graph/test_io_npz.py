@@ -98,7 +98,7 @@ def test_a_diagonal_outside_the_matrix_holds_nothing(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"\x93NUMPY\x02\x00" + (9000).to_bytes(4, "little") + b"(" * 9000, b"\x93NUM", b""]
 )
-def test_damaged_headers(tmp_path, content):
+def test_damaged_headers_are_refused(tmp_path, content):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as packed:
         for name, array in CSC.items():
             stream = std.BytesIO()
@@ -169,7 +169,7 @@ def test_index_out_of_range_in_an_archive(tmp_path):
         (sp.coo_array(np.eye(2, dtype=np.longdouble)), "values; expected one of bool, int8"),
     ],
 )
-def test_archives_of_something_else(tmp_path, arrays, message):
+def test_archives_of_other_contents_are_refused(tmp_path, arrays, message):
     path = tmp_path / "a.npz"
     save = sp.save_npz if sp.issparse(arrays) else lambda path, arrays: np.savez(path, **arrays)
     save(path, arrays)

@@ -215,7 +215,7 @@ def test_edges_leave_one_of_their_ends(device):
     np.testing.assert_array_equal(gasla.run(Flux, graph, max_iterations=3, compile=False).flux, flux)
 
 
-def test_what_partners_cannot_be_asked_is_refused():
+def test_unsupported_reads_of_partners_are_refused():
     path = gasla.Graph.from_edges([0, 1], [1, 2], [1, 1])
     for compile in (True, False):
         with pytest.raises(ValueError, match="edge 0, 0 -> 1, has no partner"):

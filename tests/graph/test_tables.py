@@ -150,7 +150,7 @@ def test_categories_of_polars() -> None:
         ),
     ],
 )
-def test_what_is_refused(columns: dict, arguments: dict, error: type[Exception], message: str) -> None:
+def test_unsupported_input_is_refused(columns: dict, arguments: dict, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Graph.from_table(pa.table(columns), **arguments)
 
@@ -245,7 +245,7 @@ def test_results_by_name() -> None:
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".arrow", ".csv.gz", ".csv.xz"])
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_there_and_back(tmp_path, ending: str, named: bool, weighted: bool) -> None:
+def test_conversion_there_and_back_keeps_the_graph(tmp_path, ending: str, named: bool, weighted: bool) -> None:
     columns = dict(TRIPS) if named else {"src": [3, 0, 0], "dst": [1, 0, 2], "weight": [0.1, 2.5, 3.25]}
     if not weighted:
         del columns["weight"]
@@ -417,7 +417,7 @@ def test_csv(tmp_path, text: str, arguments: dict, expected: list | None) -> Non
         ("u,v\n0,1\n", {"src": "u", "dst": "w"}, None, "column 'w' is not there; there are 'u', 'v'"),
     ],
 )
-def test_bad_csv(tmp_path, text: str, arguments: dict, line: int | None, message: str) -> None:
+def test_bad_csv_is_refused(tmp_path, text: str, arguments: dict, line: int | None, message: str) -> None:
     path = tmp_path / "edges.csv"
     path.write_text(text)
     with pytest.raises(io.FormatError, match=message) as caught:
@@ -426,7 +426,7 @@ def test_bad_csv(tmp_path, text: str, arguments: dict, line: int | None, message
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv.gz", ".parquet.gz"])
-def test_damaged_files(tmp_path, ending: str) -> None:
+def test_damaged_files_are_refused(tmp_path, ending: str) -> None:
     path = tmp_path / f"edges{ending}"
     io.write(path, Graph.from_table(pa.table(TRIPS)))
     whole = path.read_bytes()

@@ -152,7 +152,7 @@ def test_graphs_from_graphs_as_on_a_gpu(data: Any, seed: int) -> None:
 
 
 @pytest.mark.parametrize("shape", ["star", "path", "nothing", "alone", "alike"])
-def test_hard_shapes(shape: str) -> None:
+def test_hard_shapes_give_right_answers(shape: str) -> None:
     src, dst, n = {
         "star": (np.zeros(500, int), np.arange(500), 500),
         "path": (np.arange(499), np.arange(1, 500), 500),
@@ -273,7 +273,7 @@ def test_nothing_of_a_graph_changes() -> None:
     assert graph.with_values(None).origin is None and part.with_values(None).origin is part.origin
 
 
-def test_what_is_refused() -> None:
+def test_unsupported_input_is_refused() -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1.0, 2, 3], n=4)
     for call, error, message in [
         (lambda: graph.contract([0, 1, 2]), ValueError, "there are 3 labels; expected one for each of 4 vertices"),

@@ -145,7 +145,7 @@ USES = {
 
 @pytest.mark.parametrize("A", SHOWN.values(), ids=SHOWN)
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_whoever_is_given_them_refuses(A, use):
+def test_every_entry_point_refuses_lying_arrays(A, use):
     with pytest.raises((ValueError, TypeError), match=r"expected|axis \d"):
         use(A)
 

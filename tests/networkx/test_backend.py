@@ -203,7 +203,7 @@ def test_all_as_networkx(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_there_and_back(kind: type) -> None:
+def test_conversion_there_and_back_keeps_the_graph(kind: type) -> None:
     for seed in range(20):
         G = drawn(kind, seed, names=seed % 2 == 0, weights="float")
         G.graph["called"], G.nodes[next(iter(G))]["size"] = "so", 3
@@ -361,7 +361,7 @@ def test_drawn_sources_are_networkxs() -> None:
 
 
 @pytest.mark.slow  # compiles three rankings
-def test_not_converged() -> None:
+def test_failures_to_converge_are_those_of_networkx() -> None:
     G = nx.Graph(PAIRS)
     for name in ("pagerank", "katz_centrality", "eigenvector_centrality"):
         assert compare(name, G, max_iter=1, tol=1e-12)

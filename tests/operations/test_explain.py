@@ -225,7 +225,7 @@ def test_nothing_runs_or_stays_locked() -> None:
     assert prepared(active=[0], cost={0: 0}, callback=lambda _: bool(gasla.explain(programs.Cheapest, graph)) and None)
 
 
-def test_bad_arguments() -> None:
+def test_bad_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="scheduled is 1; expected True or False"):
         gasla.explain(programs.Hops, GRAPH, scheduled=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected 'auto', 'push' or 'pull'"):
@@ -320,7 +320,7 @@ def test_the_gpu_says_which_loop_it_has(
 
 
 @pytest.mark.gpu
-def test_on_a_gpu(large: Graph) -> None:
+def test_a_gpu_gives_the_same_answer(large: Graph) -> None:
     small, there = GRAPH.to("gpu"), large.to("gpu")
     text = gasla.explain(programs.Hops, small)
     assert "Every iteration pulls: on a graph as small as this one" in text

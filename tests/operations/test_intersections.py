@@ -67,7 +67,7 @@ def test_counts_and_sums(device: Any, parallel: bool, short: int, monkeypatch: p
     assert intersect(here, edges, np.ones(N, bool)).tolist() == common.sum(axis=1).tolist()
 
 
-def test_what_is_passed_is_looked_at() -> None:
+def test_arguments_are_checked() -> None:
     graph, edges = graph_of(False), EdgeFrontier(N, np.arange(1), np.array([0]), np.array([1]))
     with pytest.raises(TypeError, match="weights are complex128; expected real numbers"):
         intersect(graph, edges, np.zeros(N, complex))

@@ -245,7 +245,7 @@ class Twice(gasla.VertexProgram):
         (Forward, {}, ValueError, "start"),
     ],
 )
-def test_what_cannot_be_is_refused(phases: Any, options: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_impossible_input_is_refused(phases: Any, options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         gasla.run(phases, some(), **options)
 

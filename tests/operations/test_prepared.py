@@ -220,7 +220,7 @@ def test_values_that_have_changed() -> None:
 
 
 @pytest.mark.thorough
-def test_bad_arguments() -> None:
+def test_bad_arguments_are_refused() -> None:
     graph = chain(3)
     for call in (partial(gasla.prepare, programs.Hops, graph), partial(gasla.run, programs.Hops, graph)):
         with pytest.raises(ValueError, match="direction is 'up'; expected 'auto', 'push' or 'pull'"):

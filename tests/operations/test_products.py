@@ -531,7 +531,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), REFUSED, ids=lambda p: p if isinstance(p, str) else "")
-def test_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+def test_refused_rows_raise(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
 

@@ -71,7 +71,7 @@ def spread() -> stages.State:
         ),
     ],
 )
-def test_refused(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+def test_refused_rows_raise(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
 

@@ -82,7 +82,7 @@ def test_a_long_row_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(best, np.take_along_axis(values, order, axis=1))
 
 
-def test_what_is_passed_is_looked_at() -> None:
+def test_arguments_are_checked() -> None:
     A: Any = csr_array(np.eye(3))
     with pytest.raises(ValueError, match="k is -1"):
         gasla.top_k(A, -1)

@@ -120,7 +120,7 @@ def fields(**functions):
         ({"wake": lambda self, v: v.x}, TypeError, "wake"),
     ],
 )
-def test_what_cannot_be_is_refused(functions, error, words):
+def test_impossible_input_is_refused(functions, error, words):
     with pytest.raises(error, match=words):
         gasla.run(fields(**functions), graph_of(GRAPHS["karate"]))
 

@@ -86,7 +86,7 @@ def broken(**changed: Any) -> type[gasla.VertexProgram]:
         ({"apply": lambda self, vertex, gathered: {"label": gathered.first}}, "it has key, score, total"),
     ],
 )
-def test_what_is_refused(changed: dict[str, Any], says: str) -> None:
+def test_unsupported_input_is_refused(changed: dict[str, Any], says: str) -> None:
     with pytest.raises((TypeError, ValueError, AttributeError), match=says):
         broken(**changed).traced()
 

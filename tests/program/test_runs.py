@@ -651,13 +651,13 @@ def test_no_array_that_is_given_is_handed_out_or_written_to(program: Any) -> Non
         ({"schedule": [1.0, 2.0, 3.0]}, ValueError, "expected integers of shape"),
     ],
 )
-def test_bad_arguments(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
+def test_bad_arguments_are_refused(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], n=3)
     with pytest.raises(kind, match=message):
         gasla.run(programs.Hops, graph, **arguments)
 
 
-def test_bad_programs() -> None:
+def test_bad_programs_are_refused() -> None:
     for what in ("bfs", int):
         with pytest.raises(TypeError, match=r"expected a gasla\.VertexProgram"):
             gasla.run(what, Graph.from_edges([0], [1]))  # type: ignore[arg-type]

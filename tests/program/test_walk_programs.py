@@ -109,7 +109,7 @@ def test_ends_and_restarts_are_fair() -> None:
     assert (gasla.walk(Ending, path, [3, 20], 2, begins=1, ends=1) == [[3, -1, -1], [20, -1, -1]]).all()
 
 
-def test_hard_shapes() -> None:
+def test_hard_shapes_give_right_answers() -> None:
     empty = Graph.from_edges([], [], n=0)
     assert gasla.walk(Everything, empty, [], 3).shape == (0, 4)
     alone = Graph.from_edges([], [], n=1)
@@ -174,7 +174,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("call", "kind", "message"), REFUSED)
-def test_errors(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
 

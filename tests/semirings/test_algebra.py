@@ -157,7 +157,7 @@ class TestMonoid:
         assert semirings.argmin.terminal(("f4", "i4")) is None
         assert semirings.argmin.terminal(("i1", "i1")) == (-128, -128)
 
-    def test_errors(self) -> None:
+    def test_errors_say_what_is_wrong(self) -> None:
         x = Symbol("x", np.int32)
         with pytest.raises(ValueError, match=r"monoid low: its identity inf is not a value of int32: give a function"):
             Monoid(minimum, np.inf, name="low").identity(np.int32)
@@ -264,7 +264,7 @@ class TestSemiring:
         assert trace(semirings.plus_pair.multiply, x, x).type == np.int64
         assert semirings.plus_pair.multiply(np.ones(3, bool), 1).dtype == np.int64
 
-    def test_errors(self) -> None:
+    def test_errors_say_what_is_wrong(self) -> None:
         with pytest.raises(TypeError, match=r"not <ufunc 'add'>; expected a semirings.Monoid, here semirings.plus"):
             Semiring(np.add, np.multiply)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="a function of 2 values, or of 5"):

@@ -114,7 +114,7 @@ def test_parameters_are_distinct_identifiers(names: list[str]) -> None:
     assert all(name.isidentifier() and not keyword.iskeyword(name) for name in parameters)
 
 
-def test_bad_parameters() -> None:
+def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ValueError, match=r"f reads y, not among its parameters \['x'\]"):
         python.function("f", [X], X + Y)
     with pytest.raises(TypeError, match="is not a Symbol"):

@@ -157,7 +157,7 @@ def test_casts_of_what_was_compared_with_zero(run: Callable[..., Any], kind: str
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row.example)
-def test_refused(row: Row) -> None:
+def test_refused_rows_raise(row: Row) -> None:
     kind = {"TypeError": TypeError, "OverflowError": OverflowError}[row.outcome]
     with pytest.raises(kind):
         evaluate(row.example, lambda dtype, value: Symbol("x", dtype))

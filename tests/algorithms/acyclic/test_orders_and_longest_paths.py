@@ -109,7 +109,7 @@ def test_of_several_parents_the_smallest_is_given(shape: str) -> None:
 
 @pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3, 3)), max_size=20))
-def test_any_small_graph(edges: Edges) -> None:
+def test_any_small_graph_gives_a_right_answer(edges: Edges) -> None:
     """In order if it is acyclic, and else refused by a cycle that is there."""
     src, dst, weights = np.array(edges or np.empty((0, 3)), int).reshape(-1, 3).T
     graph = gasla.Graph.from_edges(src, dst, weights.astype(np.float32), n=8)
@@ -228,7 +228,7 @@ def changed(values: np.ndarray, place: int, to: Any) -> np.ndarray:
     return copy
 
 
-def test_wrong_orders_are_seen() -> None:
+def test_the_verifier_rejects_wrong_orders() -> None:
     matrix = SHAPES["random"]()
     order, levels = gasla.topological_order(matrix, levels=True)
     deep = int(levels.argmax())
@@ -242,7 +242,7 @@ def test_wrong_orders_are_seen() -> None:
         verify.topological_order(csr_array((2, 2)), [1, 0], [0, 0])
 
 
-def test_wrong_longest_paths_are_seen() -> None:
+def test_the_verifier_rejects_wrong_longest_paths() -> None:
     matrix = SHAPES["random"]()
     path, length, lengths, parents = gasla.longest_path(matrix)
     end = int(path[-1])

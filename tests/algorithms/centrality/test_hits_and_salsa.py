@@ -98,7 +98,7 @@ SHAPES = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SHAPES)
-def test_hard_shapes(name: str, device: str) -> None:
+def test_hard_shapes_give_right_answers(name: str, device: str) -> None:
     graph = SHAPES[name]
     for function, check in ((gasla.hits, verify.hits), (gasla.salsa, verify.salsa)):
         found = function(graph.to(device), max_iter=1000)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def test_starts_and_scales() -> None:
         (lambda A: gasla.salsa(A * 0 + (A != 0) * 1e308), ValueError, "sum to infinity"),
     ],
 )
-def test_what_cannot_be_is_refused(call: Any, error: type[Exception], words: str) -> None:
+def test_impossible_input_is_refused(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call(datasets.rmat(6).astype(np.float64))
 
@@ -146,7 +146,7 @@ def test_no_end_is_said() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["hits", "salsa"])
-def test_what_is_wrong_is_found(name: str) -> None:
+def test_the_verifier_rejects_wrong_answers(name: str) -> None:
     A = datasets.rmat(6)
     found, check = getattr(gasla, name)(A, max_iter=500), getattr(verify, name)
     for hubs, authorities, words in (

@@ -109,7 +109,7 @@ def test_what_vertices_are_worth_and_where_scores_start(device: Any) -> None:
 @pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20))
 @settings(deadline=None)
-def test_any_small_graph(edges: list[tuple[int, int]]) -> None:
+def test_any_small_graph_gives_a_right_answer(edges: list[tuple[int, int]]) -> None:
     src, dst = np.array(edges or np.empty((0, 2)), int).T
     graph = gasla.Graph.from_edges(src, dst, n=7)
     verify.katz(graph, gasla.katz_centrality(graph, alpha=1 / 21, tol=1e-9).scores, alpha=1 / 21, tol=1e-9)
@@ -148,7 +148,7 @@ def test_small_weights_tell_as_much_as_large_ones() -> None:
 
 
 @pytest.mark.parametrize("function", [gasla.katz_centrality, gasla.eigenvector_centrality])
-def test_bad_input(function: Any) -> None:
+def test_bad_input_is_refused(function: Any) -> None:
     pair = csr_array(np.array([[0.0, 1], [1, 0]]))
     for options, words in (
         ({"tol": -1}, "tol is -1; expected a number, 0 or more"),
@@ -168,7 +168,7 @@ def test_bad_input(function: Any) -> None:
     assert empty.scores.shape == (0,) and empty.converged
 
 
-def test_bad_numbers() -> None:
+def test_bad_numbers_are_refused() -> None:
     pair = csr_array(np.array([[0.0, 1], [1, 0]]))
     for alpha in (-0.1, np.nan, np.inf):
         with pytest.raises(ValueError, match=f"alpha is {alpha}"):
@@ -201,7 +201,7 @@ def test_types_of_scores_and_arrays_that_stay() -> None:
     )
 
 
-def test_wrong_scores_are_seen() -> None:
+def test_the_verifier_rejects_wrong_scores() -> None:
     matrix = SHAPES["rmat"]()
     for function, check, options in (
         (gasla.katz_centrality, verify.katz, {"alpha": 0.002}),

@@ -98,7 +98,7 @@ def test_networkx() -> None:
 
 
 @pytest.mark.slow
-def test_float32() -> None:
+def test_float32_weights_give_float32_ranks() -> None:
     found = gasla.pagerank(directed(np.float32), personalization=homes(3), tol=1e-5)
     assert found.ranks.dtype == np.float32
     check(directed(np.float32), homes(3), found, tol=1e-5)
@@ -122,7 +122,7 @@ def test_just_so_many_iterations() -> None:
         assert found.residual >= alone.residual * (1 - 1e-9)
 
 
-def test_what_did_not_converge() -> None:
+def test_a_run_that_does_not_converge_warns() -> None:
     with pytest.warns(gasla.ConvergenceWarning, match="after 3 iterations"):
         found = gasla.pagerank(directed(), personalization=homes(3), max_iter=3)
     assert not found.converged
@@ -130,21 +130,21 @@ def test_what_did_not_converge() -> None:
 
 
 @pytest.mark.slow
-def test_wide_ids() -> None:
+def test_int64_ids_are_supported() -> None:
     matrix = directed()
     wide = gasla.Graph.from_csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
     found, right = (gasla.pagerank(graph, personalization=homes(3), tol=1e-9) for graph in (wide, matrix))
     np.testing.assert_allclose(found.ranks, right.ranks, rtol=1e-12)
 
 
-def test_what_is_given_stays() -> None:
+def test_arguments_are_not_changed() -> None:
     given = homes(3)
     before = given.copy()
     gasla.pagerank(directed(), personalization=given, nstart=given)
     np.testing.assert_array_equal(given, before)
 
 
-def test_graphs_of_nothing() -> None:
+def test_empty_graphs_give_empty_answers() -> None:
     found = gasla.pagerank(csr_array((0, 0)), personalization=np.ones((3, 0)))
     assert found.ranks.shape == (3, 0)
     assert found.converged
@@ -168,7 +168,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_refused(case: str) -> None:
+def test_unsupported_input_is_refused(case: str) -> None:
     options, words = BAD[case]
     with pytest.raises(ValueError, match=words):
         gasla.pagerank(directed(), **options)

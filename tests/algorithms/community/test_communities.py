@@ -105,7 +105,7 @@ def test_sums_are_taken_in_the_order_of_the_input_and_keep_their_type() -> None:
     assert gasla.reduce_by_key([], np.zeros(0), semirings.plus).shape == (0,)
 
 
-def test_what_reduce_by_key_refuses() -> None:
+def test_reduce_by_key_refuses_bad_arguments() -> None:
     for arguments, error, message in [
         (([0, 1], [1.0], semirings.plus), ValueError, r"2 keys and values of shape \(1,\)"),
         (([0, 3], [1, 2], semirings.plus, 3), ValueError, r"keys\[1\] is 3, outside 3 keys"),
@@ -148,7 +148,7 @@ def test_modularity_is_networkx_s(directed: bool, device: str) -> None:
         ) == pytest.approx(gasla.modularity(graph, on(device)(labels), resolution=resolution), abs=1e-12)
 
 
-def test_what_modularity_refuses() -> None:
+def test_modularity_refuses_bad_arguments() -> None:
     graph = Graph.from_edges([0, 1], [1, 0], [1.0, -1.0])
     for call, message in [
         (lambda: gasla.modularity(graph, [0]), "there are 1 labels; expected one for each of 2"),

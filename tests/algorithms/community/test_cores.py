@@ -102,7 +102,7 @@ def test_without_vertices_no_core_has_any() -> None:
 
 @pytest.mark.thorough
 @given(st.integers(0, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=60))
-def test_any_small_graph(n: int, edges: Edges) -> None:
+def test_any_small_graph_gives_a_right_answer(n: int, edges: Edges) -> None:
     src, dst = np.array([e for e in edges if max(e) < n] or np.empty((0, 2)), int).reshape(-1, 2).T
     graph = gasla.Graph.from_edges(src, dst, n=n)
     numbers = gasla.core_number(graph)
@@ -124,13 +124,13 @@ def test_beside_igraph(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["offsets", pytest.param("offsets and ids", marks=pytest.mark.slow)])
-def test_int64(kind: str) -> None:
+def test_int64_ids_give_the_same_answer(kind: str) -> None:
     indptr = np.array([0, 2, 4, 6, 7, 7], np.int64)
     indices = np.array([2, 1, 0, 2, 1, 0, 0], np.int32 if kind == "offsets" else np.int64)
     np.testing.assert_array_equal(gasla.core_number(gasla.Graph.from_csr(indptr, indices)), [2, 2, 2, 1, 0])
 
 
-def test_input_is_left_alone() -> None:
+def test_input_is_not_changed() -> None:
     matrix = csr_array(SHAPES["random"]())
     before = matrix.copy()
     gasla.core_number(matrix)
@@ -146,12 +146,12 @@ def test_input_is_left_alone() -> None:
         ({"core_number": np.ones(12)}, TypeError, "holds float64; expected integers"),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_impossible_input_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         gasla.k_core(SHAPES["complete"](), **options)
 
 
-def test_wrong_answers_are_seen() -> None:
+def test_the_verifier_rejects_wrong_answers() -> None:
     matrix = SHAPES["cliques"]()
     numbers = gasla.core_number(matrix)
     for v in (0, 5, len(numbers) - 1):

@@ -79,7 +79,7 @@ def check(device: Any, edges: Edges) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @settings(max_examples=40)
 @given(edges=edge_lists())
-def test_random_graphs(device: Any, edges: Edges) -> None:
+def test_random_graphs_give_right_answers(device: Any, edges: Edges) -> None:
     for short in (-1, 10**9):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(neighbours, "SHORT", short)
@@ -88,7 +88,7 @@ def test_random_graphs(device: Any, edges: Edges) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", HARD)
-def test_hard_shapes(device: Any, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hard_shapes_give_right_answers(device: Any, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for short in (-1, 10**9):
         monkeypatch.setattr(neighbours, "SHORT", short)
         check(device, HARD[shape])
@@ -96,14 +96,14 @@ def test_hard_shapes(device: Any, shape: str, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
-def test_airports(device: Any) -> None:
+def test_the_airport_graph_gives_a_right_answer(device: Any) -> None:
     graph = Graph(datasets.openflights().matrix)
     check(device, (graph.n, graph.out.owners(), graph.out.indices))
 
 
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.integers(100, 2000), st.integers(1, 20), st.booleans(), st.integers(1, 3))
-def test_larger_graphs_on_several_threads(seed: int, n: int, degree: int, skewed: bool, threads: int) -> None:
+def test_several_threads_agree_on_larger_graphs(seed: int, n: int, degree: int, skewed: bool, threads: int) -> None:
     matrix = undirected(n, n * degree, seed, skewed)
     src, dst = matrix.nonzero()
     order = np.random.default_rng(seed).permutation(len(src))
@@ -143,7 +143,7 @@ def test_every_edge_of_a_truss_has_its_triangles_there(edges: Edges, k: int) -> 
     np.testing.assert_array_equal(gasla.k_truss(truss, k), np.ones(truss.m, bool))
 
 
-def test_what_is_passed_is_looked_at() -> None:
+def test_arguments_are_checked() -> None:
     graph = on("cpu", HARD["two pieces"])
     with pytest.raises(ValueError, match="per_vertex and per_edge are both True"):
         count_common_neighbours(orient(graph), per_vertex=True, per_edge=True)
@@ -155,7 +155,7 @@ def test_what_is_passed_is_looked_at() -> None:
 
 @settings(max_examples=25)
 @given(edges=edge_lists(), k=st.sampled_from([None, 2, 3, 4]))
-def test_verifiers_take_right_answers_and_no_others(edges: Edges, k: int | None) -> None:
+def test_verifiers_accept_right_answers_only(edges: Edges, k: int | None) -> None:
     graph = on("cpu", edges)
     support, truss, scores = gasla.edge_support(graph), gasla.k_truss(graph, k), gasla.clustering(graph)
     oracles.edge_support(graph, support)

@@ -62,7 +62,7 @@ def test_bipartite_graphs_come_to_rest(device: Any) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("tol", [0, 1e-3])
-def test_real_graphs(device: Any, tol: float) -> None:
+def test_real_graphs_give_right_answers(device: Any, tol: float) -> None:
     for matrix in (datasets.openflights().matrix, datasets.rmat(10)):
         matrix = csr_array(matrix)
         verify.label_propagation(matrix, found(matrix, device, tol=tol), share=0.15)
@@ -70,7 +70,7 @@ def test_real_graphs(device: Any, tol: float) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
-def test_hard_shapes(device: Any) -> None:
+def test_hard_shapes_give_right_answers(device: Any) -> None:
     assert found(csr_array((0, 0), dtype=np.float32), device).tolist() == []
     assert found(csr_array((3, 3), dtype=np.float32), device).tolist() == [0, 1, 2]
     loop = csr_array(np.eye(2, dtype=np.float32))
@@ -100,7 +100,7 @@ def test_whoever_could_move_has(n: int, m: int, seed: int) -> None:
     np.testing.assert_array_equal(labels, gasla.label_propagation(graph, seed=seed, tol=0, max_iter=1000))
 
 
-def test_ids_of_64_bits() -> None:
+def test_int64_ids_are_supported() -> None:
     matrix = cliques(5, 6)
     wide = Graph.from_csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
     np.testing.assert_array_equal(gasla.label_propagation(wide, tol=0), np.arange(30) // 6)
@@ -118,7 +118,7 @@ def test_a_lot_gives_every_vertex_a_label_of_its_own(seed: int, ids: Any) -> Non
     assert 0.45 < comes_first < 0.55 and 0.4 < labels[:5000].mean() / most < 0.6
 
 
-def test_what_is_refused() -> None:
+def test_unsupported_input_is_refused() -> None:
     matrix = cliques(2, 3)
     for wrong, says in (({"tol": -1}, "tol is -1"), ({"seed": "x"}, "seed is 'x'"), ({"max_iter": -1}, "max_iter")):
         with pytest.raises((TypeError, ValueError), match=says):
@@ -128,7 +128,7 @@ def test_what_is_refused() -> None:
         gasla.label_propagation(matrix, weighted=True)
 
 
-def test_the_verifier_says_what_is_wrong() -> None:
+def test_the_verifier_names_what_is_wrong() -> None:
     matrix = cliques(2, 4)
     for wrong, says in (
         ([1] * 4 + [0] * 4, "the community of vertex 0 is numbered 1; in the order"),

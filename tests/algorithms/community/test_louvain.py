@@ -51,7 +51,7 @@ def test_routes_of_flights_have_communities() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
-def test_hard_shapes(device: str) -> None:
+def test_hard_shapes_give_right_answers(device: str) -> None:
     def labels(src: list[int], dst: list[int], n: int, weights: list[float] | None = None) -> list[int]:
         graph = Graph.from_edges(src, dst, weights, n=n)
         found = on_host(gasla.louvain_communities(graph.to(device))).labels
@@ -117,7 +117,7 @@ def test_negative_weights_are_refused_by_name() -> None:
         gasla.louvain_communities(Graph.from_edges([0, 1], [1, 0], [1.0, -2.0]))
 
 
-def test_the_verifier_says_what_is_wrong() -> None:
+def test_the_verifier_names_what_is_wrong() -> None:
     with pytest.raises(VerificationError, match="modularity is"):
         verify.louvain_communities(csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]), [0, 1, 0, 1])
     with pytest.raises(VerificationError):

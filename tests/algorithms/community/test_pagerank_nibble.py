@@ -138,7 +138,7 @@ def test_properties(
 
 
 @pytest.mark.parametrize("device", ENGINES, indirect=True)
-def test_hard_shapes(device: str) -> None:
+def test_hard_shapes_give_right_answers(device: str) -> None:
     def community(src: Any, dst: Any, n: int, source: int = 0) -> tuple[list[int], float]:
         found = nibbled(Graph.from_edges(src, dst, n=n), source, device)
         return sorted(found.vertices.tolist()), found.conductance
@@ -205,7 +205,7 @@ def test_the_best_of_the_proper_cuts(device: str, data: Any) -> None:
         assert verdicts[-1] is not None and float(verdicts[-1]) == pytest.approx(found.conductance, abs=1e-14)
 
 
-def test_what_is_wrong_is_refused() -> None:
+def test_wrong_input_is_refused() -> None:
     pair = Graph.from_edges([0, 1], [1, 0], [1.0, 1.0])
     for options in ({"alpha": 0}, {"alpha": 1.5}, {"alpha": np.nan}, {"epsilon": 0}, {"epsilon": np.inf}):
         with pytest.raises(ValueError, match=f"{next(iter(options))} is .*; expected a (finite )?number above 0"):
@@ -229,7 +229,7 @@ def test_weights_that_change_are_noticed(device: str) -> None:
 
 @pytest.mark.parametrize("device", ENGINES[:1], indirect=True)
 @pytest.mark.usefixtures("device")
-def test_the_verifier_tells() -> None:
+def test_the_verifier_rejects_wrong_answers() -> None:
     graph = karate()
     vertices, conductance, scores = gasla.pagerank_nibble(graph, 0)
     spoiled: dict[str, Any] = {

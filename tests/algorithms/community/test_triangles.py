@@ -71,7 +71,7 @@ def scipy_triangles(matrix: csr_array) -> np.ndarray:
 
 
 @given(edge_lists())
-def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+def test_random_graphs_give_right_answers(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
     graph = Graph.from_edges(src, dst, n=n)
     counts = networkx_triangles(n, src, dst)
@@ -87,7 +87,7 @@ def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(100, 2000), st.integers(1, 20), st.booleans())
-def test_larger_graphs_on_two_threads(seed: int, n: int, degree: int, skewed: bool) -> None:
+def test_two_threads_agree_on_larger_graphs(seed: int, n: int, degree: int, skewed: bool) -> None:
     matrix = undirected(n, n * degree, seed, skewed)
     counts = scipy_triangles(matrix)
     graph = Graph(matrix)
@@ -196,7 +196,7 @@ def test_path_of_a_hundred_thousand(threads: int, way: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [pytest.param("offsets", marks=pytest.mark.slow), "offsets and ids"])
-def test_int64(kind: str, way: str) -> None:
+def test_int64_ids_give_the_same_answer(kind: str, way: str) -> None:
     matrix = undirected(50, 300, 2, True)
     indices = matrix.indices.astype(np.int32 if kind == "offsets" else np.int64)
     graph = Graph.from_csr(matrix.indptr.astype(np.int64), indices)
@@ -204,7 +204,7 @@ def test_int64(kind: str, way: str) -> None:
     np.testing.assert_array_equal(result.per_vertex, scipy_triangles(matrix))
 
 
-def test_while_another_run_holds_the_threads(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_works_while_another_run_holds_the_threads(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use_threads(monkeypatch, 2)
     monkeypatch.setattr("gasla.cpu.runtime.threads.are_taken", lambda: True)
     matrix = undirected(100, 1000, 5, True)
@@ -266,7 +266,7 @@ PAIR = Graph.from_edges([0], [2])
         (lambda: orient([[1]]), TypeError, "sparse"),
     ],
 )
-def test_what_is_passed_is_looked_at(call: Callable[[], None], error: type[Exception], said: str) -> None:
+def test_arguments_are_checked(call: Callable[[], None], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         call()
 

@@ -89,14 +89,14 @@ def check(given: gasla.Graph, graph: gasla.Graph) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes(shape: str, device: Any) -> None:
+def test_each_shape_gives_a_right_answer(shape: str, device: Any) -> None:
     graph = SHAPES[shape]()
     check(graph, graph.to(device))
 
 
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=18))
 @settings(max_examples=30)
-def test_any_small_graph(both: bool, edges: list[tuple[int, int]]) -> None:
+def test_any_small_graph_gives_a_right_answer(both: bool, edges: list[tuple[int, int]]) -> None:
     graph = both_ways(9, *edges) if both else of(9, *edges)
     check(graph, graph)
 
@@ -138,7 +138,7 @@ def test_lists_that_are_not_sorted_and_stay_as_they_are(ids: Any) -> None:
         np.testing.assert_array_equal(array, copy)
 
 
-def test_wrong_sides_are_seen() -> None:
+def test_the_verifier_rejects_wrong_sides() -> None:
     graph = SHAPES["two rings and a bridge"]()
     _, colors = gasla.is_bipartite(graph, colors=True)
     for said, wrong in ((True, colors), (False, colors + 1), (False, colors * 0), (False, colors[1:])):
@@ -153,7 +153,7 @@ def test_wrong_sides_are_seen() -> None:
         verify.bipartite(even, False)
 
 
-def test_wrong_bridges_and_points_are_seen() -> None:
+def test_the_verifier_rejects_wrong_bridges_and_points() -> None:
     graph = SHAPES["tree"]()
     bridges, points = gasla.bridges(graph), gasla.articulation_points(graph)
     for wrong in (bridges[1:], bridges[::-1], bridges[:, ::-1], bridges[[0, *range(49)]], bridges.T, bridges / 1.0):
@@ -167,6 +167,6 @@ def test_wrong_bridges_and_points_are_seen() -> None:
 
 
 @pytest.mark.parametrize("function", [gasla.is_bipartite, gasla.bridges, gasla.articulation_points])
-def test_bad_input(function: Any) -> None:
+def test_bad_input_is_refused(function: Any) -> None:
     with pytest.raises(ValueError, match="one row and column a vertex"):
         function(csr_array((2, 3)))

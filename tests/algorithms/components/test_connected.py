@@ -57,7 +57,7 @@ def check(graph: Graph) -> ComponentsResult:
 
 
 @given(edge_lists(), st.booleans())
-def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray], both_ways: bool) -> None:
+def test_random_graphs_give_right_answers(edges: tuple[int, np.ndarray, np.ndarray], both_ways: bool) -> None:
     n, src, dst = edges
     if both_ways:
         src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
@@ -68,7 +68,7 @@ def test_random_graphs(edges: tuple[int, np.ndarray, np.ndarray], both_ways: boo
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(200, 3000), st.floats(0.2, 2), st.booleans())
-def test_larger_graphs_on_two_threads(seed: int, n: int, degree: float, both_ways: bool) -> None:
+def test_two_threads_agree_on_larger_graphs(seed: int, n: int, degree: float, both_ways: bool) -> None:
     random = np.random.default_rng(seed)
     src, dst = random.integers(0, n, (2, int(n * degree)))
     if both_ways:
@@ -99,7 +99,7 @@ def test_an_edge_out_of_the_giant_that_only_its_source_stores(threads: int) -> N
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("towards", ["centre", "leaves", "both"])
-def test_star_of_a_million_leaves(towards: str, threads: int) -> None:
+def test_a_star_of_a_million_leaves_is_one_component(towards: str, threads: int) -> None:
     leaves = np.arange(1, 1_000_001, dtype=np.int32)
     centre = np.zeros_like(leaves)
     src, dst = (centre, leaves) if towards == "leaves" else (leaves, centre)
@@ -124,20 +124,20 @@ def test_path_of_a_hundred_thousand(order: str, threads: int) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", [pytest.param("offsets", marks=pytest.mark.slow), "offsets and ids"])
-def test_int64(kind: str) -> None:
+def test_int64_ids_give_the_same_answer(kind: str) -> None:
     indptr = np.array([0, 1, 1, 2, 2], np.int64)
     indices = np.array([2, 3], np.int32 if kind == "offsets" else np.int64)
     result = check(Graph.from_csr(indptr, indices))
     np.testing.assert_array_equal(result.labels, [0, 1, 0, 0])
 
 
-def test_while_another_run_holds_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_works_while_another_run_holds_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     use_threads(monkeypatch, 2)
     monkeypatch.setattr("gasla.cpu.runtime.threads.are_taken", lambda: True)
     check(Graph.from_edges([0, 1, 4], [2, 3, 4], n=6))
 
 
-def test_input_is_left_alone() -> None:
+def test_input_is_not_changed() -> None:
     matrix = csr_array(np.eye(4, k=1))
     before = matrix.copy()
     gasla.connected_components(matrix)
@@ -241,6 +241,6 @@ PAIR = Graph.from_edges([0], [3])
         (lambda: hook([[1]]), TypeError, "sparse"),
     ],
 )
-def test_what_is_passed_is_looked_at(call: Callable[[], None], error: type[Exception], said: str) -> None:
+def test_arguments_are_checked(call: Callable[[], None], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         call()

@@ -187,6 +187,6 @@ RING = Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 0, 4], np.array([4, 1, 2, 3, 
         ([0.5], None, "numbers of edges were expected"),
     ],
 )
-def test_the_verifier_says_what_is_wrong(edges: Any, total: Any, complaint: str) -> None:
+def test_the_verifier_names_what_is_wrong(edges: Any, total: Any, complaint: str) -> None:
     with pytest.raises(VerificationError, match=complaint):
         verify.minimum_spanning_forest(RING, edges, total)

@@ -83,7 +83,7 @@ def right(matrix: Any) -> tuple[int, np.ndarray]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes(shape: str, device: Any) -> None:
+def test_each_shape_gives_a_right_answer(shape: str, device: Any) -> None:
     matrix = SHAPES[shape]()
     found = gasla.strongly_connected_components(gasla.Graph(matrix).to(device))
     labels = on_host(found.labels)
@@ -95,7 +95,7 @@ def test_shapes(shape: str, device: Any) -> None:
 
 
 @given(st.integers(1, 25), st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24)), max_size=60))
-def test_any_small_graph(n: int, edges: list[tuple[int, int]]) -> None:
+def test_any_small_graph_gives_a_right_answer(n: int, edges: list[tuple[int, int]]) -> None:
     src, dst = np.array([e for e in edges if max(e) < n] or np.empty((0, 2)), int).reshape(-1, 2).T
     graph = gasla.Graph.from_edges(src, dst, n=n)
     found = gasla.strongly_connected_components(graph)
@@ -109,7 +109,7 @@ def test_any_small_graph(n: int, edges: list[tuple[int, int]]) -> None:
 
 @pytest.mark.thorough
 @given(st.integers(0, 2**32 - 1), st.integers(300, 3000), st.floats(0.8, 1.6))
-def test_larger_graphs(seed: int, n: int, degree: float) -> None:
+def test_larger_graphs_give_right_answers(seed: int, n: int, degree: float) -> None:
     """Around the threshold where large components are, whose paths are long."""
     matrix = messy(n, int(n * degree), seed)
     np.testing.assert_array_equal(gasla.strongly_connected_components(matrix).labels, right(matrix)[1])
@@ -135,14 +135,14 @@ def test_of_a_symmetric_matrix_they_are_the_weak_ones() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["offsets", pytest.param("offsets and ids", marks=pytest.mark.slow)])
-def test_int64(kind: str) -> None:
+def test_int64_ids_give_the_same_answer(kind: str) -> None:
     matrix = csr_array(rings([2, 3, 1, 4]))
     indices = matrix.indices if kind == "offsets" else matrix.indices.astype(np.int64)
     found = gasla.strongly_connected_components(gasla.Graph.from_csr(matrix.indptr.astype(np.int64), indices))
     np.testing.assert_array_equal(found.labels, right(matrix)[1])
 
 
-def test_input_is_left_alone() -> None:
+def test_input_is_not_changed() -> None:
     matrix = csr_array(SHAPES["random"]())
     before = matrix.copy()
     first = gasla.strongly_connected_components(matrix)
@@ -157,7 +157,7 @@ def test_damaged_arrays_are_refused() -> None:
         gasla.strongly_connected_components(matrix)
 
 
-def test_wrong_answers_are_seen() -> None:
+def test_the_verifier_rejects_wrong_answers() -> None:
     matrix = rings([3, 2, 4, 1], None)
     count, labels = gasla.strongly_connected_components(matrix)
     for wrong, words in [

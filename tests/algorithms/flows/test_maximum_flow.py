@@ -51,7 +51,7 @@ def by_networkx(graph: gasla.Graph, source: int, target: int) -> float:
 @pytest.mark.thorough
 @given(st.data())
 @settings(deadline=None, max_examples=60)
-def test_any_network(data: st.DataObject) -> None:
+def test_any_network_gives_a_right_answer(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 9))
     vertices = st.integers(0, n - 1)
     edges = data.draw(st.lists(st.tuples(vertices, vertices, st.sampled_from([0, 1, 2, 3, 7, 50])), max_size=40))
@@ -67,7 +67,7 @@ def test_any_network(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("scale", [None, 0.1])
-def test_shapes(scale: float | None, device: Any) -> None:
+def test_each_shape_gives_a_right_answer(scale: float | None, device: Any) -> None:
     rng = np.random.default_rng(0)
     n = 300
     path, star = np.arange(n - 1), np.zeros(n - 2, int)
@@ -92,7 +92,7 @@ def test_shapes(scale: float | None, device: Any) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
-def test_real_graphs(device: Any) -> None:
+def test_real_graphs_give_right_answers(device: Any) -> None:
     airports = gasla.Graph(datasets.openflights().matrix)
     for source, target in [(0, 7), (1000, 2000), (int(airports.out_degrees.argmax()), 100)]:
         flow, _ = both(airports.with_values(None).to(device), source, target)
@@ -118,7 +118,7 @@ def test_inputs_of_all_forms() -> None:
 
 
 @pytest.mark.slow  # other kernels
-def test_ids_of_64_bits() -> None:
+def test_int64_ids_are_supported() -> None:
     graph = gasla.Graph.from_csr(NETWORK.indptr.astype(np.int64), NETWORK.indices.astype(np.int64), NETWORK.data)
     assert both(graph, 0, 3)[0].value == 5
 
@@ -153,7 +153,7 @@ def test_large_capacities_are_exact() -> None:
         ([np.inf, np.inf], (0, 2), "edges of infinite capacity lead from source 0 to target 2"),
     ],
 )
-def test_what_is_refused(values: Any, ends: Any, said: str) -> None:
+def test_unsupported_input_is_refused(values: Any, ends: Any, said: str) -> None:
     graph = gasla.Graph.from_edges([0, 1], [1, 2], values)
     for function in (gasla.maximum_flow, gasla.minimum_cut):
         with pytest.raises(ValueError, match=said):
@@ -271,7 +271,7 @@ def test_too_much_at_once_is_refused() -> None:
         gasla.maximum_flow(graph, 0, 1)
 
 
-def test_wrong_answers_are_seen() -> None:
+def test_the_verifier_rejects_wrong_answers() -> None:
     value, flow = gasla.maximum_flow(NETWORK, 0, 3)
     for wrong, said in [
         (flow + np.int64(1), "its capacity is"),
@@ -297,7 +297,7 @@ def test_wrong_answers_are_seen() -> None:
 @pytest.mark.slow  # two kernels, compiled by g++
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_on_an_emulated_gpu(blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emulated_gpu_gives_the_same_answer(blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gasla.gpu.program.plan import Variant
     from tests.helpers.emulated_loop import EmulatedRun
 

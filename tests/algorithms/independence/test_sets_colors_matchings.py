@@ -192,7 +192,7 @@ def test_half_the_weight_and_half_the_edges_at_least() -> None:
 
 @pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(-3, 3)), max_size=24), st.booleans())
-def test_any_small_graph(edges: list[tuple[int, int, int]], both: bool) -> None:
+def test_any_small_graph_gives_a_right_answer(edges: list[tuple[int, int, int]], both: bool) -> None:
     src, dst, weights = np.array(edges or np.empty((0, 3)), int).reshape(-1, 3).T
     matrix = entries(8, src, dst, weights, both)
     graph = gasla.Graph(matrix)
@@ -317,7 +317,7 @@ def changed(values: np.ndarray, place: int, to: Any) -> np.ndarray:
     return copy
 
 
-def test_wrong_answers_are_seen() -> None:
+def test_the_verifier_rejects_wrong_answers() -> None:
     matrix = SHAPES["random"]()
     members = gasla.maximal_independent_set(matrix)
     inside, outside = int(members.argmax()), int(members.argmin())

@@ -61,7 +61,7 @@ def aggregated(matrix: Any, features: Any, *arguments: Any, device: Any = "cpu",
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("reduce", "weighted"), USUAL)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes(shape: str, reduce: Any, weighted: bool, device: Any) -> None:
+def test_each_shape_gives_a_right_answer(shape: str, reduce: Any, weighted: bool, device: Any) -> None:
     matrix = SHAPES[shape]()
     features = drawn(matrix.shape[0], 5)
     before = features.copy()
@@ -131,7 +131,7 @@ def test_sums_of_small_types_do_not_overflow() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30), st.sampled_from(REDUCTIONS))
-def test_any_small_graph(pairs: list[tuple[int, int]], reduce: Any) -> None:
+def test_any_small_graph_gives_a_right_answer(pairs: list[tuple[int, int]], reduce: Any) -> None:
     src, dst = np.array(pairs or np.empty((0, 2)), int).reshape(-1, 2).T
     weights = (np.arange(len(src)) % 4).astype(np.float32)
     matrix, features = coo_array((weights, (src, dst)), shape=(7, 7)), drawn(7, 2)
@@ -195,7 +195,7 @@ BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_refused(case: str) -> None:
+def test_unsupported_input_is_refused(case: str) -> None:
     features, reduce, error, words = BAD[case]
     with pytest.raises(error, match=words):
         gasla.aggregate_features(csr_array(np.eye(3)), features, reduce)
@@ -210,7 +210,7 @@ def test_a_mean_takes_no_negative_weights() -> None:
 
 
 @pytest.mark.parametrize("reduce", REDUCTIONS)
-def test_wrong_answers_are_seen(reduce: Any) -> None:
+def test_the_verifier_rejects_wrong_answers(reduce: Any) -> None:
     matrix, features = SHAPES["rmat"](), drawn(256, 4)
     right = gasla.aggregate_features(matrix, features, reduce)
     busy = int(np.bincount(coo_array(matrix).col).argmax())

@@ -32,7 +32,7 @@ def projected(graph: Any, side: Any, device: str = "cpu", **options: Any) -> Gra
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", ["both ways", "one way", "parallel"])
-def test_as_networkxs(kind: str, device: str) -> None:
+def test_projections_equal_networkxs(kind: str, device: str) -> None:
     for seed, (a, b, p) in enumerate([(12, 7, 0.3), (30, 40, 0.05), (5, 60, 0.2)]):
         made = nx.bipartite.random_graph(a, b, p, seed=seed)
         src, dst = np.array(made.edges, np.int32).reshape(-1, 2).T
@@ -68,7 +68,7 @@ def test_values_are_combined(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_hard_shapes(device: str) -> None:
+def test_hard_shapes_give_right_answers(device: str) -> None:
     assert projected(Graph.from_edges([], [], n=0), np.zeros(0, int), device).n == 0
     assert projected(Graph.from_edges([], [], n=3), np.arange(2), device).m == 0
     star = Graph.from_edges(np.zeros(30, int), np.arange(1, 31))
@@ -84,7 +84,7 @@ def test_names_go_along() -> None:
     assert made.names is not None and made.names.tolist() == ["ann", "bob"]
 
 
-def test_what_is_no_side_is_refused() -> None:
+def test_an_invalid_side_is_refused() -> None:
     graph = Graph.from_edges([0, 1, 2], [3, 3, 1], n=5)
     with pytest.raises(ValueError, match="an edge joins 1 and 2, both of the side; expected a bipartite graph"):
         gasla.project(graph, [0, 1, 2])
@@ -96,7 +96,7 @@ def test_what_is_no_side_is_refused() -> None:
         gasla.project(graph, [9])
 
 
-def test_the_verifier_tells() -> None:
+def test_the_verifier_rejects_wrong_answers() -> None:
     graph = Graph.from_edges([0, 1, 2], [3, 3, 3])
     made = gasla.project(graph, [0, 1, 2])
     wrong = {

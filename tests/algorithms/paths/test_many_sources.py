@@ -96,7 +96,7 @@ def test_levels_of_a_long_path(digits: int, n: int) -> None:
     np.testing.assert_array_equal(levels, (np.arange(n) - np.array([[0], [5], [5]])) % n)
 
 
-def test_no_sources() -> None:
+def test_no_sources_give_no_rows() -> None:
     assert gasla.multi_source_bfs(chain(5), []).shape == (0, 5)
 
 
@@ -120,7 +120,7 @@ def test_levels_of_real_graphs(name: str) -> None:
         (["JFK"], TypeError, "source is 'JFK'"),
     ],
 )
-def test_bad_sources(sources: Any, error: type[Exception], said: str) -> None:
+def test_bad_sources_are_refused(sources: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         gasla.multi_source_bfs(chain(5), sources)
     with pytest.raises(ValueError, match="depth_limit is -1"):
@@ -178,7 +178,7 @@ def test_distances_have_the_type_of_lengths(way: str) -> None:
     np.testing.assert_array_equal(distances, [[0, 2, 5], [np.inf, 0, 3]])
 
 
-def test_bad_arguments_of_distances() -> None:
+def test_bad_arguments_of_distances_are_refused() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.array([2, 3], np.float32))
     assert gasla.multi_source_shortest_paths(graph, []).shape == (0, 3)
     with pytest.raises(ValueError, match="source 3 is outside"):
@@ -262,7 +262,7 @@ def test_drawn_sources(distance: Any) -> None:
     )
 
 
-def test_bad_arguments_of_centrality() -> None:
+def test_bad_arguments_of_centrality_are_refused() -> None:
     negative = Graph.from_edges([0], [1], np.array([-1.0]))
     for function in (gasla.closeness_centrality, gasla.harmonic_centrality):
         with pytest.raises(ValueError, match="distance is 'length'; expected None"):

@@ -71,7 +71,7 @@ def test_paths(shape: str, device: Any) -> None:
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_graph(data: st.DataObject) -> None:
+def test_any_graph_gives_a_right_answer(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 12))
     matrix = edges(n, data.draw(st.integers(0, 40)), data.draw(st.integers(0, 10**6)), data.draw(st.integers(0, 5)))
     source, target = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n - 1))
@@ -147,7 +147,7 @@ def test_a_search_sees_what_has_been_written_into_values() -> None:
         ({"bound": [3, 9, 1, 0], "check_bound": True}, "bound of vertex 1 is 9.0, but edge 1 of length 2.0"),
     ],
 )
-def test_what_is_refused(options: dict[str, Any], words: str) -> None:
+def test_unsupported_input_is_refused(options: dict[str, Any], words: str) -> None:
     graph = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3], [1.0, 2.0, 1.0])
     with pytest.raises(ValueError, match=words):
         gasla.shortest_path(graph, **{"source": 0, "target": 3} | options)
@@ -172,7 +172,7 @@ def test_negative_lengths_are_refused() -> None:
         ((3.0, [], []), "there is no path, but the length 3.0"),
     ],
 )
-def test_the_verifier_rejects(answer: Any, words: str) -> None:
+def test_the_verifier_rejects_wrong_answers(answer: Any, words: str) -> None:
     graph = gasla.Graph.from_edges([0, 1, 0], [1, 2, 2], [1.0, 2.0, 5.0])
     verify.shortest_path(graph, 0, 2, 3.0, [0, 1, 2], [0, 1])
     with pytest.raises(VerificationError, match=words):

@@ -182,7 +182,7 @@ def test_cliques_of_larger_graphs_on_a_gpu(part: int, monkeypatch: pytest.Monkey
             assert gasla.count_cliques(graph.to("gpu"), k) == gasla.count_cliques(graph, k)
 
 
-def test_what_is_passed_to_primitives_is_looked_at() -> None:
+def test_arguments_of_primitives_are_checked() -> None:
     graph = complete(4)
     pairs = EdgeFrontier(4, np.arange(2), np.array([0, 1]), np.array([1, 2]))
     with pytest.raises(TypeError, match="expected an EdgeFrontier"):

@@ -82,7 +82,7 @@ def test_all_graphs_of_up_to_seven_vertices(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", HARD)
-def test_hard_shapes(device: Any, shape: str) -> None:
+def test_hard_shapes_give_right_answers(device: Any, shape: str) -> None:
     """Listed, and counted again by the verifier, which lists all orders of all places; a star has too many of some."""
     graph = on("cpu", HARD[shape])
     for name in PATTERNS:
@@ -133,7 +133,7 @@ def test_sums_longer_than_integers_of_the_machine() -> None:
 
 
 @pytest.mark.thorough
-def test_airports() -> None:
+def test_the_airport_graph_gives_a_right_answer() -> None:
     """Triangles of all, and every pattern among the hubs, which are joined densely."""
     graph = Graph(datasets.openflights().matrix)
     triangles: Any = gasla.subgraph_matches(graph, matrix("triangle"))
@@ -207,7 +207,7 @@ def test_patterns_that_are_none(pattern: Any, error: type[Exception], words: str
         gasla.subgraph_matches(complete(3), pattern)
 
 
-def test_wrong_matches_are_told() -> None:
+def test_the_verifier_rejects_wrong_matches() -> None:
     graph, square = complete(4), matrix("cycle")
     right: Any = gasla.subgraph_matches(graph, square)
     oracles.subgraph_matches(graph, right, square)

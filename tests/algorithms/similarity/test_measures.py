@@ -61,7 +61,7 @@ def check(device: Any, edges: Edges, pairs: tuple[np.ndarray, np.ndarray]) -> No
 @pytest.mark.parametrize("device", DEVICES)
 @settings(max_examples=20)
 @given(edges=edge_lists(), data=st.data())
-def test_random_graphs(device: Any, edges: Edges, data: st.DataObject) -> None:
+def test_random_graphs_give_right_answers(device: Any, edges: Edges, data: st.DataObject) -> None:
     ends = st.lists(st.integers(0, edges[0] - 1), min_size=6, max_size=6)
     pairs = np.array(data.draw(ends)), np.array(data.draw(ends))
     check(device, edges, pairs)
@@ -69,7 +69,7 @@ def test_random_graphs(device: Any, edges: Edges, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", [pytest.param(name, marks=LONG * (name == "a star")) for name in HARD])
-def test_hard_shapes(device: Any, shape: str) -> None:
+def test_hard_shapes_give_right_answers(device: Any, shape: str) -> None:
     n = HARD[shape][0]
     pairs = np.arange(n)[:40], np.arange(n)[::-1][:40]
     check(device, HARD[shape], pairs)
@@ -77,7 +77,7 @@ def test_hard_shapes(device: Any, shape: str) -> None:
 
 @pytest.mark.slow  # as above
 @pytest.mark.parametrize("device", DEVICES)
-def test_airports(device: Any) -> None:
+def test_the_airport_graph_gives_a_right_answer(device: Any) -> None:
     graph = Graph(datasets.openflights().matrix)
     rng = np.random.default_rng(3)
     edges = rng.choice(graph.m, 300)
@@ -91,7 +91,7 @@ def test_airports(device: Any) -> None:
 
 @settings(max_examples=25)
 @given(edges=edge_lists())
-def test_verifier_takes_right_answers_and_no_others(edges: Edges) -> None:
+def test_the_verifier_accepts_right_answers_only(edges: Edges) -> None:
     graph = on("cpu", edges)
     for measure, ours in OURS.items():
         scores = ours(graph)
@@ -115,7 +115,7 @@ def test_scores_know_no_direction(edges: Edges) -> None:
     assert (scores >= 0).all() and (scores <= 1).all() and (np.diff(scores, axis=0) >= -1e-15).all()
 
 
-def test_what_is_passed_is_looked_at() -> None:
+def test_arguments_are_checked() -> None:
     graph = on("cpu", HARD["two pieces"])
     for pairs, error, said in (
         ([0, 1, 2], TypeError, r"pairs is list; expected \(u, v\), two arrays of vertices"),

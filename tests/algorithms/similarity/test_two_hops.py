@@ -52,7 +52,7 @@ def check(device: Any, edges: Edges, k: int) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @settings(max_examples=20)
 @given(edges=edge_lists(), k=st.integers(0, 5), most=st.sampled_from([1, 20, 1 << 22]))
-def test_random_graphs(device: Any, edges: Edges, k: int, most: int) -> None:
+def test_random_graphs_give_right_answers(device: Any, edges: Edges, k: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_hops, "MOST", most)
         check(device, edges, k)
@@ -60,7 +60,7 @@ def test_random_graphs(device: Any, edges: Edges, k: int, most: int) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", [name for name, edges in HARD.items() if edges[0] < 100])
-def test_hard_shapes(device: Any, shape: str) -> None:
+def test_hard_shapes_give_right_answers(device: Any, shape: str) -> None:
     check(device, HARD[shape], 3)
 
 
@@ -127,7 +127,7 @@ def test_squares_beyond_int64_are_refused() -> None:
 
 @pytest.mark.slow  # compiles what long lists take, which other tests do, too
 @pytest.mark.parametrize("device", DEVICES)
-def test_airports(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_airport_graph_gives_a_right_answer(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_hops, "MOST", 100_000)
     graph = Graph(datasets.openflights().matrix)
     here = graph.to(device)
@@ -142,7 +142,7 @@ def test_airports(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=20)
 @given(edges=edge_lists(), data=st.data())
-def test_verifiers_take_right_answers_and_no_others(edges: Edges, data: st.DataObject) -> None:
+def test_verifiers_accept_right_answers_only(edges: Edges, data: st.DataObject) -> None:
     graph = on("cpu", edges)
     measure = data.draw(st.sampled_from(MEASURES))
     vertices, scores = gasla.top_k_similar(graph, 3, measure=measure)
@@ -164,7 +164,7 @@ def test_verifiers_take_right_answers_and_no_others(edges: Edges, data: st.DataO
             oracles.top_k_similar(graph, *swapped, 3, measure)
 
 
-def test_what_is_passed_is_looked_at() -> None:
+def test_arguments_are_checked() -> None:
     graph = on("cpu", HARD["two pieces"])
     with pytest.raises(ValueError, match="measure is 'likeness'; expected one of 'jaccard', 'overlap'"):
         gasla.top_k_similar(graph, 1, measure="likeness")  # type: ignore[arg-type]

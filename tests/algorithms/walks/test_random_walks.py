@@ -204,7 +204,7 @@ def test_draws_do_not_depend_on_each_other() -> None:
         assert chisquare(np.bincount((4 * one + other).ravel(), minlength=16)).pvalue > 1e-3
 
 
-def test_hard_shapes() -> None:
+def test_hard_shapes_give_right_answers() -> None:
     empty = Graph.from_edges([], [], n=0)
     assert gasla.random_walks(empty, [], 3).shape == (0, 4)
     assert gasla.sample_neighbors(empty, [], 3).shape == (0, 3)
@@ -266,7 +266,7 @@ PAIR = Graph.from_edges([0, 0], [1, 2], [1.0, -1.0])
         (lambda: gasla.sample_neighbors(PAIR, [0], -2), ValueError, "k is -2; expected 0 or more"),
     ],
 )
-def test_errors(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
 
