@@ -1,4 +1,4 @@
-"""An array with an entry for each vertex, of which every rank has the block of its own vertices."""
+"""Arrays with one entry per vertex or edge, distributed over ranks in contiguous blocks."""
 
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Handle:
-    """What ranks keep under a key, for as long as this object lives."""
+    """Owns a key under which ranks keep data; when it is freed, ranks drop the data."""
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.key = ranks, _Key()
@@ -20,12 +20,12 @@ class Handle:
 
 
 class _Key:
-    """A key that is like no other, and itself wherever it is sent."""
+    """A unique key, equal to its copies on other ranks."""
 
     _count = 0
 
     def __init__(self) -> None:
-        _Key._count += 1  # the same on every rank, where all run the same script
+        _Key._count += 1  # under mpiexec all ranks run the same script, and count alike
         self.number = _Key._count
 
     def __hash__(self) -> int:
@@ -36,15 +36,15 @@ class _Key:
 
 
 class BlockArray:
-    """An array by blocks: what a run over ranks leaves of a field, and what another may start with.
+    """An array distributed over ranks in blocks: a field in the result of a run, or start values for another run.
 
-    NumPy's functions take it as the whole array, which is then gathered (`compute`): small in comparison with the
-    graph, but all of it in every process that asks. Under `mpiexec` all ranks have to ask at once.
+    NumPy functions accept it, and gather the whole array first (`compute`): the array is small compared with the graph,
+    but each process that uses it then holds all of it. Under `mpiexec` all ranks have to do this together.
 
     Attributes
     ----------
     shape, dtype, ndim
-        Of the whole array.
+        As of the whole array.
     """
 
     def __init__(self, handle: Handle, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -53,7 +53,7 @@ class BlockArray:
 
     @property
     def local(self) -> np.ndarray:
-        """The block of this process's rank; where one process speaks for several ranks, all blocks in one array.
+        """The blocks of the ranks that this process controls: its own under `mpiexec`, else all, as one array.
 
         Examples
         --------
@@ -66,7 +66,7 @@ class BlockArray:
         return np.concatenate(self.handle.ranks.each(_block, self.handle.key, self.name))
 
     def compute(self) -> np.ndarray:
-        """The whole array, gathered."""
+        """Gather the whole array."""
         ranks = self.handle.ranks
         if len(ranks.here) == ranks.size:
             return self.local
@@ -74,19 +74,19 @@ class BlockArray:
         return found
 
     def to_dask_array(self) -> Any:
-        """The array as one of Dask's, a chunk a rank; with a client of Dask's it stays where it is.
+        """Convert to a Dask array with one chunk per rank; on Dask workers the chunks stay where they are.
 
         Raises
         ------
         TypeError
-            Under ``mpiexec``, where no process can speak for the others.
+            Under ``mpiexec``, where one process can't access the blocks of the others.
         """
         import dask.array as da
         from dask import delayed
 
         ranks = self.handle.ranks
         if len(ranks.here) < ranks.size:
-            raise TypeError("under mpiexec there is no Dask to hold the blocks; expected .local or .compute()")
+            raise TypeError("under mpiexec one process can't access all blocks; use .local or .compute()")
         lengths = ranks.each(_length, self.handle.key, self.name)
         blocks = ranks.held(_block, self.handle.key, self.name)
         if blocks is None:
@@ -118,7 +118,7 @@ class BlockArray:
 
 
 def _operator(name: str) -> Any:
-    """An operator of NumPy's arrays, between whole ones."""
+    """An operator that gathers its operands and applies the operator of NumPy arrays."""
 
     def apply(self: BlockArray, *others: Any) -> Any:
         return getattr(self.compute(), name)(*map(_whole, others))

@@ -1,7 +1,7 @@
-"""What a long run needs in order to go on after a failure: its state, which each rank writes by itself, now and then.
+"""Checkpoints of long runs, from which a run can resume after a failure. Each rank writes its own state.
 
-A checkpoint is complete or not there at all: ranks write a folder of their own number, and once all have, a file that
-names it takes the place of the one before.
+A checkpoint is complete or absent: ranks write to a new folder, and after all have finished, the file that names the
+current folder is replaced.
 """
 
 import json
@@ -22,26 +22,26 @@ _open: list["Checkpoint"] = []
 
 
 class Checkpoint:
-    """Have runs over ranks write their state, every so many supersteps, and go on from it: a context manager.
+    """A context manager in which distributed runs save their state periodically, and can resume from it.
 
-    Runs inside are counted, those of the library's algorithms too. With ``resume`` the ones before that which was
-    interrupted are done again, and this goes on from its last state, with the bits that it would have had. The number
-    of ranks, the graph, the program and its parameters have to be the same. The folder is one that all ranks see.
+    Runs inside are numbered, including those inside the library's algorithms. With ``resume``, runs before the
+    interrupted one are repeated, and the interrupted run continues from its last saved state, with bit-identical
+    results. The number of ranks, the graph, the program and its parameters have to be the same.
 
     Parameters
     ----------
     path : path
-        A folder, made if it isn't there.
+        A folder that all ranks can access; created if missing.
     every : int
-        Supersteps from one state to the next.
+        Number of supersteps between saved states.
     resume : bool
-        Whether to go on from what the folder holds. If it holds nothing, the run begins at its start.
+        Whether to continue from the state in the folder. If there is none, the run begins at its start.
 
     Raises
     ------
     ValueError
-        What the folder holds is of another graph, program or number of ranks; or a run can't be saved: one with
-        ``out``, and a run of phases.
+        The saved state belongs to another graph, program or number of ranks; or the run can't be saved, because it has
+        ``out`` or consists of phases.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Checkpoint:
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise ValueError(f"every is {every!r}; expected a number of supersteps, 1 or more")
         self.path, self.every, self.resume = os.path.abspath(path), every, resume
-        self._runs = 0  # inside so far
+        self._runs = 0  # number of runs begun inside
 
     def __enter__(self) -> Self:
         _open.append(self)
@@ -67,7 +67,7 @@ class Checkpoint:
         _open.remove(self)
 
     def next_run(self) -> int:
-        """The number of a run that begins."""
+        """The number of the next run, from 1."""
         self._runs += 1
         return self._runs
 
@@ -77,7 +77,7 @@ _ARRAYS = ("active", "waiting")
 
 
 class Saver(NamedTuple):
-    """What one run, the number-th, does about it: the process that calls decides when, and each rank writes."""
+    """Saves and restores one run, given its number; the calling process decides when, and each rank writes."""
 
     path: str
     every: int
@@ -86,27 +86,27 @@ class Saver(NamedTuple):
 
     @classmethod
     def of_run(cls, out: Mapping[str, Any]) -> "Saver | None":
-        """What a run that begins now is to do, if anything."""
+        """The saver of a run that begins now; None outside of a `Checkpoint`."""
         if not _open:
             return None
         if out:
             raise ValueError(
-                "a run with out, and a run of phases, can't be saved: others hold its fields; expected it outside of "
-                "distributed.Checkpoint"
+                "a run with out, or a run of phases, can't be saved, because other objects hold its fields; run it "
+                "outside of distributed.Checkpoint"
             )
         asked = _open[-1]
         return cls(asked.path, asked.every, asked.resume, asked.next_run())
 
     def next_stop(self, until: int, iteration: int) -> int:
-        """Where to stop at the latest, to save what there is then."""
+        """The superstep at which to stop next: `until`, or earlier to save the state."""
         return min(until, (iteration // self.every + 1) * self.every)
 
     def is_due(self, iteration: int) -> bool:
-        """Whether to save."""
+        """Whether to save the state at this iteration."""
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
-        """Write a rank's state."""
+        """Write the state of this rank; the first rank makes the new checkpoint current and removes the others."""
         name = f"{self.number}-{run.iteration}"
         communicator: Communicator = run.communicator
         folder = Path(self.path, name)
@@ -123,7 +123,7 @@ class Saver(NamedTuple):
                     shutil.rmtree(other)
 
     def restore(self, run: Any) -> None:
-        """Bring a run that has begun to the state that was written, if this is of the same run."""
+        """Restore the saved state, if it is that of this run."""
         current = Path(self.path, _CURRENT)
         said: dict[str, Any] = json.loads(current.read_text()) if current.exists() else {"run": 0}
         if said["run"] != self.number:
@@ -131,13 +131,14 @@ class Saver(NamedTuple):
         communicator: Communicator = run.communicator
         if said["ranks"] != communicator.size:
             raise ValueError(
-                f"{self.path} was written by {said['ranks']} ranks and there are {communicator.size}; expected as many"
+                f"{self.path} was written by {said['ranks']} ranks, and now there are {communicator.size}; "
+                "expected the same number"
             )
         with np.load(Path(self.path, said["folder"], _file(communicator))) as found:
             saved = dict(found)
         of, expected = str(saved.pop("of")), _identity(run)
         if of != expected:
-            raise ValueError(f"{self.path} holds {of}; this is {expected}; expected the same")
+            raise ValueError(f"{self.path} has the state of {of}; expected that of {expected}")
         _put(run, saved)
 
 
@@ -149,7 +150,7 @@ def _file(communicator: Communicator) -> str:
 
 
 def _identity(run: Any) -> str:
-    """What a state is of, in words."""
+    """A text that identifies program, parameters and graph."""
     shard = run.shard
     edges = (shard.graph.in_.indptr, shard.graph.in_.indices, shard.graph.values, shard.ids)
     crc = 0
@@ -161,7 +162,7 @@ def _identity(run: Any) -> str:
 
 
 def _arrays(run: Any) -> dict[str, Any]:
-    """All of the state, as arrays by name."""
+    """The whole state of a rank, as arrays by name."""
     found: dict[str, Any] = {"of": np.array(_identity(run))}
     found |= {f"field.{name}": array for name, array in run.state.items()}
     found |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
@@ -171,11 +172,11 @@ def _arrays(run: Any) -> dict[str, Any]:
 
 
 def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
-    """Take over what was written."""
+    """Set the state of a run to the saved arrays."""
     for name, array in saved.items():
         kind, _, which = name.partition(".")
         if kind == "field":
-            run.state[which][...] = array  # the loop has its address
+            run.state[which][...] = array  # in place, because the compiled loop holds the address
         elif kind == "parameter":
             run.parameters[which] = array[()]
         elif kind == "aggregate":

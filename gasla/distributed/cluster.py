@@ -1,4 +1,4 @@
-"""`Cluster`: the ranks that work on a graph larger than one machine."""
+"""`Cluster`: a context manager that provides the ranks for distributed graphs."""
 
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -12,37 +12,40 @@ _open: list["Cluster"] = []
 
 
 class Cluster:
-    """Ranks that work on parts of one graph, each on its own: a context manager.
+    """The ranks that hold the parts of distributed graphs: MPI processes, Dask workers, or threads.
 
-    Under ``mpiexec`` every process runs the same script, and opens ``Cluster()``: the ranks are these processes. With
-    a client of Dask's, one process runs the script, and the ranks are the workers that the cluster has at that time,
-    over MPI if they are of one job of it (dask-mpi); else they talk over Dask's own connections, which is slow (about
-    a millisecond a superstep) and needs nothing. With ``threads`` the ranks are threads of this process, to try things
-    out: they share its cores.
+    MPI: under ``mpiexec`` every process runs the same script and opens ``Cluster()``; each process is a rank.
 
-    A graph is made inside: `distributed.Graph` takes the cluster that was opened last.
+    Dask: one process runs the script and passes its client; the current workers of the Dask cluster are the ranks.
+    Workers started by dask-mpi communicate over MPI, all others over Dask's connections, which takes about a
+    millisecond per superstep.
+
+    Threads: the ranks are threads of this process and share its cores, for tests and experiments.
+
+    Graphs are made inside the ``with`` block: `distributed.Graph` uses the innermost open cluster.
 
     Parameters
     ----------
     client : distributed.Client, optional
-        Needs ``pip install 'gasla[dask]'``.
+        Use the workers of a Dask cluster; needs ``pip install 'gasla[dask]'``.
     threads : int, optional
-        Without both, it is MPI's; needs ``pip install 'gasla[mpi]'``.
+        Use this number of threads. Without `client` and `threads`, ranks are MPI processes, which needs ``pip install
+        'gasla[mpi]'``.
 
     Attributes
     ----------
     size : int
-        How many ranks there are.
+        Number of ranks.
     here : sequence of int
-        Those that this process speaks for: all, or its own alone under ``mpiexec``.
+        The ranks controlled by this process: its own under ``mpiexec``, else all.
 
     Raises
     ------
     RankError
-        In whatever is done inside, where another rank has failed: it names that rank, its host and the superstep. The
-        error of the rank itself is raised as it is, with a note of the same.
+        By any operation inside, if another rank has failed: the message has that rank, its host and the superstep. On
+        the failed rank its own exception is raised, with this information as a note.
     WorkerLost
-        A RankError: a worker of Dask's is gone.
+        A RankError: a Dask worker was lost.
 
     Examples
     --------
@@ -58,7 +61,7 @@ class Cluster:
 
     def __enter__(self) -> Self:
         if self._ranks is not None:
-            raise RuntimeError("this cluster is open already; expected another, or to leave this one first")
+            raise RuntimeError("this cluster is already open; leave it first, or make another Cluster")
         self._ranks = self._make()
         _open.append(self)
         return self
@@ -66,64 +69,64 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        ranks = self._of_it()
+        ranks = self._open_ranks()
         _open.remove(self)
         self._ranks = None
         ranks.leave(error)
 
     @property
     def size(self) -> int:
-        return self._of_it().size
+        return self._open_ranks().size
 
     @property
     def here(self) -> Sequence[int]:
-        return self._of_it().here
+        return self._open_ranks().here
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call ``function(rank, *arguments)`` on each rank that this process speaks for; what they return, in order.
+        """Call ``function(rank, *arguments)`` on each rank in `here`; returns the results in rank order.
 
-        ``rank.communicator`` is its way to the others, ``rank.kept`` a dict of what stays there from call to call. With
-        a client of Dask's, the function, the arguments and what comes back are pickled.
+        ``rank.communicator`` communicates with the other ranks; ``rank.kept`` is a dict that persists between calls.
+        On Dask workers the function, its arguments and results are pickled.
         """
-        return self._of_it().each(function, *arguments)
+        return self._open_ranks().each(function, *arguments)
 
     def forget(self, key: Any) -> None:
-        """Have ranks drop what they keep by this key."""
+        """Drop the data that ranks keep under a key; see `Ranks`."""
         if self._ranks is not None:
             self._ranks.forget(key)
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Have ranks keep parts of a collection of Dask's, if they are its workers; see `Ranks`."""
-        return self._of_it().place(key, parts)
+        """Keep the parts of a Dask collection on the ranks, if these are Dask workers; see `Ranks`."""
+        return self._open_ranks().place(key, parts)
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """What a function gives on each rank, left there as a future of Dask's; see `Ranks`."""
-        return self._of_it().held(function, *arguments)
+        """Call a function on each rank, and leave the results there as Dask futures; see `Ranks`."""
+        return self._open_ranks().held(function, *arguments)
 
     def leave(self, error: BaseException | None) -> None:
-        """Close the cluster, as the end of a ``with`` does."""
+        """Close the cluster, as at the end of a ``with`` block."""
         self.__exit__(None, error, None)
 
-    def _of_it(self) -> Ranks:
+    def _open_ranks(self) -> Ranks:
         if self._ranks is None:
-            raise RuntimeError("the cluster is not open; expected `with distributed.Cluster(...):` around this")
+            raise RuntimeError("the cluster is not open; use it inside `with distributed.Cluster(...):`")
         return self._ranks
 
 
 def current() -> Cluster:
-    """The cluster that was opened last."""
+    """The innermost open cluster."""
     if not _open:
-        raise RuntimeError("no cluster is open; expected `with distributed.Cluster(...):` around this")
+        raise RuntimeError("no cluster is open; use this inside `with distributed.Cluster(...):`")
     return _open[-1]
 
 
 def _choose(client: Any, threads: int | None) -> Callable[[], Ranks]:
-    """What makes the ranks that are asked for."""
+    """A function that makes the ranks, for the arguments of `Cluster`."""
     if threads is not None:
         if client is not None:
-            raise ValueError("a client and threads are both given; expected one of them")
+            raise ValueError("client and threads were both given; expected one of them")
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ValueError(f"threads is {threads!r}; expected how many ranks there are to be, 1 or more")
+            raise ValueError(f"threads is {threads!r}; expected the number of ranks, 1 or more")
         count = threads
         from gasla.distributed.thread_ranks import ThreadRanks
 
@@ -131,8 +134,8 @@ def _choose(client: Any, threads: int | None) -> Callable[[], Ranks]:
     if client is not None:
         if not hasattr(client, "submit") or not hasattr(client, "scheduler_info"):
             raise TypeError(
-                f"client is a {type(client).__name__}; expected a distributed.Client, threads= how many, or nothing "
-                "under mpiexec"
+                f"client is a {type(client).__name__}; expected a distributed.Client; pass threads=N for threads, or "
+                "nothing under mpiexec"
             )
         from gasla.distributed.dask_ranks import DaskRanks
 

@@ -1,9 +1,8 @@
-"""How ranks talk to each other, and how a caller has them work: the two interfaces that a transport implements.
+"""The two interfaces that a transport (threads, MPI, Dask) implements.
 
-Ranks run the same function on parts of one graph, each on its own. `Communicator` is what such a function uses: over
-threads, MPI, Dask. `Ranks` is what calls it: on every rank, from one process that speaks for all (threads, a Dask
-client), or on the process's own rank, where every process runs the same script (`mpiexec`). In both cases the person
-writes the same lines, and `gasla.run` is called once in each process that runs them.
+All ranks run the same function, each on its part of a graph. The function uses a `Communicator` to exchange data with
+other ranks. The caller uses `Ranks` to call the function: one process calls it on all ranks (threads, Dask client), or
+every process runs the same script and calls it on its own rank (`mpiexec`). User code is the same in both cases.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,71 +13,73 @@ import numpy as np
 
 
 class Communicator(Protocol):
-    """One rank's way to the others. All ranks call the same methods in the same order.
+    """Collective operations between ranks. All ranks call the same methods in the same order.
 
-    Each call ends on every rank, or raises on every rank: a rank that raises calls `abort`, and wakes the others.
+    Each call returns on every rank or raises on every rank: a rank that fails calls `abort`, which wakes the others.
     """
 
-    rank: int  # from 0 on
+    rank: int  # from 0
     size: int
-    superstep: int  # that a run is in, which it sets, so that errors can name it; 0 outside of one
+    superstep: int  # set by runs, for error messages; 0 outside of a run
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Send each rank its part, and get one from each, in rank order: arrays of bytes of any length.
+        """Send ``parts[r]`` to each rank r, and return the parts received, in rank order (all-to-all).
 
-        Receivers don't know lengths. The own part comes back as it is. What comes may be read until the next exchange.
+        Parts are byte arrays of any length, unknown to the receiver. The own part comes back as it is. Received arrays
+        are valid until the next exchange.
         """
 
     def allgather(self, array: np.ndarray) -> list[np.ndarray]:
-        """Every rank's array of one dimension, in rank order: the same type on all, lengths may differ."""
+        """The one-dimensional arrays of all ranks, in rank order. Types must be equal; lengths may differ."""
 
     def barrier(self) -> None:
-        """Wait until every rank is here."""
+        """Wait until all ranks have called this."""
 
     def split(self, color: int) -> Self:
-        """A communicator among the ranks that gave the same color, in rank order."""
+        """A communicator of the ranks that passed the same color, in rank order."""
 
     def abort(self, error: BaseException) -> None:
-        """Have every other rank raise where it waits next: this one has failed."""
+        """Report that this rank has failed: every other rank raises in its current or next operation."""
 
 
 @dataclass(eq=False)
 class Rank:
-    """Where a function runs: a rank's communicator, and what it keeps from one call to the next, by key."""
+    """The first argument of functions called on a rank: its communicator, and data kept between calls, by key."""
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)
 
 
 class Ranks(Protocol):
-    """What has ranks work."""
+    """Calls functions on ranks."""
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of ranks."""
 
     @property
     def here(self) -> Sequence[int]:
-        """Those that this process speaks for: all, or its own."""
+        """The ranks controlled by this process: its own under `mpiexec`, else all."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)`, with a `Rank`, on each of those ranks; what they return, in order.
+        """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`; returns the results in order.
 
-        An exception of one is raised here, with a note that names the rank; others that it made fail are not.
+        The first exception is raised here, with a note that names the rank; RankErrors that it caused elsewhere are
+        not.
         """
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Have ranks keep what Dask's delayed parts come to, by their numbers; False if they aren't Dask's workers."""
+        """Compute Dask's delayed parts and keep them on the ranks, by number; False if ranks are not Dask workers."""
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """What `function(rank, *arguments)` gives on each rank, left there as Dask's future; None if it isn't Dask."""
+        """Dask futures of `function(rank, *arguments)` on each rank; None if ranks are not Dask workers."""
 
     def leave(self, error: BaseException | None) -> None:
-        """Part: nothing more is called. If an error makes one process do so, the others hear of it."""
+        """End the use of the ranks; `error` is an exception to report to the others, if any."""
 
     def forget(self, key: Any) -> None:
-        """Have ranks drop what they keep by this key when they are next called: a finalizer may ask for it."""
+        """Drop the data that ranks keep under a key, at their next call (finalizers may call this)."""
 
 
 class RankError(RuntimeError):
-    """Another rank has failed: what this one was waiting for won't come."""
+    """Another rank has failed, so an operation on this rank can't complete."""

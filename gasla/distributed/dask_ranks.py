@@ -1,10 +1,10 @@
-"""Ranks as workers of a Dask cluster: over MPI where they are of one job of it (dask-mpi), else over its connections.
+"""Ranks as workers of a Dask cluster, which communicate over MPI (dask-mpi) or over Dask's connections.
 
-Dask places the ranks and carries what they return; it takes no part in a superstep. What ranks say to each other
-over Dask's connections goes from worker to worker, about a millisecond a round, and never through the scheduler.
+Dask starts the functions and transports results; it takes no part in a superstep. Messages over Dask's connections go
+directly from worker to worker, at about a millisecond per round.
 
-A worker that is lost stays unnoticed by the others for half a minute. The scheduler knows at once, and says so to the
-client, which lets the other ranks fail.
+Workers notice the loss of another worker only after half a minute. The scheduler notices at once and notifies the
+client, which then makes the other ranks fail.
 """
 
 import time
@@ -15,15 +15,15 @@ from threading import Thread
 from typing import Any
 
 from gasla.distributed.communicator import RankError
-from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, sit, stand, work
+from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, register, unregister, work
 from gasla.distributed.failures import WorkerLost, place, raise_first
 
-LOOK = 2.0  # seconds between two looks whether all ranks have begun
-PATIENCE = 1.5  # seconds that ranks have to end after one is lost
+LOOK = 2.0  # seconds between checks whether all ranks have begun
+PATIENCE = 1.5  # seconds that ranks have to end after one was lost
 
 
 class DaskRanks:
-    """See `Ranks`: the workers that a cluster has now, a rank each.
+    """See `Ranks`. Each current worker of the Dask cluster is a rank.
 
     Parameters
     ----------
@@ -38,21 +38,21 @@ class DaskRanks:
         self._addresses = list(client.nthreads())
         self.size, self.here = len(self._addresses), range(len(self._addresses))
         if self.size == 0:
-            raise ValueError("the Dask cluster has no workers; expected one at least: client.wait_for_workers(n)")
+            raise ValueError("the Dask cluster has no workers; expected at least one: client.wait_for_workers(n)")
         self._user = client
-        # One of its own, because a client has one handler of events, and that may be the user's.
+        # A second client, because a client has a single event handler, which the user may need.
         self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
         self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
         self._dropped: list[Any] = []
         self._stuck = False
         self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self._client.subscribe_topic("all", self._hear)
-        found = self._client.run(sit, self._session, self._addresses, workers=self._addresses)
+        self._client.subscribe_topic("all", self._receive)
+        found = self._client.run(register, self._session, self._addresses, workers=self._addresses)
         self._worlds = [found[address] for address in self._addresses]
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
-    def _hear(self, event: Any) -> None:
-        """What the scheduler says of workers, on the client's own thread."""
+    def _receive(self, event: Any) -> None:
+        """Handle events of the scheduler, on the client's thread: note lost workers."""
         what = event[1]
         if isinstance(what, dict) and what.get("action") == "remove-worker" and what["worker"] in self._addresses:
             self._lost.add(what["worker"])
@@ -69,7 +69,7 @@ class DaskRanks:
         return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """See `Ranks`. A part that has been computed stays where it is."""
+        """See `Ranks`. Parts already computed stay on their workers."""
         import distributed
 
         futures = self._user.compute(list(parts))
@@ -88,7 +88,7 @@ class DaskRanks:
         return True
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """See `Ranks`. The ranks can't talk there."""
+        """See `Ranks`. The function can't communicate with other ranks."""
         self._raise_if_lost(0)
         return [
             self._user.submit(hold, self._session, rank, function, arguments, workers=[address], pure=False)
@@ -96,7 +96,7 @@ class DaskRanks:
         ]
 
     def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
-        """Have each rank do its task, which gives an `Outcome`; the values of all."""
+        """Run a task that returns an `Outcome` on each rank; returns their values, or raises the first error."""
         self._raise_if_lost(0)
         self._calls += 1
         call, news = self._calls, SimpleQueue[tuple[str, Any]]()
@@ -124,7 +124,7 @@ class DaskRanks:
         return [outcomes[rank].value for rank in self.here]
 
     def _wait(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
-        """What ranks have come to: of all of them, of those that end in time, or of those before one was lost."""
+        """Wait for the outcomes of all ranks; returns early if `seconds` have passed or a worker was lost."""
         end = None if seconds is None else time.monotonic() + seconds
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
         while len(outcomes) < self.size - (len(self._lost) if end is not None else 0):
@@ -142,19 +142,19 @@ class DaskRanks:
         return outcomes
 
     def _check_begun(self, call: int) -> None:
-        """Raise if a rank doesn't begin, since Dask has paused its worker: the others would wait for ever."""
+        """Raise MemoryError if a rank can't begin because Dask has paused its worker; the others would wait forever."""
         left = [address for address in self._addresses if address not in self._lost]
         for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
             if idle:
                 where = place(self._addresses.index(address), self.size, address, 0)
-                self._stuck = self.over_mpi  # where the others can't leave the round that they are in
+                self._stuck = self.over_mpi  # over MPI the others can't leave the current round
                 raise MemoryError(
-                    f"{where}: Dask has paused the worker, whose memory is nearly full, and the rank can't begin; "
+                    f"{where}: Dask has paused the worker, because its memory is nearly full; "
                     "expected more or larger workers, or a higher distributed.worker.memory.pause"
                 )
 
     def _stop(self, call: int, why: str) -> None:
-        """Let the ranks that are left fail where they wait next, without waiting for them."""
+        """Make all remaining ranks fail in their current or next operation, without waiting for them."""
         left = [address for address in self._addresses if address not in self._lost]
         arguments = (interrupt, self._session, call, why)
         Thread(
@@ -166,19 +166,19 @@ class DaskRanks:
             if address in self._lost:
                 raise WorkerLost(rank, self.size, address, superstep)
         if self._stuck:
-            raise RankError("ranks still wait for one that never began; expected a cluster of new workers")
+            raise RankError("ranks still wait for one that never began; restart the workers")
 
     def leave(self, error: BaseException | None) -> None:
         """See `Ranks`."""
         left = [address for address in self._addresses if address not in self._lost]
         if left:
-            self._client.run(stand, self._session, workers=left, on_error="ignore")
-        self._client.unsubscribe_topic("all")  # or the scheduler complains that it can't tell us that we have left
+            self._client.run(unregister, self._session, workers=left, on_error="ignore")
+        self._client.unsubscribe_topic("all")  # else the scheduler logs an error when the client closes
         self._client.close()
 
 
 def _outcome(rank: int, future: Any) -> Outcome:
-    """What a rank has come to, where Dask itself may have failed."""
+    """The outcome of a rank, also if Dask itself has failed."""
     if future.status == "finished":
         found: Outcome = future.result()
         return found

@@ -1,4 +1,4 @@
-"""What of a rank is on a worker of Dask's: its seat, its mail from the others, and the work it does."""
+"""The part of a rank on a Dask worker: its state, incoming messages, and the execution of calls."""
 
 import asyncio
 import sys
@@ -14,14 +14,14 @@ from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import describe_failure
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
-Channel = tuple[int, ...]  # the number of the call; of a part of its ranks, how they came about
+Channel = tuple[int, ...]  # number of the call; after `split`, also numbers and colors of the splits
 
-LOOK = 0.5  # seconds between two looks whether the client is still there
+LOOK = 0.5  # seconds between checks whether the client still exists
 
 
 @dataclass
 class Outcome:
-    """What a rank has come to."""
+    """The result of a call on a rank: a value or an error."""
 
     value: Any
     error: BaseException | None
@@ -30,20 +30,22 @@ class Outcome:
 
 
 @dataclass
-class _Seat:
-    """A rank's place on a worker, from the opening of a cluster to its end."""
+class _RankState:
+    """The state of a rank on a worker, while a cluster is open."""
 
     rank: int
     addresses: Sequence[str]
     kept: dict[Any, Any] = field(default_factory=dict)
-    mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(default_factory=dict)  # number, sender
-    failed: tuple[int, str] = (0, "")  # the call, and why
+    mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(
+        default_factory=dict
+    )  # key: channel, round, sender
+    failed: tuple[int, str] = (0, "")  # the last failed call, and the reason
     changed: threading.Condition = field(default_factory=threading.Condition)
-    begun: int = 0  # the last call that it has begun
-    mpi: Any = None  # its communicator, if it has one
+    begun: int = 0  # the last call begun
+    mpi: Any = None  # the communicator over MPI, if any
 
     def fail(self, call: int, why: str) -> None:
-        """Have the rank raise where it waits, or will."""
+        """Make the rank raise in its current or next operation."""
         with self.changed:
             if self.failed[0] < call:
                 self.failed = call, why
@@ -55,11 +57,11 @@ class _Seat:
             raise kind(self.failed[1])
 
 
-_seats: dict[tuple[str, int], _Seat] = {}  # several workers may be in a process
+_states: dict[tuple[str, int], _RankState] = {}  # by session and rank; a process may have several workers
 
 
 def pack(what: Any) -> bytes:
-    """Something as bytes, functions of a script included."""
+    """Pickle an object, functions defined in a script included."""
     import cloudpickle
 
     packed: bytes = cloudpickle.dumps(what)
@@ -69,69 +71,69 @@ def pack(what: Any) -> bytes:
 # --- on the thread of a worker's event loop ---------------------------------------------------------------------------
 
 
-def sit(session: str, addresses: list[str], dask_worker: Any) -> int | None:
-    """Take a seat, and listen; its rank in MPI's world if it is of a job of more than one."""
+def register(session: str, addresses: list[str], dask_worker: Any) -> int | None:
+    """Create the rank's state and message handlers; returns its rank in MPI.COMM_WORLD if in an MPI job."""
     rank = addresses.index(dask_worker.address)
-    _seats[session, rank] = _Seat(rank, addresses)
+    _states[session, rank] = _RankState(rank, addresses)
     dask_worker.handlers["gasla_deliver"] = _deliver
     dask_worker.handlers["gasla_fail"] = _fail
-    MPI = sys.modules.get("mpi4py.MPI")  # nobody else starts it: a worker under a nanny is no process of the job
+    MPI = sys.modules.get("mpi4py.MPI")  # not imported here, because a worker under a nanny is not in the MPI job
     if MPI is None or not MPI.Is_initialized() or MPI.COMM_WORLD.size == 1:
         return None
     return int(MPI.COMM_WORLD.rank)
 
 
-def stand(session: str) -> None:
-    """Give the seats up."""
-    for seat in [seat for seat in _seats if seat[0] == session]:
-        del _seats[seat]
+def unregister(session: str) -> None:
+    """Remove the states of a session."""
+    for key in [key for key in _states if key[0] == session]:
+        del _states[key]
 
 
 def interrupt(session: str, call: int, why: str) -> None:
-    """Have the ranks on this worker fail."""
-    for (other, _), seat in list(_seats.items()):
+    """Make the ranks on this worker fail."""
+    for (other, _), state in list(_states.items()):
         if other == session:
-            seat.fail(call, why)
+            state.fail(call, why)
 
 
 def paused(session: str, call: int, dask_worker: Any) -> bool:
-    """Whether this worker begins nothing more, and has not begun a call."""
-    waits = any(seat.begun < call for (other, _), seat in _seats.items() if other == session)
+    """Whether Dask has paused this worker before it began a call."""
+    waits = any(state.begun < call for (other, _), state in _states.items() if other == session)
     return waits and str(dask_worker.status.name) == "paused"
 
 
 def _deliver(session: str, rank: int, sender: int, channel: list[int], number: int, kind: int, part: Any) -> None:
-    seat = _seats.get((session, rank))
-    if seat is not None:
-        with seat.changed:
-            seat.mail[tuple(channel), number, sender] = kind, part
-            seat.changed.notify_all()
+    state = _states.get((session, rank))
+    if state is not None:
+        with state.changed:
+            state.mail[tuple(channel), number, sender] = kind, part
+            state.changed.notify_all()
 
 
 def _fail(session: str, rank: int, call: int, why: str) -> None:
-    seat = _seats.get((session, rank))
-    if seat is not None:
-        seat.fail(call, why)
+    state = _states.get((session, rank))
+    if state is not None:
+        state.fail(call, why)
 
 
 # --- on the thread of a task ------------------------------------------------------------------------------------------
 
 
 def work(session: str, rank: int, call: int, worlds: list[int] | None, message: bytes) -> Outcome:
-    """Do a rank's part of a call."""
+    """Execute a call on a rank."""
     import pickle
 
-    seat = _seats.get((session, rank))
-    if seat is None:
-        return Outcome(None, RankError(f"rank {rank} has another worker than it had before"), f"rank {rank}", 0)
-    seat.begun = call
-    with seat.changed:
-        seat.mail = {key: part for key, part in seat.mail.items() if key[0][0] >= call}
-    wanted = _Wanted(session, rank)
+    state = _states.get((session, rank))
+    if state is None:
+        return Outcome(None, RankError(f"rank {rank} has moved to another worker"), f"rank {rank}", 0)
+    state.begun = call
+    with state.changed:
+        state.mail = {key: part for key, part in state.mail.items() if key[0][0] >= call}
+    wanted = _Cancellation(session, rank)
     if worlds:
-        communicator = _over_mpi(seat, call, worlds, wanted)
+        communicator = _over_mpi(state, call, worlds, wanted)
     else:
-        communicator = DaskCommunicator(seat, session, (call,), wanted)
+        communicator = DaskCommunicator(state, session, (call,), wanted)
 
     def perform(rank: Rank) -> Any:
         function, arguments, dropped = pickle.loads(message)
@@ -141,29 +143,29 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
 
     value, failure = None, None
     try:
-        value = invoke(Rank(communicator, seat.kept), perform, ())
+        value = invoke(Rank(communicator, state.kept), perform, ())
     except BaseException as error:
         failure = _portable(error)
     return Outcome(value, failure, communicator.place, communicator.superstep)
 
 
 def keep(session: str, rank: int, key: Any, numbers: list[int], parts: list[Any]) -> Outcome:
-    """Keep some parts at a rank, by their numbers."""
-    _seats[session, rank].kept[key] = dict(zip(numbers, parts, strict=True))
+    """Keep some parts of a Dask collection on a rank, by number."""
+    _states[session, rank].kept[key] = dict(zip(numbers, parts, strict=True))
     return Outcome(None, None, f"rank {rank}", 0)
 
 
 def hold(session: str, rank: int, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """What a function gives of a rank, which says nothing to the others."""
-    seat = _seats.get((session, rank))
-    if seat is None:
-        raise RankError(f"rank {rank} is no more: its worker is gone, or the cluster was left")
-    alone: Any = None
-    return function(Rank(alone, seat.kept), *arguments)
+    """Call a function on a rank without communication, for a Dask future."""
+    state = _states.get((session, rank))
+    if state is None:
+        raise RankError(f"rank {rank} no longer exists: its worker was lost, or the cluster was closed")
+    no_communicator: Any = None
+    return function(Rank(no_communicator, state.kept), *arguments)
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The error, or what says the same where it can't travel."""
+    """The error, or a RuntimeError with the same text if it can't be pickled."""
     import pickle
 
     try:
@@ -173,59 +175,59 @@ def _portable(error: BaseException) -> BaseException:
     return error
 
 
-class _Wanted:
-    """Whether anybody waits for what this task does; Dask tells a worker, and doesn't end what runs."""
+class _Cancellation:
+    """Detects that the client has cancelled this task; Dask marks the task, but does not stop running code."""
 
     def __init__(self, session: str, rank: int) -> None:
         from distributed import get_worker
 
-        self._seat, self._worker, self._looked = (session, rank), get_worker(), time.monotonic()
+        self._state, self._worker, self._looked = (session, rank), get_worker(), time.monotonic()
         self._task = self._worker.get_current_task()
 
     def check(self) -> None:
-        """Look now and then; if nobody does, the rank gives its seat up, with what it keeps, and raises."""
+        """Raise, and drop the rank's state, if the task was cancelled; checks at most every `LOOK` seconds."""
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             task = self._worker.state.tasks.get(self._task)
             if task is None or task.state != "executing":
-                _seats.pop(self._seat, None)
-                raise ConnectionAbortedError("the client is gone, or has cancelled the call")
+                _states.pop(self._state, None)
+                raise ConnectionAbortedError("the client was lost, or has cancelled the call")
 
 
-def _over_mpi(seat: _Seat, call: int, worlds: list[int], wanted: _Wanted) -> Any:
-    """The rank's communicator over MPI, which it has from its first call on."""
+def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
+    """The rank's communicator over MPI, created in its first call."""
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 
-    if seat.mpi is None:
+    if state.mpi is None:
         MPI = mpi()
         group = MPI.COMM_WORLD.group.Incl(worlds)
-        seat.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
+        state.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
 
     def raise_if_interrupted() -> None:
-        seat.check(call, RuntimeError)  # which the others have to be told
+        state.check(call, RuntimeError)  # not a RankError, so that it is reported to the others
         wanted.check()
 
-    seat.mpi.raise_if_interrupted = raise_if_interrupted
-    return seat.mpi
+    state.mpi.raise_if_interrupted = raise_if_interrupted
+    return state.mpi
 
 
 class DaskCommunicator(Rounds):
-    """See `Communicator`, for one call; `members` of the ranks if it isn't all."""
+    """See `Communicator`; for one call. `members` are the ranks after a split, by default all."""
 
     def __init__(
-        self, seat: _Seat, session: str, channel: Channel, wanted: "_Wanted", members: Sequence[int] = ()
+        self, state: _RankState, session: str, channel: Channel, wanted: "_Cancellation", members: Sequence[int] = ()
     ) -> None:
         from distributed import get_worker
 
-        self._members = list(members) or list(range(len(seat.addresses)))
-        super().__init__(self._members.index(seat.rank), len(self._members))
-        self._seat, self._session, self._channel = seat, session, channel
+        self._members = list(members) or list(range(len(state.addresses)))
+        super().__init__(self._members.index(state.rank), len(self._members))
+        self._state, self._session, self._channel = state, session, channel
         self._number, self._splits = 0, 0
         self._worker, self._wanted = get_worker(), wanted
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
-        self._seat.check(self._channel[0])
+        self._state.check(self._channel[0])
         self._wanted.check()
         number, self._number = self._number, self._number + 1
         sending = asyncio.run_coroutine_threadsafe(self._send(number, kind, parts), self._worker.loop.asyncio_loop)
@@ -240,9 +242,9 @@ class DaskCommunicator(Rounds):
     async def _send(self, number: int, kind: int, parts: Sequence[np.ndarray]) -> None:
         from distributed.protocol import to_serialize
 
-        common = {"session": self._session, "sender": self._seat.rank, "channel": self._channel}
+        common = {"session": self._session, "sender": self._state.rank, "channel": self._channel}
         sent = [
-            self._worker.rpc(self._seat.addresses[member]).gasla_deliver(
+            self._worker.rpc(self._state.addresses[member]).gasla_deliver(
                 rank=member, number=number, kind=kind, part=to_serialize(parts[peer]), **common
             )
             for peer, member in enumerate(self._members)
@@ -251,14 +253,14 @@ class DaskCommunicator(Rounds):
         await asyncio.gather(*sent)
 
     def _receive(self, which: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
-        """Wait for a part."""
-        seat = self._seat
-        with seat.changed:
-            while which not in seat.mail:
-                seat.check(self._channel[0])
-                seat.changed.wait(LOOK)
+        """Wait for a message."""
+        state = self._state
+        with state.changed:
+            while which not in state.mail:
+                state.check(self._channel[0])
+                state.changed.wait(LOOK)
                 self._wanted.check()
-            return seat.mail.pop(which)
+            return state.mail.pop(which)
 
     def split(self, color: int) -> "DaskCommunicator":
         """See `Communicator`."""
@@ -266,19 +268,21 @@ class DaskCommunicator(Rounds):
         self.end(SPLIT)
         self._splits += 1
         members = [member for member, there in zip(self._members, colors) if there == color]
-        return DaskCommunicator(self._seat, self._session, (*self._channel, self._splits, color), self._wanted, members)
+        return DaskCommunicator(
+            self._state, self._session, (*self._channel, self._splits, color), self._wanted, members
+        )
 
     def abort(self, error: BaseException) -> None:
         """See `Communicator`."""
         call = self._channel[0]
         why = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
-        self._seat.fail(call, why)
+        self._state.fail(call, why)
         asyncio.run_coroutine_threadsafe(self._tell(call, why), self._worker.loop.asyncio_loop)
 
     async def _tell(self, call: int, why: str) -> None:
-        others = [rank for rank in range(len(self._seat.addresses)) if rank != self._seat.rank]
+        others = [rank for rank in range(len(self._state.addresses)) if rank != self._state.rank]
         sent = [
-            self._worker.rpc(self._seat.addresses[rank]).gasla_fail(
+            self._worker.rpc(self._state.addresses[rank]).gasla_fail(
                 session=self._session, rank=rank, call=call, why=why
             )
             for rank in others

@@ -1,4 +1,4 @@
-"""How a rank's failure is told: the rank's number, its host, and the superstep that it was in."""
+"""Error messages for failures of ranks, which have the rank, its host, and the superstep."""
 
 import os
 import signal
@@ -11,15 +11,15 @@ from gasla.distributed.communicator import RankError
 
 
 class WorkerLost(RankError):
-    """A worker of a Dask cluster, or the process of a rank, is gone.
+    """A Dask worker that is a rank was lost.
 
     Attributes
     ----------
     rank : int
     address : str
-        Of the worker.
+        Address of the worker.
     superstep : int
-        In which the others were when they heard of it; 0 outside of a run.
+        The superstep of the other ranks when they were notified; 0 outside of a run.
     """
 
     def __init__(self, rank: int, size: int, address: str, superstep: int) -> None:
@@ -28,7 +28,7 @@ class WorkerLost(RankError):
 
 
 def place(rank: int, size: int, host: str, superstep: int) -> str:
-    """Where a rank is, in words.
+    """Rank, host and superstep as text.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def place(rank: int, size: int, host: str, superstep: int) -> str:
 
 
 def describe_failure(where: str, error: BaseException) -> str:
-    """A failure in one line, for the other ranks.
+    """One line on a failure, for RankErrors on the other ranks.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def describe_failure(where: str, error: BaseException) -> str:
 
 
 def note(error: BaseException, where: str) -> None:
-    """Let an error say where it comes from, once.
+    """Add a note to an exception on where it was raised, once.
 
     Examples
     --------
@@ -67,27 +67,27 @@ def note(error: BaseException, where: str) -> None:
 
 
 def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> NoReturn:
-    """Raise what failed by itself: the error of the first rank whose failure wasn't another's.
+    """Raise the exception of the first rank whose failure was not caused by another rank.
 
-    It gets a note of where that was, unless all ranks refuse alike what a person has given wrong.
+    The exception gets a note with the place, unless all ranks raised the same error, as for invalid arguments.
     """
     own = [rank for rank, error in sorted(errors.items()) if not isinstance(error, RankError)]
     rank = own[0] if own else min(errors)
     error = errors[rank]
     alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
     if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
-        if not isinstance(error, Exception):  # a rank's exit isn't this process's
+        if not isinstance(error, Exception):  # SystemExit on a rank must not end this process
             raise RankError(describe_failure(places[rank], error)) from error
         note(error, places[rank])
     raise error
 
 
-class LastWords:
-    """Says `words()` at SIGTERM, and then ends the process: a launcher that has lost a rank ends the others so.
+class TerminationMessage:
+    """Print `words()` at SIGTERM, then exit. An MPI launcher that has lost a rank ends the others by SIGTERM.
 
-    A rank that waits for a message runs no Python, where signals are handled. So a thread waits for word of them, which
-    costs nothing until it comes. Where a person has plans for the signal, or this isn't the main thread, nothing is
-    done.
+    A rank that waits for a message inside MPI runs no Python code, so Python signal handlers don't run. Therefore a
+    thread waits on the signal wakeup file descriptor. Does nothing outside of the main thread, or if the user has set a
+    handler for SIGTERM.
     """
 
     def __init__(self, words: Callable[[], str]) -> None:
@@ -98,11 +98,11 @@ class LastWords:
         self._ends = reading, writing = socket.socketpair()
         writing.setblocking(False)
         self._before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-        if self._before != -1:  # somebody's event loop
+        if self._before != -1:  # an event loop uses the wakeup file descriptor
             self.forget()
             return
         signal.signal(signal.SIGTERM, self._end)
-        os.register_at_fork(after_in_child=self.forget)  # or what ends a child would be told here
+        os.register_at_fork(after_in_child=self.forget)  # else signals to a child process would be reported here
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def _listen(self, reading: socket.socket) -> None:
@@ -116,7 +116,7 @@ class LastWords:
         os._exit(128 + signal.SIGTERM)
 
     def forget(self) -> None:
-        """Have signals be as they were."""
+        """Restore the previous signal handling."""
         if self._ends is None or not _is_main():
             return
         _, writing = self._ends

@@ -1,8 +1,8 @@
-"""Ranks as processes of MPI, by mpi4py: each runs the same script, under `mpiexec` or as workers of dask-mpi.
+"""Ranks as MPI processes, by mpi4py, under `mpiexec` or as workers of dask-mpi.
 
-A round is one collective over slots of a fixed size, which carry the kind of the round, the lengths of messages, and
-those that fit in; larger ones follow from point to point. The collective is a nonblocking one, so that a rank that has
-failed need not wait for ever for the others to come and hear of it.
+A round is one MPI all-to-all of fixed-size slots. A slot has the kind of the round, the length of the message, and the
+message itself if it fits; larger messages follow point to point. The all-to-all is nonblocking, so that a failed rank
+does not wait forever for the others.
 """
 
 import os
@@ -15,27 +15,27 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
-from gasla.distributed.failures import LastWords, note
-from gasla.distributed.rounds import EXCHANGE, FAILED, GONE, LEAVE, NOTHING, SPLIT, Rounds, invoke
+from gasla.distributed.failures import TerminationMessage, note
+from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, GONE, LEAVE, SPLIT, Rounds, invoke
 
 SLOT = 512
-_HEAD = 16  # bytes: the kind of the round, and the length of the message
+_HEAD = 16  # bytes of the header: kind of the round, length of the message
 _CAPACITY = SLOT - _HEAD
-_PIECE = 1 << 30  # bytes of a message that go at a time: MPI counts in 32 bits
-PATIENCE = 0.6  # seconds that a rank which has failed waits for the others before it ends the job, see `mpi`
+_PIECE = 1 << 30  # largest message, in bytes, because MPI counts are 32-bit
+PATIENCE = 0.6  # seconds that a failed rank waits for the others before it aborts the job, see `mpi`
 
 
 def mpi() -> Any:
-    """MPI as mpi4py has it, or an error that says how to get it.
+    """Import mpi4py.MPI; the ImportError says how to install it.
 
-    Where it begins here, Open MPI is told to abort a second later: it may notice before its launcher that a rank on
-    another host is gone, and knows neither its name nor its host.
+    Delays the abort of Open MPI by a second: it may notice the loss of a rank before the launcher does, but only the
+    launcher reports the rank and its host.
     """
     os.environ.setdefault("OMPI_MCA_mpi_abort_delay", "1")
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise ImportError(f"ranks over MPI need mpi4py and an MPI ({error}): pip install 'gasla[mpi]'") from None
+        raise ImportError(f"MPI ranks need mpi4py and an MPI library ({error}): pip install 'gasla[mpi]'") from None
     return MPI
 
 
@@ -45,23 +45,23 @@ class MPICommunicator(Rounds):
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        Nobody else's.
+        Used by this object only.
     patience : float or None
-        How long to wait for the others to hear of a failure here before the job is ended; None is for ever.
+        Seconds to wait for the others after a failure here before the job is aborted; None waits forever.
     """
 
     def __init__(self, comm: Any, patience: float | None = PATIENCE) -> None:
         super().__init__(comm.rank, comm.size)
         self._comm, self._patience = comm, patience
-        self._torn = False  # in the middle of a round
+        self._torn = False  # whether a round was interrupted, so that no further round is possible
         self._out, self._exchanged, self._passing = (_Slots(self.size) for _ in range(3))
-        self._large = [NOTHING] * self.size
+        self._large = [EMPTY] * self.size
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
         self.raise_if_interrupted()
         self._torn = True
-        into = self._exchanged if kind == EXCHANGE else self._passing  # of an exchange, it may be read for longer
+        into = self._exchanged if kind == EXCHANGE else self._passing  # results of an exchange live until the next one
         self._out.fill(kind, parts, self.rank)
         self._comm.Ialltoall(self._out.buffer, into.buffer).Wait()
         kinds, lengths = into.heads.T.tolist()
@@ -71,17 +71,17 @@ class MPICommunicator(Rounds):
         found = [into.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
         found[self.rank] = parts[self.rank]
         if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
-            self._send_large(parts, lengths, found, self._large if kind == EXCHANGE else [NOTHING] * self.size)
+            self._send_large(parts, lengths, found, self._large if kind == EXCHANGE else [EMPTY] * self.size)
         self._torn = False
         return found
 
     def raise_if_interrupted(self) -> None:
-        """Raise if the caller of the ranks has stopped them."""
+        """Raise if the client has interrupted the call; a hook for dask-mpi."""
 
     def _send_large(
         self, parts: Sequence[np.ndarray], lengths: list[int], found: list[np.ndarray], buffers: list[np.ndarray]
     ) -> None:
-        """Send what doesn't fit in slots, and receive it in buffers that serve the next time too."""
+        """Exchange the messages that don't fit in slots; receive buffers are reused."""
         requests = []
         for peer in self._others():
             if (length := lengths[peer]) > _CAPACITY:
@@ -95,7 +95,7 @@ class MPICommunicator(Rounds):
         mpi().Request.Waitall(requests)
 
     def _others(self) -> list[int]:
-        """The other ranks, the next one first: not all begin with the same."""
+        """The other ranks, from the next one on, so that ranks start with different peers."""
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
     def split(self, color: int) -> "MPICommunicator":
@@ -104,16 +104,16 @@ class MPICommunicator(Rounds):
         return MPICommunicator(self._comm.Split(color, self.rank), self._patience)
 
     def abort(self, error: BaseException) -> None:
-        """See `Communicator`. If the others can't be told in time, the job ends here."""
-        if isinstance(error, RankError):  # which all ranks have
+        """See `Communicator`. If the others don't join a round in time, the job is aborted."""
+        if isinstance(error, RankError):  # all ranks have it
             return
         if self._torn:
             self.stop(error)
-        if set(self._tell(FAILED, error)) != {FAILED}:  # where all refuse alike, a person has given it wrong
+        if set(self._tell(FAILED, error)) != {FAILED}:  # if all ranks fail alike, arguments are invalid: no note
             note(error, self.place)
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
-        """Take part in a round with a failure; what kind it is for each rank."""
+        """Take part in the current round with a failure; returns the kind of the round for each rank."""
         self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
         end = None if self._patience is None else time.monotonic() + self._patience
@@ -125,7 +125,7 @@ class MPICommunicator(Rounds):
         return kinds
 
     def leave(self, error: BaseException | None) -> None:
-        """Part once every rank does, with an error or without, and has heard of one elsewhere."""
+        """Leave when every rank does, with or without an error; raises the error of another rank."""
         failure = error
         if error is None:
             try:
@@ -144,7 +144,7 @@ class MPICommunicator(Rounds):
         return set(self._passing.heads[:, 0].tolist()) <= {GONE, LEAVE}
 
     def stop(self, error: BaseException) -> None:
-        """Say what has failed, and end all processes of the job."""
+        """Print the error, and abort all processes of the job."""
         note(error, self.place)
         traceback.print_exception(error)
         sys.stdout.flush()
@@ -153,7 +153,7 @@ class MPICommunicator(Rounds):
 
 
 class _Slots:
-    """A slot for each rank."""
+    """The buffer of an all-to-all: one slot per rank."""
 
     def __init__(self, size: int) -> None:
         self.slots = np.zeros((size, SLOT), np.uint8)
@@ -161,7 +161,7 @@ class _Slots:
         self.buffer = [self.slots, SLOT, mpi().BYTE]
 
     def fill(self, kind: int, parts: Sequence[np.ndarray], own: int) -> None:
-        """Put in what fits, for all ranks but one."""
+        """Write the headers, and the messages that fit, except to the own rank."""
         self.heads[:, 0] = kind
         self.heads[:, 1] = lengths = [len(part) for part in parts]
         for peer, length in enumerate(lengths):
@@ -174,12 +174,12 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
 
 
 class MPIRanks:
-    """See `Ranks`: every process runs the same script, and speaks for its own rank.
+    """See `Ranks`. Every process runs the same script, and controls its own rank.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm, optional
-        Of these processes, by default all of the job.
+        By default all processes of the job.
     """
 
     def __init__(self, comm: Any = None) -> None:
@@ -188,8 +188,8 @@ class MPIRanks:
         self.size, self.here = comm.size, (comm.rank,)
         self._rank = Rank(self.communicator)
         self._dropped: list[Any] = []
-        self._last_words = LastWords(
-            lambda: f"{self.communicator.place}: told to end (SIGTERM), as by a launcher that has lost another rank"
+        self._termination_message = TerminationMessage(
+            lambda: f"{self.communicator.place}: terminated (SIGTERM); the MPI launcher may have lost another rank"
         )
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -215,4 +215,4 @@ class MPIRanks:
         try:
             self.communicator.leave(error)
         finally:
-            self._last_words.forget()
+            self._termination_message.forget()

@@ -1,7 +1,7 @@
-"""What communicators that send messages have in common: each call is one round, in which all ranks take part.
+"""The common base of communicators: each operation is one round of messages, in which all ranks take part.
 
-A round says of what kind it is. So ranks that do different things find out instead of waiting for each other, and a
-rank that has failed takes part in the round that the others come to next, and tells them so.
+Every message has the kind of its round. So ranks that call different operations get an error instead of a deadlock, and
+a failed rank can report its failure in the next round of the others.
 """
 
 import socket
@@ -24,19 +24,19 @@ _NAMES = (
     "the end of a call",
     "the end of the cluster",
 )
-_SHIFT = 8  # of the number of a type, which all have to have alike
-NOTHING = np.zeros(0, np.uint8)
+_SHIFT = 8  # the kind of an allgather has the number of its dtype above these bits, because types must agree
+EMPTY = np.zeros(0, np.uint8)
 
 
 class Rounds:
-    """A communicator but for `meet`, which is one round, and `split`."""
+    """Base class of communicators; subclasses implement `meet` (one round), `split` and `abort`."""
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size, self.superstep = rank, size, 0
         self.host = socket.gethostname()
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Send each rank its part in a round of some kind, and get one from each."""
+        """One round: send each rank its part, and return the part received from each."""
         raise NotImplementedError
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -51,15 +51,15 @@ class Rounds:
 
     def barrier(self) -> None:
         """See `Communicator`."""
-        self.meet(BARRIER, [NOTHING] * self.size)
+        self.meet(BARRIER, [EMPTY] * self.size)
 
     def end(self, kind: int = END) -> None:
-        """Wait until every rank has come to the end of a call, and none has failed."""
-        self.meet(kind, [NOTHING] * self.size)
+        """Wait until all ranks have reached the end of a call, or raise if one has failed."""
+        self.meet(kind, [EMPTY] * self.size)
 
     @property
     def place(self) -> str:
-        """Where this rank is, in words."""
+        """Rank, host and superstep as text."""
         return place(self.rank, self.size, self.host, self.superstep)
 
     def abort(self, error: BaseException) -> None:
@@ -67,19 +67,19 @@ class Rounds:
         raise NotImplementedError
 
     def message_of(self, error: BaseException) -> np.ndarray:
-        """What the others are told of a failure here."""
+        """The message to the other ranks about a failure here."""
         text = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         return np.frombuffer(text.encode(), np.uint8)
 
     def check(self, kind: int, kinds: Sequence[int], texts: Sequence[Any]) -> None:
-        """Raise if a rank has failed, or does something else; `texts` are what those that failed say."""
+        """Raise RankError if a rank has failed (`texts` has its message), or is in a round of another kind."""
         for rank, there in enumerate(kinds):
             if there in (FAILED, GONE):
                 raise RankError(bytes(texts[rank]).decode(errors="replace"))
         for rank, there in enumerate(kinds):
             if there != kind:
                 raise RankError(
-                    f"rank {self.rank} of {self.size} is at {_name(kind)} and rank {rank} at {_name(there)}; "
+                    f"rank {self.rank} of {self.size} calls {_name(kind)} and rank {rank} {_name(there)}; "
                     "expected every rank to make the same calls in the same order"
                 )
 
@@ -91,7 +91,7 @@ def _name(kind: int) -> str:
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """What a function returns on a rank, once it has on all of them; if it raises, the others hear of it."""
+    """Call a function on a rank, and return after it has returned on all ranks; an exception makes the others raise."""
     communicator: Any = rank.communicator
     communicator.superstep = 0
     try:

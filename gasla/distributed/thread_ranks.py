@@ -1,4 +1,4 @@
-"""Ranks as threads of one process: to try a program out on several, and for tests."""
+"""Ranks as threads of one process, for tests and experiments."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -12,9 +12,9 @@ from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 
 class _Table:
-    """Where ranks put what they have for each other: a row each, and two tables that are used by turns.
+    """Shared memory of the threads: two rows with one entry per rank, used alternately.
 
-    A rank comes to the table after next only once all have met again, and so have read what was in it.
+    A rank writes to a row again only after the next barrier, when all ranks have read its previous content.
     """
 
     def __init__(self, size: int) -> None:
@@ -24,14 +24,14 @@ class _Table:
         self.failure = ""
 
     def fail(self, where: str, error: BaseException) -> None:
-        """Have all threads that wait, or will, raise."""
+        """Make all threads raise that wait at the barrier, or will."""
         if self.error is None:
             self.error, self.failure = error, describe_failure(where, error)
         self.barrier.abort()
 
 
 class ThreadCommunicator(Rounds):
-    """See `Communicator`. Arrays are handed over as they are: nothing is copied."""
+    """See `Communicator`. Arrays are passed by reference, without a copy."""
 
     def __init__(self, rank: int, table: _Table) -> None:
         super().__init__(rank, len(table.rows[0]))
@@ -63,12 +63,12 @@ class ThreadCommunicator(Rounds):
 
     def abort(self, error: BaseException) -> None:
         """See `Communicator`."""
-        if not isinstance(error, RankError):  # which all ranks have
+        if not isinstance(error, RankError):  # all ranks have it
             self._table.fail(self.place, error)
 
 
 class ThreadRanks:
-    """See `Ranks`: a thread each, for as long as a call takes."""
+    """See `Ranks`. Each call starts one thread per rank."""
 
     def __init__(self, size: int) -> None:
         self.size, self.here = size, range(size)
@@ -102,7 +102,7 @@ class ThreadRanks:
             for thread in threads:
                 thread.join()
         except BaseException as error:  # Ctrl-C
-            table.fail("the thread that waits for ranks", error)
+            table.fail("the calling thread", error)
             for thread in threads:
                 if thread.is_alive():
                     thread.join()
@@ -120,4 +120,4 @@ class ThreadRanks:
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """Part: nothing waits for anybody."""
+        """Nothing to do."""

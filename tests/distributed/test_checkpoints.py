@@ -104,11 +104,11 @@ def test_what_is_another_s_is_refused(graph: Any, tmp_path: Path) -> None:
         with distributed.Cluster(threads=size), distributed.Checkpoint(tmp_path, resume=True):
             gasla.run(program, distributed.Graph(graph), compile=False, **options)
 
-    with pytest.raises(ValueError, match="written by 2 ranks and there are 3"):
+    with pytest.raises(ValueError, match="written by 2 ranks, and now there are 3"):
         again(Settling, graph, 3)
-    with pytest.raises(ValueError, match=r"holds Settling\(pull=0.85\) .* this is Settling\(pull=0.5\)"):
+    with pytest.raises(ValueError, match=r"state of Settling\(pull=0.85\) .* expected that of Settling\(pull=0.5\)"):
         again(Settling, graph, pull=0.5)
-    with pytest.raises(ValueError, match=r"this is Hops"):
+    with pytest.raises(ValueError, match=r"expected that of Hops"):
         again(Hops, graph)
     with pytest.raises(ValueError, match=r"graph of 40 vertices .* graph of 41"):
         again(Settling, other)

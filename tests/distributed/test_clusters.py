@@ -24,7 +24,7 @@ from gasla import distributed
 from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.rank_run import RankRun
-from gasla.distributed.failures import LastWords, WorkerLost
+from gasla.distributed.failures import TerminationMessage, WorkerLost
 from tests.helpers import ROOT
 from tests.helpers.programs import Hops
 
@@ -153,7 +153,7 @@ def test_arguments() -> None:
         cluster.each(print)
     with pytest.raises(RuntimeError, match="no cluster is open"):
         current()
-    with cluster, pytest.raises(RuntimeError, match="open already"), cluster:
+    with cluster, pytest.raises(RuntimeError, match="already open"), cluster:
         pass
 
 
@@ -197,9 +197,9 @@ def test_ranks_that_do_different_things_hear_of_it() -> None:
         (rank.communicator.barrier if rank.communicator.rank else lambda: rank.communicator.exchange([_NONE] * 2))()
 
     with Cluster(threads=2) as cluster:
-        with pytest.raises(RankError, match="is at allgather of int64 and rank 1 at allgather of int32"):
+        with pytest.raises(RankError, match="calls allgather of int64 and rank 1 allgather of int32"):
             cluster.each(types)
-        with pytest.raises(RankError, match="is at exchange and rank 1 at barrier"):
+        with pytest.raises(RankError, match="calls exchange and rank 1 barrier"):
             cluster.each(calls)
 
 
@@ -215,7 +215,7 @@ def test_worker_lost_says_who() -> None:
 def test_last_words_leave_signals_as_they_were() -> None:
     """And to a person who has plans for them."""
     for _ in range(2):
-        words = LastWords(lambda: "never said")
+        words = TerminationMessage(lambda: "never said")
         assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
         words.forget()
         words.forget()
@@ -223,7 +223,7 @@ def test_last_words_leave_signals_as_they_were() -> None:
         assert signal.set_wakeup_fd(-1) == -1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        LastWords(lambda: "nor this").forget()
+        TerminationMessage(lambda: "nor this").forget()
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

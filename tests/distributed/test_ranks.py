@@ -18,10 +18,10 @@ from scipy.sparse import csgraph
 import gasla
 import semirings
 from gasla import distributed
-from gasla.distributed.engine import refusals
-from gasla.distributed.engine.messages import NOTHING, News, packed, unpacked
+from gasla.distributed.engine import unsupported
+from gasla.distributed.engine.messages import NO_UPDATES, Updates, pack_message, unpack_message
 from gasla.distributed.engine.partition import owners_of
-from gasla.distributed.engine.refusals import refuse
+from gasla.distributed.engine.unsupported import check_supported
 from gasla.distributed.thread_ranks import ThreadCommunicator
 from tests.helpers import ROOT, programs
 from tests.helpers.generated_programs import Case, cases
@@ -41,7 +41,7 @@ def is_taken(case: Case) -> bool:
         return False
     program = case.program
     try:
-        refuse(program(), program.traced(np.dtype(np.int32)))
+        check_supported(program(), program.traced(np.dtype(np.int32)))
     except ValueError:
         return False
     return True
@@ -155,9 +155,9 @@ def test_news_come_as_they_were_told(data: Any) -> None:
     some = np.arange(len(places))
     values = [some.astype(np.float32), np.stack([some, some], axis=1)]
     active = data.draw(st.sampled_from([None, some % 3 == 0]))
-    message = packed(b"12345", News(places, active, values), held)
-    found = unpacked(message, 5, held, [(np.dtype(np.float32), ()), (some.dtype, (2,))])
-    assert bytes(message[:5]) == b"12345" and unpacked(message[:5], 5, held, []) is NOTHING
+    message = pack_message(b"12345", Updates(places, active, values), held)
+    found = unpack_message(message, 5, held, [(np.dtype(np.float32), ()), (some.dtype, (2,))])
+    assert bytes(message[:5]) == b"12345" and unpack_message(message[:5], 5, held, []) is NO_UPDATES
     np.testing.assert_array_equal(found.places, places)
     assert (found.is_active is None) == (active is None)
     if active is not None:
@@ -290,7 +290,7 @@ def test_a_person_can_ask_how_a_graph_lies_and_what_a_run_does() -> None:
     assert (report["vertices"].sum(), report["edges"].sum()) == (GRAPH.n, GRAPH.m)
     assert report["share"].sum() == pytest.approx(3)
     said = gasla.explain(programs.Cheapest, over(GRAPH, 2))
-    assert "a rank sends cost of what has changed" in said
+    assert "a rank sends changed values of cost" in said
     assert "runs to its own end" in said
 
 
@@ -303,7 +303,7 @@ def test_what_a_person_gives_wrong_is_said_as_for_one_process() -> None:
     with pytest.raises(TypeError, match="no field 'nothing'"):
         gasla.run(programs.Hops, spread, nothing=1, compile=False)
     ends = np.array([0]), np.array([7]), np.array([0])
-    with pytest.raises(ValueError, match="an edge has the end 7"):
+    with pytest.raises(ValueError, match="an edge has the vertex 7"):
         distributed.Graph.from_shares(spread.ranks, 5, lambda rank: distributed.Edges(*ends, None))
     assert gasla.run(programs.Hops, spread, active=[0], hops={0: 0}, compile=False).converged  # ranks are as they were
 
@@ -371,15 +371,15 @@ REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_ranks_cannot_do_is_refused_by_name(what: str) -> None:
     program, options = REFUSED[what]
-    with pytest.raises(ValueError, match=f"{what}.*distributed graph can't have"):
+    with pytest.raises(ValueError, match=f"{what}.*distributed graphs don't support"):
         gasla.run(program, over(GRAPH, 2), compile=False, **options)
 
 
 def test_the_page_shows_what_is_refused() -> None:
     page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
-    for part, reason in refusals.REFUSED.items():
+    for part, reason in unsupported.UNSUPPORTED.items():
         assert f"`{part}`" in page
-        assert reason.partition("; expected")[0] in page, part
+        assert reason.partition("; use")[0] in page, part
 
 
 def test_vertices_keep_their_names() -> None:
@@ -405,7 +405,7 @@ def test_what_ranks_are_asked_for_waits_for_no_lock_of_theirs() -> None:
 def test_what_no_process_has_is_refused() -> None:
     spread = over(GRAPH, 2)
     for name in ("out", "in_", "both", "out_values"):
-        with pytest.raises(TypeError, match=f"no {name}: no process holds"):
+        with pytest.raises(TypeError, match=f"no {name}, because no process holds"):
             getattr(spread, name)
     for call in (
         lambda: gasla.primitives.hook(spread),

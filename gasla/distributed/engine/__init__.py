@@ -1,1 +1,1 @@
-"""The engine on each rank: its part of the graph, its part of a program, what it tells the others."""
+"""The distributed engine: shards of a graph, the program that each rank runs, and the exchange of updates."""

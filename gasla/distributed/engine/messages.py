@@ -1,9 +1,9 @@
-"""What a rank tells another after a superstep, as bytes: what all are told, and what is new of what this one mirrors.
+"""Encoding of messages between two ranks: a part common to all receivers, then updates of mirrored vertices.
 
-News are a head, and the places among those that the receiver mirrors: as gaps between them, in the smallest type that
-has room for all, or as a bitmap if that is smaller, or as nothing if all are new. Then come whether each is active, if
-not all are, and the values of each field that travels, one field after the other. Where there is no news nothing
-follows what everyone is told.
+Updates are a header and the positions of updated vertices in the receiver's list of mirrors: as gaps in the smallest
+sufficient type, as a bitmap if that is smaller, or as nothing if all vertices are updated. Then follow a bitmap of the
+active ones, unless all are active, and the new values, one field after the other. Without updates the message ends
+after the common part.
 """
 
 import struct
@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-HEAD = struct.Struct("=qBB")  # how many places; their form; whether not all are active
-BITMAP, ALL = 0, 255  # forms beside gaps, which are told by the bytes of each
+HEAD = struct.Struct("=qBB")  # number of positions; their form; whether a bitmap of active vertices follows
+BITMAP, ALL = 0, 255  # forms of positions; all other values are the size of a gap in bytes
 
 
-class News(NamedTuple):
-    """What is new of the vertices that one rank mirrors of another's: places, which are active, values by field."""
+class Updates(NamedTuple):
+    """Updates of mirrored vertices, in one message from their owner: positions, which are active, values by field."""
 
-    places: np.ndarray | range  # ascending; a range: all
-    is_active: np.ndarray | None  # None: all are
+    places: np.ndarray | range  # ascending positions; a range if all vertices are updated
+    is_active: np.ndarray | None  # None if all are active
     values: Sequence[np.ndarray]
 
 
-NO_ONE = np.zeros(0, np.int64)
-NOTHING = News(NO_ONE, None, ())
+NO_VERTICES = np.zeros(0, np.int64)
+NO_UPDATES = Updates(NO_VERTICES, None, ())
 
 
-def packed(common: bytes, news: News, held: int) -> np.ndarray:
-    """A message with news of some of `held` vertices; `common` is what everyone is told."""
-    form, places = _written(news.places, held)
+def pack_message(common: bytes, news: Updates, held: int) -> np.ndarray:
+    """A message with the common part and updates of some of the `held` vertices that the receiver mirrors."""
+    form, places = _encoded(news.places, held)
     active = news.is_active
     parts = [common, HEAD.pack(len(news.places), form, active is not None), places]
     if active is not None:
@@ -39,8 +39,8 @@ def packed(common: bytes, news: News, held: int) -> np.ndarray:
     return np.frombuffer(b"".join(parts), np.uint8)
 
 
-def _written(places: Any, held: int) -> tuple[int, Any]:
-    """A form of places, and their bytes."""
+def _encoded(places: Any, held: int) -> tuple[int, Any]:
+    """The shortest form of some positions, and its bytes."""
     if len(places) == held:
         return ALL, b""
     gaps = places.copy()
@@ -53,10 +53,12 @@ def _written(places: Any, held: int) -> tuple[int, Any]:
     return BITMAP, np.packbits(bits, bitorder="little").data
 
 
-def unpacked(message: np.ndarray, at: int, held: int, kinds: Sequence[tuple[np.dtype, tuple[int, ...]]]) -> News:
-    """The news about `held` mirrors in a message, from a byte on; `kinds`: of fields' entries."""
+def unpack_message(
+    message: np.ndarray, at: int, held: int, kinds: Sequence[tuple[np.dtype, tuple[int, ...]]]
+) -> Updates:
+    """Decode the updates of `held` mirrors from byte `at` on; `kinds` are types and shapes of the fields' entries."""
     if len(message) == at:
-        return NOTHING
+        return NO_UPDATES
     count, form, has_active = HEAD.unpack_from(message.data, at)
     at += HEAD.size
     size = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
@@ -78,4 +80,4 @@ def unpacked(message: np.ndarray, at: int, held: int, kinds: Sequence[tuple[np.d
         size = count * kind.itemsize * int(np.prod(shape, dtype=np.int64))
         values.append(message[at : at + size].view(kind).reshape(count, *shape))
         at += size
-    return News(places, active, values)
+    return Updates(places, active, values)

@@ -1,7 +1,7 @@
-"""A run as one rank has it: supersteps of an iteration of its own and one exchange with the others.
+"""A run on one rank: each superstep is an iteration of the CPU engine on the shard and an exchange with all ranks.
 
-After its iteration a rank tells each other one what is new of the vertices that this one mirrors, and all of them how
-many are active and what its share of the aggregates came to. All ranks then know the same, and decide the same.
+After its iteration a rank sends to each rank the updates of the vertices mirrored there, its number of active vertices,
+and its part of the aggregates. Then all ranks have the same totals, and make the same decisions.
 """
 
 import struct
@@ -13,12 +13,12 @@ import numpy as np
 
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
+from gasla.distributed.engine.edge_fields import scatter
+from gasla.distributed.engine.initial_state import InitialState, local_vertices
 from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
-from gasla.distributed.engine.messages import NO_ONE, NOTHING, News, packed, unpacked
-from gasla.distributed.engine.refusals import refuse
-from gasla.distributed.engine.scattering import scatter
+from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
 from gasla.distributed.engine.shard import Shard
-from gasla.distributed.engine.starting import Start, local_vertices
+from gasla.distributed.engine.unsupported import check_supported
 from gasla.engines import Part, runner
 from gasla.graph.arguments import NO_LIMIT
 from gasla.names import given as given_name
@@ -31,12 +31,12 @@ from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Traced
 from semirings.types import computed
 
-NUMBERS = struct.Struct("=qq")  # which begin a message: what is active or new; edges that were looked at
+NUMBERS = struct.Struct("=qq")  # begin of a message: number of active (or updated) vertices; edges traversed
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a program is to be run."""
+    """Options of a run."""
 
     way: int
     deterministic: bool
@@ -45,7 +45,7 @@ class Options:
 
 
 class RankRun:
-    """See above. Fields and aggregates go by the names that a person gave them."""
+    """The part of a run on one rank. Fields and aggregates have the names of the user's program."""
 
     def __init__(
         self,
@@ -68,15 +68,15 @@ class RankRun:
         self.everyone, self.only_active, self.resumes = plan.everyone, plan.active_only, base.resumes
         self.base = base
         self.scatters = "scatter" in self.traced.functions
-        self.always = not base.keeps_active  # all vertices are active, whatever is said
-        self.start = Start(program, base, shard, options.id_type, degrees)
+        self.always = not base.keeps_active  # all vertices are active in every iteration
+        self.start = InitialState(program, base, shard, options.id_type, degrees)
         self.state = self.start.vertex_fields(values)
         self.parameters: dict[str, Any] = dict(self.start.parameters_of(program))
-        self._find_what_travels()
+        self._find_sent_fields()
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(shard.own, bool)
         self.exchanges, self.bytes = 0, 0
-        self.traces, self.rows = False, list[tuple[int, ...]]()  # rows of the trace, if there is to be one
+        self.traces, self.rows = False, list[tuple[int, ...]]()  # whether to trace, and rows of the trace
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
         self._edges_before = 0
@@ -86,40 +86,40 @@ class RankRun:
             self.active = local_vertices(shard, active)
         self._begin_active()
 
-    def _find_what_travels(self) -> None:
-        """The fields that neighbours read and the program writes; and whether they change only where one activates."""
+    def _find_sent_fields(self) -> None:
+        """Determine the fields to send to mirrors, and whether only those of active vertices change."""
         traced = self.traced
-        travels = travelling(traced)
-        self.travels = [given_name(name) for name in travels]
+        travels = exchanged_fields(traced)
+        self.sent_fields = [given_name(name) for name in travels]
         later = set(travels) & traced.writes("post_apply")
         is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
         self.as_active = not self.drains and (self.only_active or (is_default and not later))
-        self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.travels]
+        self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.sent_fields]
         self.tells_active = not self.everyone or self.only_active or self.scatters
         self._mirroring = [rank for rank, ids in enumerate(self.shard.sends) if len(ids)]
         self._is_mirrored = np.zeros(self.shard.own, bool)
         for ids in self.shard.sends:
             self._is_mirrored[ids] = True
         self.sent = [
-            [] if self.as_active else [self.state[name][ids].copy() for name in self.travels]
+            [] if self.as_active else [self.state[name][ids].copy() for name in self.sent_fields]
             for ids in self.shard.sends
         ]
 
     def _begin(self, plan: Plan, base: Plan, values: Mapping[str, Any]) -> None:
-        """Bring the local program and the shard together."""
+        """Begin the run of the local program on the shard."""
         shard, edge = self.shard, self.start.edge_fields(values)
         if EDGE_ID in self.local.edge_fields:
             edge[EDGE_ID] = shard.edge_ids
         if LEAVES in self.local.edge_fields:
             edge[LEAVES] = shard.leaves
-        fields = self.state | self.start.of_whole(self.local)
+        fields = self.state | self.start.global_fields(self.local)
         doubled = {name for name in fields if inner(name) in plan.doubled}
         out = {name: fields[name] for name in fields.keys() - doubled}
         given = {name: fields[name] for name in doubled} | edge
         runs = runner("cpu", self.options.compiled).prepare(
             self._with_parameters(), shard.graph, self.options.way, self.options.deterministic
         )
-        self.turn = runs.turn  # held to the end: with it goes the right to more threads than one
+        self.turn = runs.turn  # held until `close`, because only the holder may use several threads
         self.turn.acquire()
         try:
             nobody = Frontier.none(shard.graph.n)
@@ -132,12 +132,12 @@ class RankRun:
         self.edge_state = {given_name(name): state[given_name(name)] for name in base.edge_states}
 
     def close(self) -> None:
-        """Give back what the next run can use."""
+        """Release resources for the next run."""
         self.running.close()
         self.turn.release()
 
     def _with_parameters(self) -> VertexProgram:
-        """The local program with all its parameters as they are now."""
+        """The local program with the current values of all its parameters."""
         made: VertexProgram = self.local(**self._numbers())
         return made
 
@@ -146,24 +146,24 @@ class RankRun:
         return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
 
     def _changed(self) -> dict[str, Any]:
-        """The local program's parameters that may be others in each superstep, by inner names."""
+        """The parameters of the local program that may change between supersteps, by inner names."""
         found = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
         found |= {inner(name): value for name, value in self.aggregates.items()}
         if "idle" in self.traced.functions:
             found |= {inner(name): value for name, value in self.parameters.items()}
         return found
 
-    # --- who is active ------------------------------------------------------------------------------------------------
+    # --- active vertices ----------------------------------------------------------------------------------------------
 
     def _begin_active(self) -> None:
-        """What all ranks know before the first iteration: aggregates, and active vertices once buckets have opened."""
+        """Exchange what ranks need before the first iteration: aggregates, and active vertices of the first bucket."""
         own = self.active[self.active < self.shard.own]
         mirrors = self.active[self.active >= self.shard.own]
         if self.kinds_of_aggregates or self.resumes:
             if "bucket" in self.traced.functions:
                 self.waiting[own] = True
                 own, mirrors = own[:0], mirrors[:0]
-            self._tell(own, self._partials(), False)
+            self._exchange(own, self._partials(), False)
             self.active = np.concatenate([own, mirrors])
             self._resume()
         else:
@@ -176,27 +176,27 @@ class RankRun:
         self.ended = self.is_over()
 
     def _partials(self) -> dict[str, Any]:
-        """The rank's share of the aggregates, of the last iteration or of the start."""
+        """The part of the aggregates of this rank, of the last iteration or of the start."""
         if not self.kinds_of_aggregates:
             return {}
         aggregates = self.running.found()[5]
         return {name: aggregates[PREFIX + name] for name in self.kinds_of_aggregates}
 
-    def _nothing(self) -> dict[str, Any]:
-        """A share of an iteration in which the rank had nothing to do."""
+    def _identities(self) -> dict[str, Any]:
+        """The part of the aggregates of a rank without work: identities."""
         declared = self.program.aggregates
         return {n: declared[n].monoid.identity(kind) for n, kind in self.kinds_of_aggregates.items()}
 
     # --- a superstep --------------------------------------------------------------------------------------------------
 
     def advance(self, until: int) -> None:
-        """Run supersteps up to such a number, or the program's end."""
+        """Run supersteps until iteration `until` or the end of the run."""
         while not self.ended and self.iteration < until:
-            self.communicator.superstep = self.iteration  # which errors name
+            self.communicator.superstep = self.iteration  # for error messages
             self._step()
 
     def _step(self) -> None:
-        active, shares, before = self.total, self._nothing(), (self.exchanges, self.bytes)
+        active, shares, before = self.total, self._identities(), (self.exchanges, self.bytes)
         new = self.active[:0]
         if len(self.shard.ids) and (self.everyone or len(self.active)):
             new = self._iterate()
@@ -205,7 +205,7 @@ class RankRun:
             buckets = self._buckets(new)
             self.waiting[new] = buckets > self.bucket
             new = new[(buckets >= 0) & (buckets <= self.bucket)]
-        looked = self._tell(new, shares, True)
+        looked = self._exchange(new, shares, True)
         self.edges += looked
         if self.scatters:
             scatter(self, self.active)
@@ -219,11 +219,11 @@ class RankRun:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def is_over(self) -> bool:
-        """Whether nothing is left to do, on any rank."""
+        """Whether no rank has work left."""
         return self.base.is_over(self.total, self.shard.n)
 
     def _iterate(self) -> np.ndarray:
-        """Run an iteration, or all of them to the rank's own end; returns which of its vertices are active then."""
+        """Run one iteration, or with `drains` until this rank has no work left; returns the active own vertices."""
         running = self.running
         running.go_on(self.active, self._changed())
         target = NO_LIMIT if self.drains else running.iteration + 1
@@ -235,15 +235,15 @@ class RankRun:
         return np.sort(frontier.ids) if self.tells_active else self._counted(frontier)
 
     def _counted(self, frontier: Frontier) -> np.ndarray:
-        """Where everyone takes part it matters alone whether anybody is active."""
+        """If all vertices take part, only the number of active vertices matters, so any vertices are returned."""
         return np.arange(min(len(frontier), self.shard.own))
 
-    def _tell(self, new: np.ndarray, shares: Mapping[str, Any], news: bool) -> int:
-        """Tell the others what is new, and hear what is; edges that all looked at since the last time."""
+    def _exchange(self, new: np.ndarray, shares: Mapping[str, Any], news: bool) -> int:
+        """Send updates to the other ranks and receive theirs; returns the edges that all ranks have traversed since."""
         looked = self.running.edges - self._edges_before
         self._edges_before = self.running.edges
         mirrored = new[self._is_mirrored[new]] if self.as_active and len(new) else new
-        found = [(rank, self._news(rank, mirrored)) for rank in self._mirroring] if news else []
+        found = [(rank, self._updates(rank, mirrored)) for rank in self._mirroring] if news else []
         count = sum(len(one.places) for _, one in found) if self.drains else len(new)
         common = NUMBERS.pack(count, looked)
         for name, kind in self.kinds_of_aggregates.items():
@@ -251,14 +251,14 @@ class RankRun:
         sent = [np.frombuffer(common, np.uint8)] * self.communicator.size
         for rank, one in found:
             if len(one.places):
-                sent[rank] = packed(common, one, len(self.shard.sends[rank]))
+                sent[rank] = pack_message(common, one, len(self.shard.sends[rank]))
         got = self.communicator.exchange(sent)
         self.exchanges += 1
         self.bytes += sum(map(len, sent)) - len(common)
         own = new[:0] if self.drains else new
         parts = [
             own,
-            *(self._hear(rank, some, len(common)) for rank, some in enumerate(got) if len(some) > len(common)),
+            *(self._receive(rank, some, len(common)) for rank, some in enumerate(got) if len(some) > len(common)),
         ]
         self.active = np.concatenate(parts) if len(parts) > 1 else own
         counts = [NUMBERS.unpack_from(message.data) for message in got]
@@ -268,17 +268,17 @@ class RankRun:
         self.ended = self.is_over()
         return sum(looked for _, looked in counts)
 
-    def _news(self, rank: int, new: np.ndarray) -> News:
-        """What is new of the own vertices that a rank mirrors."""
+    def _updates(self, rank: int, new: np.ndarray) -> Updates:
+        """The updates of own vertices that a rank mirrors."""
         ids, is_active = self.shard.sends[rank], None
         if self.as_active:
-            places = self._places(rank, new) if len(new) else NO_ONE
+            places = self._places(rank, new) if len(new) else NO_VERTICES
         else:
-            now = [self.state[name][ids] for name in self.travels]
+            now = [self.state[name][ids] for name in self.sent_fields]
             changed = _differ(now, self.sent[rank], len(ids))
             if changed.all() and (self.drains or not self.tells_active):
                 self.sent[rank] = now
-                return News(range(len(ids)), None, now)
+                return Updates(range(len(ids)), None, now)
             if self.tells_active and not self.drains:
                 is_new = np.zeros(len(ids), bool)
                 is_new[self._places(rank, new)] = True
@@ -288,11 +288,11 @@ class RankRun:
             for before, after in zip(self.sent[rank], now, strict=True):
                 before[places] = after[places]
         if not len(places):
-            return NOTHING
-        return News(places, is_active, [self.state[name][ids[places]] for name in self.travels])
+            return NO_UPDATES
+        return Updates(places, is_active, [self.state[name][ids[places]] for name in self.sent_fields])
 
     def _places(self, rank: int, new: np.ndarray) -> np.ndarray:
-        """Where the new are among those that a rank mirrors, which ascend."""
+        """The positions of the vertices `new` in the list of own vertices that a rank mirrors."""
         ids = self.shard.sends[rank]
         if 8 * len(new) < len(ids):
             places = np.searchsorted(ids, new)
@@ -303,21 +303,21 @@ class RankRun:
         is_new[new] = True
         return np.flatnonzero(is_new[ids])
 
-    def _hear(self, rank: int, message: np.ndarray, at: int) -> np.ndarray:
-        """Take in the news that a rank has told, from a byte on; which of its vertices are active."""
+    def _receive(self, rank: int, message: np.ndarray, at: int) -> np.ndarray:
+        """Apply the updates in a message from a rank to its mirrors; returns which of them are active."""
         first, last = int(self.shard.cuts[rank]), int(self.shard.cuts[rank + 1])
-        news = unpacked(message, at, last - first, self.kinds)
+        news = unpack_message(message, at, last - first, self.kinds)
         is_all = isinstance(news.places, range)
         places: Any = slice(first, last) if is_all else first + np.asarray(news.places)
-        for name, values in zip(self.travels, news.values, strict=True):
+        for name, values in zip(self.sent_fields, news.values, strict=True):
             self.state[name][places] = values
         if not self.tells_active:
-            return NO_ONE
+            return NO_VERTICES
         vertices = np.arange(first, last) if is_all else places
         return vertices if news.is_active is None else vertices[news.is_active]
 
     def _combine(self, got: Sequence[np.ndarray]) -> None:
-        """What the aggregates came to over all ranks, in their order."""
+        """Reduce the aggregates over all ranks, in rank order."""
         at = NUMBERS.size
         for name, kind in self.kinds_of_aggregates.items():
             values = np.array([np.frombuffer(message, kind, 1, at)[0] for message in got], kind)
@@ -325,10 +325,10 @@ class RankRun:
             with np.errstate(all="ignore"):
                 self.aggregates[name] = kind.type(self.program.aggregates[name].monoid.reduce(values))
 
-    # --- together -----------------------------------------------------------------------------------------------------
+    # --- decisions of all ranks ---------------------------------------------------------------------------------------
 
     def call(self, function: str, *records: Record) -> Any:
-        """One of the program's functions, with numbers of the types that it was promised."""
+        """Call a function of the user's program, with parameters in their declared types."""
         kind: Any = type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(self.parameters, **self.aggregates)
@@ -339,8 +339,8 @@ class RankRun:
             return getattr(kind, function)(stand_in, *records)
 
     def _own(self, ids: np.ndarray) -> Record:
-        """Some own vertices, as whole arrays."""
-        arrays = {**self.state, **self.start.whole}
+        """A record of arrays for some own vertices."""
+        arrays = {**self.state, **self.start.global_values}
 
         def reading(array: np.ndarray) -> Any:
             kind: Any = computed(array.dtype)
@@ -348,14 +348,14 @@ class RankRun:
 
         return Record("vertex", Lazy({name: reading(array) for name, array in arrays.items()}))
 
-    def _said(self, function: str, ids: np.ndarray, kind: type) -> np.ndarray:
+    def _evaluate(self, function: str, ids: np.ndarray, kind: type) -> np.ndarray:
         return np.broadcast_to(np.asarray(self.call(function, self._own(ids)), kind), len(ids))
 
     def _buckets(self, ids: np.ndarray) -> np.ndarray:
-        return self._said("bucket", ids, np.int64)
+        return self._evaluate("bucket", ids, np.int64)
 
     def _resume(self) -> None:
-        """Where no vertex is active: open the next bucket, or ask which vertices wake."""
+        """If no vertex is active: open the next bucket, or call `idle` and `wake`."""
         if self.total or not self.resumes:
             return
         functions = self.traced.functions
@@ -367,19 +367,19 @@ class RankRun:
                 changed = self.call("idle")
                 self.parameters.update({n: types[n].type(np.asarray(x).astype(types[n])) for n, x in changed.items()})
             everyone = np.arange(self.shard.own)
-            woken = everyone[self._said("wake", everyone, np.bool_)]
+            woken = everyone[self._evaluate("wake", everyone, np.bool_)]
             if "bucket" in functions:
                 self.waiting[woken] = True
                 self._open_next()
             else:
-                self._tell(woken, self.aggregates_as_shares(), True)
+                self._exchange(woken, self.aggregates_as_shares(), True)
 
     def aggregates_as_shares(self) -> dict[str, Any]:
-        """Shares that leave the aggregates as they are: the first rank has all."""
-        return self.aggregates.copy() if self.communicator.rank == 0 else self._nothing()
+        """Parts of the aggregates whose total is unchanged: the first rank has all of it."""
+        return self.aggregates.copy() if self.communicator.rank == 0 else self._identities()
 
     def _open_next(self) -> bool:
-        """Open the lowest bucket that a vertex waits in; whether there is one."""
+        """Open the lowest bucket with waiting vertices; returns whether there is one."""
         ids = np.flatnonzero(self.waiting)
         buckets = self._buckets(ids)
         self.waiting[ids[buckets < 0]] = False
@@ -391,12 +391,12 @@ class RankRun:
             return False
         self.bucket, opened = lowest, ids[buckets == lowest]
         self.waiting[opened] = False
-        self._tell(opened, self.aggregates_as_shares(), True)
+        self._exchange(opened, self.aggregates_as_shares(), True)
         return True
 
 
 def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.ndarray:
-    """Which entries differ in any bit."""
+    """For each entry, whether any of its bits differ."""
     found = np.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
         if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
@@ -407,32 +407,34 @@ def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.n
     return found
 
 
-READING = ("gather", "key", "edge_mask", "scatter")  # functions that see a neighbour
+READING = ("gather", "key", "edge_mask", "scatter")  # functions that read fields of a neighbor
 
 
-def travelling(traced: Traced) -> list[str]:
-    """The fields that neighbours read and the program writes, by inner names: those that ranks send each other."""
+def exchanged_fields(traced: Traced) -> list[str]:
+    """The fields that ranks send each other, by inner names: those that neighbors read and the program writes."""
     functions = [traced.functions[name] for name in READING if name in traced.functions]
     read = {field for function in functions for field in function.reads("src")}
     return sorted(read & traced.writes("apply", "post_apply"))
 
 
 def drains(traced: Traced, deterministic: bool) -> bool:
-    """Whether a rank may run to its own end between exchanges: values get no worse, and may come at any time."""
+    """Whether a rank may iterate until it has no work left between exchanges, because the program absorbs."""
     return bool(Plan(traced, deterministic).absorbs) and not {"stop", "idle", "wake"} & traced.functions.keys()
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]:
-    """What ranks do for a program, and why."""
+    """Sentences on how ranks run a program, for `gasla.explain`."""
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
-    refuse(program, traced)
-    names = [given_name(name) for name in travelling(traced)]
-    what = f"{', '.join(names)} of what has changed" if names else "no field"
+    check_supported(program, traced)
+    names = [given_name(name) for name in exchanged_fields(traced)]
+    what = f"changed values of {', '.join(names)}" if names else "no fields"
     found = [
-        f"{graph.ranks.size} ranks, each of which owns a range of vertices and all edges that these gather over.",
-        f"In each superstep a rank sends {what}, and who is active, to those that mirror its vertices.",
+        f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
+        f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
     if drains(traced, options.deterministic):
-        found.append("Without a limit each rank runs to its own end between exchanges, as the program absorbs.")
+        found.append(
+            "Without a limit each rank iterates until it has no work left between exchanges, as the program absorbs."
+        )
     return found

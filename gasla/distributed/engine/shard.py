@@ -1,8 +1,8 @@
-"""A rank's shard of a graph for one direction: a local Graph, in which its own vertices alone receive.
+"""A rank's shard of a graph for one direction: a local Graph with all edges over which own vertices gather.
 
-Own vertices come first, in their order; then *mirrors*, the others over which they gather, by id and so by owner. In
-the local graph every edge is an in-edge of the vertex that gathers over it, whatever the direction was, and edges are
-numbered in the order of the input.
+Local vertices are the rank's own vertices in their order, followed by *mirrors*, copies of the neighbors that other
+ranks own, by global id and therefore by owner. In the local graph every edge is an in-edge of the vertex that gathers
+over it, whatever the direction of the program; edges are in the order of the input.
 """
 
 from dataclasses import dataclass
@@ -19,36 +19,32 @@ from gasla.graph.graph import Graph
 
 @dataclass(eq=False)
 class Shard:
-    """See above.
-
-    `sends[r]` are own vertices that rank r mirrors, in the order in which it has them; its own mirrors of rank r's
-    vertices are `cuts[r]` to `cuts[r + 1]`, counted from the first local vertex.
-    """
+    """The local graph, and the correspondence of its vertices with those of other ranks."""
 
     graph: Graph
-    first: int  # the global id of its first own vertex
-    own: int
-    n: int  # vertices, and edges, of all ranks
-    m: int
-    bounds: np.ndarray
-    mirrors: np.ndarray  # global ids, ascending
-    cuts: np.ndarray
-    sends: list[np.ndarray]
-    edge_ids: np.ndarray  # of the local graph's edges
-    leaves: np.ndarray | None = None  # where edges of both directions are gathered over, whether each is stored so
+    first: int  # global id of the first own vertex
+    own: int  # number of own vertices
+    n: int  # number of vertices of all ranks
+    m: int  # number of edges of all ranks
+    bounds: np.ndarray  # rank r owns the vertices bounds[r] to bounds[r + 1] - 1
+    mirrors: np.ndarray  # global ids of the mirrors, ascending
+    cuts: np.ndarray  # local vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r
+    sends: list[np.ndarray]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
+    edge_ids: np.ndarray  # global edge number of each local edge
+    leaves: np.ndarray | None = None  # for direction "all": whether each edge is stored in this direction
 
     @cached_property
     def ids(self) -> np.ndarray:
-        """The global id of every local vertex."""
+        """The global id of each local vertex."""
         return np.concatenate([np.arange(self.first, self.first + self.own, dtype=np.int64), self.mirrors])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the shard, as it is now."""
+        """Bytes held now."""
         return self.graph.nbytes + self.mirrors.nbytes + self.edge_ids.nbytes + sum(ids.nbytes for ids in self.sends)
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
-        """The local vertices that these global ones are, of those that are here."""
+        """The local numbers of some global vertices; vertices not in this shard are dropped."""
         vertices = np.asarray(vertices, np.int64)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
         places = np.searchsorted(self.mirrors, vertices)
@@ -57,15 +53,15 @@ class Shard:
         return np.concatenate([own, places[is_mirror] + self.own])
 
     def with_mirrors(self, communicator: Communicator, values: np.ndarray) -> np.ndarray:
-        """Values of own vertices, and after them those of the mirrors, from their owners."""
+        """Append the values of the mirrors, received from their owners, to values of own vertices."""
         return np.concatenate([values, *exchange_arrays(communicator, [values[ids] for ids in self.sends])])
 
 
 def shard_of(communicator: Communicator, share: Share, direction: str) -> Shard:
-    """The shard of a rank, made of the edges that each rank has a share of."""
+    """Make a rank's shard from its share of the graph (collective)."""
     rank, bounds = communicator.rank, share.bounds
     first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
-    edges, leaves = _gathered_over(communicator, share, direction)
+    edges, leaves = _gather_edges(communicator, share, direction)
     is_mirror = (edges.src < first) | (edges.src >= first + own)
     mirrors = np.unique(edges.src[is_mirror])
     src = edges.src - first
@@ -76,34 +72,34 @@ def shard_of(communicator: Communicator, share: Share, direction: str) -> Shard:
     sends = [(ids - first).astype(graph.id_dtype) for ids in exchange_arrays(communicator, wanted)]
     cuts = own + np.searchsorted(owners, np.arange(communicator.size + 1))
     shard = Shard(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids, leaves)
-    _tell_facts(communicator, shard, direction)
+    _keep_global_sizes(communicator, shard, direction)
     return shard
 
 
-def _gathered_over(communicator: Communicator, share: Share, direction: str) -> tuple[Edges, np.ndarray | None]:
-    """The edges over which own vertices gather: `dst` is the own vertex, `src` its neighbour.
+def _gather_edges(communicator: Communicator, share: Share, direction: str) -> tuple[Edges, np.ndarray | None]:
+    """The edges over which own vertices gather: `dst` is the own vertex, `src` the neighbor.
 
-    In both directions an edge seen from its tail comes before the same edge seen from its head, from which it is as it
-    is stored: so it is told.
+    For direction "all" each edge appears at both ends, first at its source; the second result is whether an entry has
+    the stored direction.
     """
     edges = share.edges
     if direction == "in":
         return edges, None
-    turned = Edges(edges.dst, edges.src, edges.ids, edges.values)
-    turned = send_to(communicator, share.owners(edges.src), turned)
+    reverse = Edges(edges.dst, edges.src, edges.ids, edges.values)
+    reverse = send_to(communicator, share.owners(edges.src), reverse)
     if direction == "out":
-        return turned.taken(np.argsort(turned.ids, kind="stable")), None
-    both = [np.concatenate(pair) for pair in zip(turned.columns(), edges.columns(), strict=True)]
-    is_stored = np.repeat([False, True], [len(turned.ids), len(edges.ids)])
+        return reverse.taken(np.argsort(reverse.ids, kind="stable")), None
+    both = [np.concatenate(pair) for pair in zip(reverse.columns(), edges.columns(), strict=True)]
+    is_stored = np.repeat([False, True], [len(reverse.ids), len(edges.ids)])
     order = np.lexsort((is_stored, both[2]))
     values = both[3] if edges.values is not None else None
     return Edges(both[0], both[1], both[2], values).taken(order), is_stored[order]
 
 
-def _tell_facts(communicator: Communicator, shard: Shard, direction: str) -> None:
-    """Have the local graph know what an engine goes by where it decides in which order floats are added.
+def _keep_global_sizes(communicator: Communicator, shard: Shard, direction: str) -> None:
+    """Store the global sizes in the local graph, from which engines choose the order of float additions.
 
-    Where vertices gather over both directions, that is as if lists were long.
+    So all ranks choose the same order. For direction "all" the number of edges counts as unlimited.
     """
     longest = int(np.max(communicator.allgather(np.array([shard.graph.max_in_degree]))))
     edges = shard.m if direction != "all" else NO_LIMIT
@@ -111,7 +107,7 @@ def _tell_facts(communicator: Communicator, shard: Shard, direction: str) -> Non
 
 
 def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> np.ndarray:
-    """The in- or out-degrees, in the whole graph, of a shard's own vertices and mirrors."""
+    """The global in- or out-degrees of a shard's own vertices and mirrors (collective)."""
     rank, bounds = communicator.rank, share.bounds
     first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
     ends = share.edges.dst

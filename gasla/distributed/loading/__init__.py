@@ -1,1 +1,1 @@
-"""How edges come to ranks: from files, of which each reads its share, and from collections of Dask's."""
+"""Loading edges into ranks: from files, of which each rank reads a share, and from Dask collections."""

@@ -1,4 +1,4 @@
-"""A matrix times a vector where the matrix is a graph over ranks: one iteration of a program in which all gather."""
+"""The product of a distributed graph and a vector, as one iteration of a vertex program over all vertices."""
 
 import functools
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray
-from gasla.distributed.engine.refusals import absent
-from gasla.distributed.engine.running import Compiled
+from gasla.distributed.engine.distributed_run import Compiled
+from gasla.distributed.engine.unsupported import unsupported
 from gasla.program.binding import AUTO
 from gasla.program.fields import edge, vertex
 from gasla.program.frontier import Frontier
@@ -17,18 +17,18 @@ from semirings import Semiring, TupleType
 
 
 def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-    """Each row of the matrix (each column) reduces to one value, in its order.
+    """The product with a vector, by rows or by columns; entries of a row are reduced in their order.
 
     Raises
     ------
     ValueError, TypeError
-        If x is no vector of the graph's length; for a multiply that reads indices or gives several values.
+        If x is not a vector of length n, or the multiply operator reads indices or returns a tuple.
     """
     x = x if isinstance(x, BlockArray) else np.asarray(x)
     if x.ndim != 1:
-        raise absent(f"x has shape {x.shape}; a distributed graph multiplies vectors alone: expected ({graph.n},)")
+        raise unsupported(f"x has shape {x.shape}; a distributed graph multiplies vectors only: expected ({graph.n},)")
     if x.shape != (graph.n,):
-        raise ValueError(f"x has shape {x.shape}; expected ({graph.n},), one number a vertex")
+        raise ValueError(f"x has shape {x.shape}; expected ({graph.n},), one number per vertex")
     value = None if graph.values is None else graph.values.dtype
     program = _program(semiring, by_column, value, x.dtype)()
     running = Compiled().prepare(program, graph, AUTO).begin(program, graph, {"x": x}, Frontier.all(graph.n))
@@ -42,10 +42,12 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
 
 @functools.lru_cache
 def _program(semiring: Semiring, by_column: bool, value: Any, kind: np.dtype) -> type[VertexProgram]:
-    """The program of a product of such types."""
+    """The vertex program of a product, for the types of edge values and of x."""
     terms = trace(semiring, by_column, value, kind, None, wide=False)
     if isinstance(terms.out_type, TupleType):
-        raise absent(f"{semiring!r} gives several values, which a product of a distributed graph can't; expected one")
+        raise unsupported(
+            f"{semiring!r} gives several values, which a product of a distributed graph can't; expected one"
+        )
 
     def gather(self: Any, src: Any, dst: Any, edge: Any) -> Any:
         entry = np.bool_(True) if value is None else edge.value

@@ -1,6 +1,7 @@
-"""Edges by pieces, which are numbered in the order of the input: what ranks have read, made into shares of one graph.
+"""Global edge numbers for edges that ranks have read in pieces.
 
-A piece may be at any rank. Its edges have their places in the input once all know how long the others are.
+A piece is a run of consecutive edges of the input, on any rank; pieces are numbered in the order of the input. The
+number of an edge follows from the lengths of all pieces before, which ranks exchange.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,24 +15,24 @@ from gasla.graph.arguments import NO_LIMIT
 
 
 class Piece(NamedTuple):
-    """Some edges that stand one after the other in the input."""
+    """A run of consecutive edges of the input."""
 
     number: int
-    where: str  # it comes from, for errors
+    where: str  # its origin, for errors
     src: np.ndarray
     dst: np.ndarray
     values: np.ndarray | None
-    n: int = 0  # vertices that the input speaks of, at least
-    promised: int = 0  # edges that the whole of its file has by its own account
+    n: int = 0  # number of vertices in the header of the file; 0 if not given
+    promised: int = 0  # number of edges in the header of the file; 0 if not given
 
 
-def settle(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
-    """Keep the edges of all pieces here as a rank's share; how many vertices there are, on all ranks.
+def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
+    """Keep the edges of this rank's pieces, with global edge numbers; returns the number of vertices of all ranks.
 
     Raises
     ------
     ValueError
-        On every rank: some pieces have values and others none, or an id is negative, or outside of n.
+        On every rank, if some pieces have values and others have none, or an id is out of range.
     """
     pieces = list(pieces)
     starts = _starts(rank.communicator, pieces)
@@ -46,7 +47,7 @@ def settle(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
 
 
 def take_share(rank: Rank, key: Any) -> Edges:
-    """Take the share that `settle` left on the rank."""
+    """Remove and return the edges that `number_edges` has kept on the rank."""
     share: Edges = rank.kept.pop(key)
     return share
 
@@ -56,7 +57,7 @@ def _joined(parts: Sequence[np.ndarray], kind: np.dtype) -> np.ndarray:
 
 
 def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
-    """The place in the input of each piece's first edge."""
+    """The global number of each piece's first edge."""
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
     everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
     everyone = everyone[np.argsort(everyone[:, 0])]
@@ -66,7 +67,7 @@ def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
 
 
 def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
-    """The type of values that holds those of all pieces; None if there are none."""
+    """The common type of the values of all pieces; None without values."""
     own = [
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
@@ -78,22 +79,22 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
             found.setdefault(kind, where)
     if "" in found and len(found) > 1:
         weighted = next(where for kind, where in found.items() if kind)
-        raise ValueError(f"{weighted} has weights and {found['']} has none; expected both alike")
+        raise ValueError(f"{weighted} has weights and {found['']} has none; expected weights in all files or in none")
     return np.result_type(*found) if found.keys() - {""} else None
 
 
 def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
-    """How many vertices there are."""
-    least, most, spoken = NO_LIMIT, -1, 0
+    """Check all ids; returns the number of vertices."""
+    least, most, stated = NO_LIMIT, -1, 0
     for piece in pieces:
-        spoken = max(spoken, piece.n)
+        stated = max(stated, piece.n)
         for ends in (piece.src, piece.dst):
             if len(ends):
                 least, most = min(least, int(ends.min())), max(most, int(ends.max()))
-    found = np.stack(communicator.allgather(np.array([least, most, spoken], np.int64)))
+    found = np.stack(communicator.allgather(np.array([least, most, stated], np.int64)))
     least, most = int(found[:, 0].min()), int(found[:, 1].max())
     if least < 0:
-        raise ValueError(f"an edge has the end {least}; expected the numbers of vertices, from 0")
+        raise ValueError(f"an edge has the vertex {least}; expected ids from 0")
     if n is not None and most >= n:
-        raise ValueError(f"an edge has the end {most}; expected ids below n = {n}")
+        raise ValueError(f"an edge has the vertex {most}; expected ids below n = {n}")
     return n if n is not None else max(most + 1, int(found[:, 2].max()))

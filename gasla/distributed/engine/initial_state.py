@@ -1,4 +1,4 @@
-"""What a rank's part of a run starts with: own vertices and mirrors alike, so that no other rank need be asked."""
+"""The initial state of a run on one rank: fields of own vertices and mirrors, computed without communication."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,13 +17,13 @@ from gasla.program.records import Lazy, Record
 
 
 def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
-    """The vertices of a set that are here, own or mirrored; own ones ascend."""
+    """The local numbers of the vertices of a frontier that are in this shard, ascending."""
     found: np.ndarray = np.sort(shard.local(frontier.ids))
     return found
 
 
-class Start(Binding):
-    """The program as the person wrote it, on a shard: checks and makes start values by global ids."""
+class InitialState(Binding):
+    """Validates and computes the start values of the user's program for the vertices of a shard, by global ids."""
 
     def __init__(
         self,
@@ -34,19 +34,19 @@ class Start(Binding):
         degrees: Mapping[str, np.ndarray],
     ) -> None:
         self.plan, self.shard = plan, shard
-        plan.doubled = set()  # one copy of each: the engine below makes what it needs
+        plan.doubled = set()  # one copy of each field; the engine on this rank makes second copies
         super().__init__(program, shard.graph)
         self.ids = id_type
-        self.whole = {"id": shard.ids.astype(id_type), **degrees}  # what vertices have beside fields
+        self.global_values = {"id": shard.ids.astype(id_type), **degrees}  # values of local vertices besides fields
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """All vertices that are here, with what the whole graph knows of them."""
-        known = {name: (lambda array=array: as_values(array)) for name, array in self.whole.items()}
+        """A record of all local vertices, with global ids and degrees."""
+        known = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
         return Record("vertex", Lazy({**(fields or {}), **known}))
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """All vertex fields as the run starts, by the names that a person gave."""
-        own = {name: x for name, x in values.items() if not isinstance(x, Placed)}
+        """The start values of all vertex fields, by the names in the program."""
+        own = {name: x for name, x in values.items() if not isinstance(x, LocalArray)}
         self.check(self.by_inner_name(own))
         found = {}
         for name in self.traced.vertex_types:
@@ -55,14 +55,14 @@ class Start(Binding):
         return found
 
     def _here(self, name: str, given: Any) -> Any:
-        """Start values of the vertices that are here."""
+        """Start values given for all vertices, restricted to local vertices."""
         n, shard = self.shard.n, self.shard
-        if isinstance(given, Placed):
+        if isinstance(given, LocalArray):
             return given.array
         if isinstance(given, FEW):
             for v in given:
                 if not 0 <= v < n:
-                    raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {n} vertices")
+                    raise ValueError(f"{self._where(name)} has a value for vertex {v}, outside a graph of {n} vertices")
             return {int(u): x for v, x in given.items() for u in shard.local(np.array([v]))}
         shape = np.shape(given)
         kind = self.traced.vertex_types[name]
@@ -71,38 +71,41 @@ class Start(Binding):
             return given
         if shape != wanted:
             raise ValueError(
-                f"{self._where(name)} starts with an array of shape {shape}; expected {wanted}, one value for each of "
-                "the vertices"
+                f"{self._where(name)} starts with an array of shape {shape}; expected {wanted}, one value per vertex"
             )
         return np.asarray(given)[shard.ids]
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The start values given of the program's own edge fields, in the order of the shard's edges."""
+        """The start values given for the program's edge fields, in the order of the shard's edges."""
         found = {}
         for name in map(given_name, self.plan.edge_states):
             given = values.get(name)
-            if isinstance(given, Placed):
+            if isinstance(given, LocalArray):
                 found[name] = given.array
             elif given is not None:
                 if np.ndim(given) and len(given) != self.shard.m:
                     raise ValueError(
                         f"{self._where(name)} starts with an array of shape {np.shape(given)}; expected "
-                        f"({self.shard.m},), one value for each of the edges"
+                        f"({self.shard.m},), one value per edge"
                     )
                 found[name] = np.asarray(given)[self.shard.edge_ids] if np.ndim(given) else given
         return found
 
-    def of_whole(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
-        """The fields that the local program has in place of ids and degrees."""
-        return {name: self.whole[name.removeprefix(PREFIX)] for name in local.vertex_fields if name.startswith(PREFIX)}
+    def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
+        """The fields of the local program that hold global ids and degrees."""
+        return {
+            name: self.global_values[name.removeprefix(PREFIX)]
+            for name in local.vertex_fields
+            if name.startswith(PREFIX)
+        }
 
     def parameters_of(self, program: VertexProgram) -> Mapping[str, Any]:
-        """The program's parameters as numbers of their types."""
+        """The program's parameters, converted to their types."""
         return self.by_given_name(self.parameters())
 
 
-class Placed:
-    """Start values that are here already, of own vertices and mirrors."""
+class LocalArray:
+    """Start values of own vertices and mirrors, already on this rank."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array

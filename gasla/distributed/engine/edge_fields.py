@@ -1,7 +1,7 @@
-"""The program's own edge fields: what a scatter writes, and their values in the order of the input.
+"""Edge fields of a program: `scatter`, and conversion of values from and to the order of the input.
 
-A rank holds the edges over which its vertices gather, whichever rank owns their other end. So it scatters for its
-mirrors as well, once it has heard which of them are active.
+A rank holds all edges over which its vertices gather, even if another rank owns the source. So it also scatters for its
+mirrors, after it has received which of them are active.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from semirings.types import computed
 
 
 def scatter(run: Any, active: np.ndarray) -> None:
-    """Active vertices write to the edges along which they wake others, those that are here. `run` is a RankRun."""
+    """Call `scatter` for the local out-edges of active vertices; `run` is a RankRun."""
     shard, traced = run.shard, run.traced
     places = _leading_from(shard, active)
     src, dst = shard.graph.edges()
-    vertices = {**run.state, **run.start.whole}
+    vertices = {**run.state, **run.start.global_values}
     ends = [Record("vertex", Lazy(_makers(vertices, vs[places]))) for vs in (src, dst)]
     values = {given_name(n): _values(shard, kind) for n, kind in traced.edge_types.items() if n not in run.edge_state}
     known: dict[str, Any] = {**values, **run.edge_state, "id": shard.edge_ids}
@@ -42,19 +42,19 @@ def scatter(run: Any, active: np.ndarray) -> None:
 def _makers(fields: dict[str, np.ndarray], places: np.ndarray) -> dict[str, Callable[[], Any]]:
     def reading(array: np.ndarray) -> Callable[[], Any]:
         kind: Any = computed(array.dtype)
-        return lambda: as_values(array[places].astype(kind, copy=False).T)  # which turns round vectors alone
+        return lambda: as_values(array[places].astype(kind, copy=False).T)  # .T matters for vector fields only
 
     return {name: reading(array) for name, array in fields.items()}
 
 
 def _values(shard: Shard, kind: Any) -> np.ndarray:
-    """The graph's own values, as an edge field of this type has them."""
+    """The edge values of the graph in the type of an edge field; ones without values."""
     values: Any = shard.graph.values
     return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
 
 def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
-    """The numbers of the shard's edges that lead from some vertices, ascending."""
+    """The local numbers of the out-edges of some vertices, ascending."""
     lists = shard.graph.out
     first = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
@@ -68,12 +68,12 @@ def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
 
 
 def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
-    """Each rank has an even share of the edges' places for what a result says of them."""
+    """Bounds of the edge numbers per rank, for results: each rank gets an equal range of edge numbers."""
     return shard.m * np.arange(communicator.size + 1) // communicator.size
 
 
-def by_place(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
-    """A rank's share of the values of all edges, from those of each shard."""
+def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
+    """Send the values of a shard's edges to the ranks that hold their edge numbers; returns this rank's range."""
     bounds = _bounds(shard, communicator)
     owners = owners_of(bounds, shard.edge_ids)
     order = np.argsort(owners, kind="stable")
@@ -87,8 +87,8 @@ def by_place(communicator: Communicator, shard: Shard, values: np.ndarray) -> np
     return share
 
 
-def of_places(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
-    """The values of a shard's edges, from the ranks' shares of those of all."""
+def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
+    """Fetch the values of this shard's edges from the ranks that hold their edge numbers."""
     bounds = _bounds(shard, communicator)
     owners = owners_of(bounds, shard.edge_ids)
     order = np.argsort(owners, kind="stable")

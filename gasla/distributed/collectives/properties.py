@@ -1,4 +1,4 @@
-"""What is asked of a graph as a whole, found out by all ranks: symmetry, loops, parallel edges, and a simple graph."""
+"""Properties of a distributed graph (symmetry, self loops, parallel edges), and its simple undirected form."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from gasla.arrays import with_bits_of_numbers
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.partition import Edges, Share, send_to
 
-SHARE = "share"  # by what a rank keeps its share of a graph
+SHARE = "share"  # the key under which a rank keeps its share of a graph
 
 
-def facts_of(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
-    """Whether edges, if `weighted` with values, are there in both directions; whether any is a loop, or repeats."""
+def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
+    """Whether the graph is symmetric (with `weighted`, values too), has self loops, and has parallel edges."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     own = np.array([_is_symmetric(communicator, share, weighted), *_loops_and_repeats(share.edges)], np.int64)
     found = np.stack(communicator.allgather(own))
@@ -24,7 +24,7 @@ def facts_of(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 
 
 def _is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
-    """Whether own vertices have the same edges in as out; with values, of equal numbers, in any order."""
+    """Whether own vertices have the same in- and out-neighbors; with `weighted`, also equal values, in any order."""
     into = share.edges
     out = send_to(communicator, share.owners(into.src), into)
     columns = []
@@ -44,7 +44,7 @@ def _loops_and_repeats(edges: Edges) -> tuple[bool, bool]:
 
 
 def simple_edges(rank: Rank, graph: Any) -> Edges:
-    """A share of the edges of a graph in both directions, each once and without loops."""
+    """A rank's share of the simple undirected graph: both directions of each edge once, no self loops, no values."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     src, dst = (
         np.concatenate(pair) for pair in ((share.edges.src, share.edges.dst), (share.edges.dst, share.edges.src))

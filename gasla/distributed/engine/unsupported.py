@@ -1,4 +1,4 @@
-"""What a run over ranks can't be, each with the reason: the one table, which the documentation shows."""
+"""Features that distributed runs do not support, with reasons; the documentation shows this table."""
 
 import traceback
 
@@ -7,25 +7,20 @@ from gasla.names import given
 from gasla.program.program import VertexProgram
 from gasla.program.tracing import Traced
 
-REFUSED = {
-    "scatter": "both ends of an edge, on two ranks, would have to see what it writes; expected one direction",
-    "scatter after post_apply": "it would see what post_apply has changed",
-    "edge.back": "it reads an edge that may be another rank's",
-    "self.at": "it reads a vertex that may be another rank's, which nobody has sent",
-    "aggregate at": "it reduces at a vertex that may be another rank's",
-    "bucket": "it would be told after post_apply has changed what it reads",
-    "order": "in place, who comes first would depend on the number of ranks; expected order='synchronous'",
-    "schedule": "its receivers are known as one array, which no rank has",
+UNSUPPORTED = {
+    "scatter": "both ends of an edge, on two ranks, would have to see what it writes; use one direction",
+    "scatter after post_apply": "it would read values that post_apply has already changed",
+    "edge.back": "it reads an edge that another rank may hold",
+    "self.at": "it reads a vertex that another rank may own, and that is not sent",
+    "aggregate at": "it reduces at a vertex that another rank may own",
+    "bucket": "it would read values that post_apply has already changed",
+    "order": "in-place updates would depend on the number of ranks; use order='synchronous'",
+    "schedule": "a schedule lists receivers in one array, which no rank has",
 }
 
 
-def refuse(program: VertexProgram, traced: Traced, is_scheduled: bool = False) -> None:
-    """Refuse what ranks can't do, by name and with the reason.
-
-    Raises
-    ------
-    ValueError
-    """
+def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool = False) -> None:
+    """Raise ValueError for a program that distributed runs don't support, with the feature and the reason."""
     name = type(program).__name__
     functions = traced.functions
     seen = functions["bucket"].reads("vertex") & traced.writes("post_apply") if "bucket" in functions else set()
@@ -47,16 +42,16 @@ def refuse(program: VertexProgram, traced: Traced, is_scheduled: bool = False) -
     ]
     for is_so, key, what in found:
         if is_so:
-            raise ValueError(f"{_asked()}{what}, which a distributed graph can't have: {REFUSED[key]}")
+            raise ValueError(f"{_caller()}{what}, which distributed graphs don't support: {UNSUPPORTED[key]}")
 
 
-def absent(what: str) -> TypeError:
-    """An error that says what a distributed graph has not, and which function of gasla's asked for it."""
-    return TypeError(f"{_asked()}{what}")
+def unsupported(what: str) -> TypeError:
+    """A TypeError with the public function that the user has called, and the reason."""
+    return TypeError(f"{_caller()}{what}")
 
 
-def _asked() -> str:
-    """What a person has called, as a message begins: the outermost public function of gasla's, or method of a graph."""
+def _caller() -> str:
+    """The outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
     found = ""
     for frame, _ in traceback.walk_stack(None):
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")

@@ -1,9 +1,9 @@
-"""Components over ranks: each links its own edges once, then parts that meet between ranks take the least label.
+"""Connected components over ranks: local components first, then labels spread between them.
 
-A *part* is what hangs together on a rank. It goes by its least own vertex, which is its first label. Ranks tell each
-other of labels along *pairs* of parts, at first those that share a vertex. A part also pairs with the one that its
-label names. So labels come from twice as far each time, and supersteps are few however often a path changes ranks.
-Parts of a rank that have come to one label are one from then on.
+A *part* is a component of a shard. It is named by its least own vertex, which is its first label. Ranks exchange labels
+along *pairs* of parts, at first those that share a vertex. A part also pairs with the part that its label names
+(shortcut), so labels move twice as far in each superstep, and supersteps are few even if a path often changes ranks.
+Parts of a rank with equal labels are merged.
 
 After Y. Zhang, A. Azad, Z. Hu: FastSV: A Distributed-Memory Connected Component Algorithm with Fast Convergence. SIAM
 PP 2020.
@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.engine.distributed_run import shard_on
 from gasla.distributed.engine.partition import Share, exchange_arrays, owners_of
-from gasla.distributed.engine.running import shard_on
-from gasla.distributed.together.facts import SHARE
 from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
-    """How many components there are; the numbers of own vertices' are kept."""
+    """Number the components; returns their number, and keeps those of own vertices on the rank."""
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph)
     names = np.full(count, shard.n, kind)
-    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(kind))  # every edge leads to an own vertex
+    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(kind))  # each part has an own vertex
     theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]
     labels = _spread(communicator, share, parts[: shard.own], names, _Pairs.unheard(parts[shard.own :], theirs))
     numbers, found = _numbered(communicator, share, labels)
@@ -35,7 +35,7 @@ def label_components(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int
 
 
 class _Pairs(NamedTuple):
-    """Parts here, the names of their parts elsewhere, and the least label that both are known to have heard of."""
+    """Pairs of a local part and the name of a part elsewhere, with the least label that both are known to have."""
 
     mine: np.ndarray
     theirs: np.ndarray
@@ -43,11 +43,11 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def unheard(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
-        """Pairs of which the other side has yet to hear."""
+        """Pairs along which no label has been sent yet."""
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":
-        """These and others, each once."""
+        """The union with other pairs."""
         every = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(every[::-1])
         mine, theirs = every.mine[order], every.theirs[order]
@@ -59,7 +59,7 @@ class _Pairs(NamedTuple):
 def _spread(
     communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
-    """The least name of each own vertex's component, from the part that it is in."""
+    """The label of each own vertex: the least vertex of its component."""
     first, labels = share.bounds[communicator.rank], names.copy()
     pairs = pairs.with_others()
     np.minimum.at(labels, pairs.mine, pairs.theirs)
@@ -85,7 +85,7 @@ def _spread(
 
 
 def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """Send each row to the rank that owns what it begins with; how many all ranks send, and those for this one."""
+    """Send each row to the owner of its first entry; returns the number of rows of all ranks, and those received."""
     owners = owners_of(share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))
@@ -95,7 +95,7 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
 
 
 def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the components in the order of their least vertices."""
+    """Number the components by their least vertices; returns the component of each own vertex, and their number."""
     first = share.bounds[communicator.rank]
     is_root = labels == np.arange(first, first + len(labels))
     counts = np.concatenate(communicator.allgather(np.array([is_root.sum()], np.int64)))

@@ -1,4 +1,4 @@
-"""The engine's face: runs as `gasla.engines` has them, in the process that calls for them. The work is the ranks'."""
+"""Runs of the distributed engine, as `gasla.engines` defines them: the calling process controls `RankRun`s on ranks."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -8,13 +8,13 @@ import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
+from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
+from gasla.distributed.engine.initial_state import LocalArray
 from gasla.distributed.engine.rank_run import Options, RankRun
-from gasla.distributed.engine.refusals import refuse
-from gasla.distributed.engine.scattering import by_place, of_places
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
-from gasla.distributed.engine.starting import Placed
-from gasla.distributed.together.facts import SHARE
+from gasla.distributed.engine.unsupported import check_supported
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
@@ -24,21 +24,21 @@ from gasla.progress import follow, is_watched
 
 
 class Compiled:
-    """What runs programs over ranks, each by the CPU's engine; see `gasla.engines.Runner`."""
+    """Runs programs on all ranks by the CPU engine; see `gasla.engines.Runner`."""
 
     compiled = True
 
     def prepare(
         self, program: VertexProgram, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> "DistributedRuns":
-        """What the runs of a program on a graph have in common: nothing but how."""
+        """Check the program; only options are prepared."""
         kind: Any = type(program)
-        refuse(program, kind.traced(graph.id_dtype), scheduled)
+        check_supported(program, kind.traced(graph.id_dtype), scheduled)
         return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype))
 
 
 class Interpreted(Compiled):
-    """The same by NumPy, with nothing compiled."""
+    """Runs programs on all ranks by NumPy, without compilation."""
 
     compiled = False
 
@@ -50,7 +50,7 @@ class DistributedRuns:
         self.turn, self.options = threading.Lock(), options
 
     def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
-        """Nothing: ranks compile when they begin."""
+        """Nothing to do: ranks compile when a run begins."""
 
     def begin(
         self,
@@ -62,23 +62,23 @@ class DistributedRuns:
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "DistributedRun":
-        """A run at its start."""
+        """Begin a run."""
         assert frontier is not None
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
 
 def check_out(program: VertexProgram, n: int, out: Mapping[str, Any]) -> None:
-    """Refuse what fields can't be left in."""
+    """Raise TypeError for entries of `out` that can't receive a field."""
     for name, array in out.items():
         if name not in program.vertex_fields:
             known = ", ".join(sorted(program.vertex_fields)) or "none"
-            raise TypeError(f"{type(program).__name__} has no vertex field {name!r} to leave in `out`; it has {known}")
+            raise TypeError(f"out has {name!r}, which is not a vertex field of {type(program).__name__}: {known}")
         if not isinstance(array, BlockArray | np.ndarray) or array.shape[:1] != (n,):
-            raise TypeError(f"{name} is to be left in {type(array).__name__}; expected an array of {n} entries")
+            raise TypeError(f"out has a {type(array).__name__} for {name}; expected an array of {n} entries")
 
 
-class Standing(NamedTuple):
-    """Where a run stands, as a rank says."""
+class Status(NamedTuple):
+    """The progress of a run, the same on all ranks."""
 
     iteration: int
     edges: int
@@ -88,7 +88,7 @@ class Standing(NamedTuple):
 
 
 class DistributedRun:
-    """See `gasla.engines.Running`. Ranks begin when it is known how far to go."""
+    """See `gasla.engines.Running`. Ranks begin in the first `advance`, which says how far to run."""
 
     log_rows = 1024
 
@@ -121,11 +121,11 @@ class DistributedRun:
             self._tell(_restore, self._saver)
 
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
-        standing: Standing = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
-        self.iteration, self.edges, self.ended, self.stopped, self._rows = standing
+        status: Status = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
+        self.iteration, self.edges, self.ended, self.stopped, self._rows = status
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run supersteps up to such a number, or the program's end."""
+        """Run supersteps until iteration `until` or the end of the run."""
         self._begin(drains=until >= NO_LIMIT and not trace)
         rows = [self._rows[:0]]
         follow(lambda: (self.iteration, 0), "supersteps")
@@ -140,26 +140,26 @@ class DistributedRun:
         self._rows = np.concatenate(rows)
 
     def leave(self, until: int) -> bool:
-        """Never: ranks wait for each other."""
+        """Asynchronous runs are not supported."""
         return False
 
     def known(self) -> dict[str, Any]:
-        """All, and so nothing beforehand."""
+        """Nothing is known before the end of a run."""
         return {}
 
     def finish(self) -> None:
-        """Nothing: it has ended."""
+        """Nothing to wait for."""
 
     def log(self, rows: int) -> np.ndarray:
-        """So many rows of the trace: active vertices, edges, way, exchanges, bytes."""
+        """The first rows of the trace: active vertices, edges, way, exchanges, bytes."""
         return self._rows[:rows]
 
     def reasons(self) -> Mapping[int, str]:
-        """Why iterations go each way."""
+        """The reasons for push or pull, by way."""
         return {PULL: "each rank chooses", PUSH: "each rank chooses"}
 
     def found(self) -> Found:
-        """What the run has left by now: fields are a copy."""
+        """The current results of the run; fields are copies."""
         self._begin(drains=False)
         handle = Handle(self._graph.ranks)
         fields, active, aggregates = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
@@ -175,26 +175,26 @@ class DistributedRun:
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
 
     def state(self) -> Mapping[str, Any]:
-        """The fields as they are now."""
+        """The current fields."""
         return self.found()[0]
 
     def changed(self) -> Mapping[str, Any]:
-        """The parameters that `idle` may change, as they are now."""
+        """The current values of the parameters, if `idle` may change them."""
         found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
         return found
 
     def close(self) -> None:
-        """Have ranks drop the run."""
+        """Drop the run on all ranks."""
         if self._beginning is None:
             self._graph.ranks.each(_close, self._handle.key)
         self._beginning = ()
 
 
-PIECE = 16  # supersteps between calls of a person's function
+PIECE = 16  # supersteps between calls of the progress function
 
 
 class _Reference(NamedTuple):
-    """Start values that ranks have already."""
+    """A reference to start values that ranks already hold."""
 
     key: Any
     name: str
@@ -204,22 +204,22 @@ class _Reference(NamedTuple):
 
 
 def shard_on(rank: Rank, graph: Any, direction: str) -> Any:
-    """The rank's shard of a graph for a direction: made when it is first asked for."""
+    """The rank's shard of a graph for a direction, made at first use (collective)."""
     share = rank.kept[graph][SHARE]
-    return _make_together(rank, graph, direction, lambda: shard_of(rank.communicator, share, direction))
+    return _make_once(rank, graph, direction, lambda: shard_of(rank.communicator, share, direction))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
-    """The degrees of a shard's vertices: made when they are first asked for."""
+    """The degrees of a shard's vertices, computed at first use (collective)."""
     shard, share = shard_on(rank, graph, direction), rank.kept[graph][SHARE]
-    made: np.ndarray = _make_together(
+    made: np.ndarray = _make_once(
         rank, graph, (direction, which), lambda: degrees(rank.communicator, share, shard, which)
     )
     return made
 
 
-def _make_together(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """What ranks make together, once: anew if any has it not, as after one has failed while others were done."""
+def _make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
+    """The value of a collective function, cached; repeated if any rank lacks it, because it had failed."""
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):
         parts[key] = make()
@@ -235,7 +235,7 @@ def _begin(
     sent: Mapping[str, Any],
     active: Frontier,
     drains: bool,
-) -> Standing:
+) -> Status:
     kind: Any = type(program)
     shard = shard_on(rank, graph, program.direction)
     traced = kind.traced(options.id_type)
@@ -250,18 +250,18 @@ def _begin(
     for name, x in sent.items():
         if isinstance(x, _Reference):
             held = rank.kept[x.key][x.name]
-            make = of_places if name in program.edge_fields else Shard.with_mirrors
-            values[name] = Placed(make(shard, rank.communicator, held))
+            make = from_input_order if name in program.edge_fields else Shard.with_mirrors
+            values[name] = LocalArray(make(shard, rank.communicator, held))
     run = RankRun(rank.communicator, shard, known, program, options, values, active, drains)
     rank.kept[key] = run
-    return _take_standing(run)
+    return _status(run)
 
 
-def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Standing:
+def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Status:
     run: RankRun = rank.kept[key]
     run.communicator, run.traces = rank.communicator, trace
     run.advance(until)
-    return _take_standing(run)
+    return _status(run)
 
 
 def _save(rank: Rank, key: Any, saver: Saver) -> None:
@@ -270,18 +270,18 @@ def _save(rank: Rank, key: Any, saver: Saver) -> None:
     saver.save(run)
 
 
-def _restore(rank: Rank, key: Any, saver: Saver) -> Standing:
+def _restore(rank: Rank, key: Any, saver: Saver) -> Status:
     run: RankRun = rank.kept[key]
     run.communicator = rank.communicator
     saver.restore(run)
-    return _take_standing(run)
+    return _status(run)
 
 
-def _take_standing(run: RankRun) -> Standing:
+def _status(run: RankRun) -> Status:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
-    if run.traces:  # what all ranks sent; all else they know alike
+    if run.traces:  # bytes sent are summed over ranks; all other columns are equal on all ranks
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
-    return Standing(run.iteration, run.edges, run.ended, run.stopped, rows)
+    return Status(run.iteration, run.edges, run.ended, run.stopped, rows)
 
 
 def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
@@ -290,7 +290,7 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
     fields = {name: ((run.shard.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
     for name, array in run.edge_state.items():
-        rank.kept[result][name] = by_place(rank.communicator, run.shard, array)
+        rank.kept[result][name] = to_input_order(rank.communicator, run.shard, array)
         fields[name] = (run.shard.m, *array.shape[1:]), array.dtype
     active = None
     if run.tells_active or run.is_over():

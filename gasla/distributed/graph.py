@@ -1,4 +1,4 @@
-"""A graph over ranks: what a person has of it in one process is its size, and the ranks that have its parts."""
+"""`distributed.Graph`: a graph partitioned over ranks; the calling process holds only its sizes and properties."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -7,15 +7,15 @@ import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
+from gasla.distributed.collectives.properties import SHARE, find_properties, simple_edges
+from gasla.distributed.collectives.vector_product import product
 from gasla.distributed.communicator import Rank, Ranks
-from gasla.distributed.engine.partition import Edges, share_out
-from gasla.distributed.engine.refusals import absent
-from gasla.distributed.engine.running import degrees_on, shard_on
-from gasla.distributed.loading.dask_collections import hand_out, is_collection
-from gasla.distributed.loading.reading import Columns, Paths, read_share
-from gasla.distributed.loading.settling import take_share
-from gasla.distributed.together.by_vector import product
-from gasla.distributed.together.facts import SHARE, facts_of, simple_edges
+from gasla.distributed.engine.distributed_run import degrees_on, shard_on
+from gasla.distributed.engine.partition import Edges, distribute_edges
+from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
+from gasla.distributed.loading.edge_numbering import take_share
+from gasla.distributed.loading.files import Columns, Paths, read_share
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
@@ -25,7 +25,7 @@ __all__ = ["Graph"]
 
 
 class EdgeValues:
-    """What one process knows of the values of edges that ranks have: how many, of which type, in which range."""
+    """Stands for the edge values on ranks: the calling process knows number, type and range only."""
 
     def __init__(self, m: int, dtype: np.dtype, found: tuple[Any, Any] | None) -> None:
         self.shape, self.dtype, self._range = (m,), dtype, found
@@ -39,11 +39,11 @@ class EdgeValues:
         self.__array__()
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise absent(
-            f"the values of a distributed graph are needed as an array, which no process has; they are {self.dtype}, "
+        raise unsupported(
+            f"no process has all values of a distributed graph as an array; they are {self.dtype}, "
             f"from {self._range[0]} to {self._range[1]}"
             if self._range
-            else "there are none"
+            else "the distributed graph has no edges"
         )
 
     def _refuse(self, *_: Any) -> NoReturn:
@@ -53,28 +53,29 @@ class EdgeValues:
 
 
 class Graph(OneGraph):
-    """A directed graph whose edges are on several ranks: each has those into a range of vertices.
+    """A directed graph partitioned over ranks: each rank holds the in-edges of a range of vertices.
 
-    `gasla.run` and the algorithms take it as they take a `gasla.Graph`. An array that they return is a `BlockArray`.
+    `gasla.run` and the algorithms accept it like a `gasla.Graph`. They return arrays as `BlockArray`.
 
     Parameters
     ----------
     edges : dask.dataframe.DataFrame, dask.array.Array, gasla.Graph, or SciPy sparse array
-        A dataframe has an edge a row. Of an array of shape (m, 2) a row is an edge's source and destination. Its parts
-        go to ranks, with a client of Dask's without passing through this process. The last two are for trying out.
+        A dataframe with one edge per row, or an array of shape (m, 2) with source and target per row. With a Dask
+        client, partitions go to the ranks directly, not through this process. A Graph or a SciPy array is for
+        experiments: it has to fit in one process.
     src, dst, weight : optional
-        Columns of a dataframe, by name or place, see `gasla.Graph.from_table`. Ids are numbers.
+        Columns of a dataframe, by name or position, see `gasla.Graph.from_table`. Ids have to be vertex numbers.
     n : int, optional
-        How many vertices there are; by default as many as the largest id asks for.
+        Number of vertices; by default one more than the largest id.
     ranks : Ranks, optional
-        By default the cluster that was opened last.
+        By default the innermost open cluster.
 
     Attributes
     ----------
     n, m : int
-        Number of vertices; number of edges, of all ranks.
+        Number of vertices and edges, of all ranks.
     ranks : Ranks
-        What has the ranks work.
+        The ranks that hold the graph.
     """
 
     ranks: Ranks
@@ -95,14 +96,14 @@ class Graph(OneGraph):
     ) -> None:
         asked: Ranks = current() if ranks is None else ranks
         if is_collection(edges):
-            count, handle = hand_out(asked, edges, Columns(src, dst, weight), n)
+            count, handle = distribute_parts(asked, edges, Columns(src, dst, weight), n)
             made = Graph.from_shares(asked, count, take_share, handle.key)
         elif src is dst is weight is n is None:
             made = Graph.from_graph(edges, asked)
         else:
             raise TypeError(
-                f"edges is a {type(edges).__name__}; expected a Dask dataframe or an (m, 2) dask.array, or without "
-                "src, dst, weight and n a gasla.Graph or a SciPy array"
+                f"edges is a {type(edges).__name__}; expected a Dask dataframe or an (m, 2) dask.array; a Graph or a "
+                "SciPy array can't be combined with src, dst, weight or n"
             )
         self.__dict__.update(made.__dict__)
 
@@ -118,33 +119,34 @@ class Graph(OneGraph):
         n: int | None = None,
         ranks: Ranks | None = None,
     ) -> "Graph":
-        r"""The graph whose edges are in files, of which each rank reads a share: all of them see the same files.
+        r"""The graph in some files, of which each rank reads a share; all ranks need access to the files.
 
-        A share are whole files, row groups of Parquet, or ranges of bytes of edge lists that aren't compressed. Edges
-        are numbered file after file, in the order in which they stand there; those of a matrix as `gasla.io.read`
-        numbers them. Without weights the graph has no values.
+        The files are divided into whole files, row groups of Parquet files, and byte ranges of uncompressed edge lists.
+        Edges are numbered file by file, in their order in the file; edges of a matrix as in `gasla.io.read`. Without
+        weights the graph has no values.
 
         Parameters
         ----------
         paths : str, path, or list of them
-            A pattern such as ``"data/*.parquet"`` stands for the files like it, in the order of their names.
+            A pattern such as ``"data/*.parquet"`` matches files in the order of their names.
         format : str, optional
             See `gasla.io.read`.
         src, dst, weight : optional
-            Columns of tables, by name or place, see `gasla.Graph.from_table`. Ids are numbers: no rank knows all names.
+            Columns of tables, by name or position, see `gasla.Graph.from_table`. Ids have to be vertex numbers, because
+            no rank knows all names.
         n : int, optional
-            How many vertices there are; by default as many as the largest id, or what the files say, asks for.
+            Number of vertices; by default one more than the largest id, or the number in the headers of the files.
         ranks : Ranks, optional
-            By default the cluster that was opened last.
+            By default the innermost open cluster.
 
         Raises
         ------
         FormatError
-            A file is malformed: on the rank that has read it, and on the others a RankError that says the same.
+            A file is malformed. The rank that has read it raises this error, the others a RankError with its text.
         FileNotFoundError
-            A file is not there.
+            A file does not exist.
         ValueError
-            Some files have weights, and others none.
+            Some files have weights, and others have none.
 
         Examples
         --------
@@ -164,19 +166,20 @@ class Graph(OneGraph):
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges], *arguments: Any) -> "Graph":
-        """A graph of n vertices, of the edges that `load(rank, *arguments)` gives on each rank.
+        """The graph of the edges that `load(rank, *arguments)` returns on each rank.
 
         Parameters
         ----------
         ranks : Ranks
         n : int
+            Number of vertices.
         load : function
-            Returns `Edges`: any share of them, each with its place in the input. It is called on every rank.
+            Called on every rank; returns `Edges`, any part of the edges with their numbers.
 
         Raises
         ------
         ValueError
-            If an edge leads outside of n vertices.
+            If an id is out of range.
         """
         graph: Any = cls.__new__(cls)
         graph.ranks, graph.handle = ranks, Handle(ranks)
@@ -192,9 +195,7 @@ class Graph(OneGraph):
 
     @classmethod
     def from_graph(cls, graph: Any, ranks: Ranks | None = None) -> "Graph":
-        """The graph of a Graph or a SciPy array, for trying out: every rank takes its share of the edges.
-
-        Without `ranks` it is of the cluster that was opened last.
+        """Distribute a Graph or a SciPy array over ranks, for experiments; by default over the innermost open cluster.
 
         Examples
         --------
@@ -213,17 +214,17 @@ class Graph(OneGraph):
 
     @property
     def value_range(self) -> Any:
-        """The least and the largest value; both NaN if any is."""
+        """The least and the largest value; both NaN if any value is."""
         return self._range
 
     def report(self) -> np.ndarray:
-        """How the graph lies on its ranks: an entry for each.
+        """The distribution of the graph over its ranks.
 
         Returns
         -------
         structured ndarray
-            `rank`; its own `vertices` and `edges`; the `mirrors` that it has of others' vertices, over which it
-            gathers; `bytes` of its shard; and its `share` of the work, where 1 is an even one.
+            One entry per rank: `rank`; number of own `vertices` and `edges`; number of `mirrors`, copies of vertices of
+            other ranks; `bytes` of its shard; and its `share` of the work relative to the mean.
 
         Examples
         --------
@@ -236,36 +237,36 @@ class Graph(OneGraph):
         """
         return np.array(self.ranks.each(_report, self.handle.key)[0], REPORT)
 
-    def _facts(self, weighted: bool = False) -> dict[str, bool]:
-        """What ranks find out together, once."""
-        key = "facts", weighted
-        found = self.known(key) or self.ranks.each(facts_of, self.handle.key, weighted)[0]
+    def _properties(self, weighted: bool = False) -> dict[str, bool]:
+        """Properties computed by all ranks, cached."""
+        key = "properties", weighted
+        found = self.known(key) or self.ranks.each(find_properties, self.handle.key, weighted)[0]
         return self.kept(key, lambda _: found)
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
-        return self._facts()["is_symmetric"]
+        """Whether j -> i is stored as often as i -> j, for all i and j; values are ignored."""
+        return self._properties()["is_symmetric"]
 
     @property
     def has_symmetric_values(self) -> bool:
-        """Whether the edges i -> j and j -> i carry the same values too."""
-        return self._facts(weighted=self.values is not None)["is_symmetric"]
+        """Whether the edges i -> j and j -> i have the same values, in any order, for all i and j."""
+        return self._properties(weighted=self.values is not None)["is_symmetric"]
 
     @property
     def has_mirrored_values(self) -> bool:
-        """Whether that is so, and no two edges are parallel."""
+        """Whether values are symmetric, and there are no parallel edges."""
         return not self.has_parallel_edges and self.has_symmetric_values
 
     @property
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
-        return self._facts()["has_self_loops"]
+        return self._properties()["has_self_loops"]
 
     @property
     def has_parallel_edges(self) -> bool:
         """Whether any edge is stored more than once."""
-        return self._facts()["has_parallel_edges"]
+        return self._properties()["has_parallel_edges"]
 
     @property
     def is_simple(self) -> bool:
@@ -273,35 +274,35 @@ class Graph(OneGraph):
         return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
 
     def simplified(self) -> "Graph":
-        """The graph with every edge in both directions, once, without self loops and without values."""
+        """The simple undirected graph: both directions of each edge once, without self loops and values."""
         return Graph.from_shares(self.ranks, self.n, simple_edges, self.handle.key)
 
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-        """The product with a vector, as `gasla.mxv` and `gasla.vxm` (`by_column`) have it."""
+        """The product with a vector: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
         return product(self, x, semiring, by_column)
 
     def edges(self) -> NoReturn:
-        """Refuse: they are where their ranks are."""
-        raise absent("a distributed graph has no list of its edges: no process holds them all")
+        """Raise TypeError: no process holds all edges."""
+        raise unsupported("a distributed graph has no list of its edges, because no process holds all of them")
 
     def with_values(self, values: Any) -> NoReturn:
-        """Refuse: they would have to go where their edges are."""
-        raise absent("a distributed graph takes no other values; make one of edges with these")
+        """Raise TypeError: values can't be replaced."""
+        raise unsupported("values of a distributed graph can't be replaced; make a new graph with these values")
 
     def reversed(self) -> NoReturn:
-        """Refuse: its edges would have to go to other ranks."""
-        raise absent("a distributed graph can't be reversed; make one of edges the other way round")
+        """Raise TypeError: edges would have to move to other ranks."""
+        raise unsupported("a distributed graph can't be reversed; make a new graph with src and dst swapped")
 
     def __reduce_ex__(self, _: Any) -> NoReturn:
-        raise absent("a distributed graph can't be copied or pickled: its parts stay with its ranks")
+        raise unsupported("a distributed graph can't be copied or pickled, because its parts are on the ranks")
 
     def notice_values(self) -> None:
-        """Do nothing: callers can't write into what ranks hold."""
+        """Nothing to do: callers can't write into values on ranks."""
 
     def to(self, device: Any) -> "Graph":
-        """Itself: it stays where it is."""
+        """The graph itself; ValueError for the GPU."""
         if device != self.device:
-            raise ValueError(f"a distributed graph can't go to {device!r}: its parts stay with its ranks")
+            raise ValueError(f"device is {device!r}; expected 'cpu', because a distributed graph can't be moved")
         return self
 
     def _degrees_by_blocks(self, which: str) -> BlockArray:
@@ -311,7 +312,7 @@ class Graph(OneGraph):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that ranks hold of it, together."""
+        """Bytes held by all ranks."""
         return int(self.report()["bytes"].sum())
 
     @property
@@ -324,54 +325,64 @@ class Graph(OneGraph):
         """Number of in-edges of every vertex."""
         return self._degrees_by_blocks("in")
 
-    # No cached properties: before Python 3.12 one lock serves all of a name, which ranks' own graphs would wait for.
+    # No cached_property: before Python 3.12 its lock is shared by all instances, and graphs of ranks would deadlock.
 
     @property
     def max_out_degree(self) -> int:
-        """The most out-edges that a vertex has; 0 without vertices."""
+        """The largest out-degree; 0 without vertices."""
         return self.kept("max_out_degree", lambda _: int(self.out_degrees.max(initial=0)))
 
     @property
     def max_in_degree(self) -> int:
-        """The most in-edges that a vertex has; 0 without vertices."""
+        """The largest in-degree; 0 without vertices."""
         return self.kept("max_in_degree", lambda _: int(self.in_degrees.max(initial=0)))
 
     def __repr__(self) -> str:
         return f"distributed.Graph(n={self.n}, m={self.m}, over {self.ranks.size} ranks)"
 
 
-def _elsewhere(name: str) -> property:
-    """What a Graph has and this one has not."""
+def _unsupported_property(name: str) -> property:
+    """A property of `gasla.Graph` that distributed graphs don't have."""
 
     def refuse(graph: Graph) -> NoReturn:
-        raise absent(f"a distributed graph has no {name}: no process holds all of its edges")
+        raise unsupported(f"a distributed graph has no {name}, because no process holds all of its edges")
 
     return property(refuse)
 
 
-LISTS = ("out", "in_", "both", "leaving", "sorted_out", "out_values", "in_values", "out_edge_ids", "in_edge_ids")
-for _name in ("lists", *LISTS, "reverse_edge_ids"):
-    setattr(Graph, _name, _elsewhere(_name))
+UNSUPPORTED_PROPERTIES = (
+    "out",
+    "in_",
+    "both",
+    "leaving",
+    "sorted_out",
+    "out_values",
+    "in_values",
+    "out_edge_ids",
+    "in_edge_ids",
+)
+for _name in ("lists", *UNSUPPORTED_PROPERTIES, "reverse_edge_ids"):
+    setattr(Graph, _name, _unsupported_property(_name))
 
 
-def _made_elsewhere(name: str) -> Any:
-    """A way to make a Graph that needs all edges in one process."""
+def _unsupported_constructor(name: str) -> Any:
+    """A constructor of `gasla.Graph` that needs all edges in one process."""
 
     def refuse(cls: type[Graph], *_: Any, **__: Any) -> NoReturn:
-        raise absent(f"distributed.Graph has no {name}; expected distributed.Graph.from_graph(gasla.Graph.{name}(...))")
+        raise unsupported(f"distributed.Graph has no {name}; use distributed.Graph.from_graph(gasla.Graph.{name}(...))")
 
     return classmethod(refuse)
 
 
 for _name in ("from_edges", "from_csr", "from_table", "from_networkx", "from_igraph", "from_edge_index"):
-    setattr(Graph, _name, _made_elsewhere(_name))
+    setattr(Graph, _name, _unsupported_constructor(_name))
 
 
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
 def _load(rank: Rank, key: Any, n: int, load: Callable[..., Edges], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    share = share_out(rank.communicator, n, load(rank, *arguments))
+    share = distribute_edges(rank.communicator, n, load(rank, *arguments))
     rank.kept[key] = {SHARE: share}
     values = share.edges.values
     if values is None:
@@ -397,7 +408,7 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 
 def _share_of(rank: Rank, src: np.ndarray, dst: np.ndarray, values: np.ndarray | None) -> Edges:
-    """A rank's share of edges that all have."""
+    """A rank's share of edges that all ranks have."""
     size, m = rank.communicator.size, len(src)
     part = slice(m * rank.communicator.rank // size, m * (rank.communicator.rank + 1) // size)
     ids = np.arange(part.start, part.stop)

@@ -1,7 +1,7 @@
-"""Triangles over ranks: owners send the lists of what others mirror, and each rank intersects those of its own edges.
+"""Triangle counts over ranks: owners send the lists of mirrored vertices, and ranks intersect lists for their edges.
 
-For their number lists are of later neighbours alone, by degree: hubs have few, and each triangle is met once. For the
-number at each vertex they are whole.
+The total is counted on lists oriented by degree (only neighbors of higher degree), so that hubs have short lists and
+each triangle is found once. Counts per vertex need the whole lists.
 """
 
 from typing import Any
@@ -10,40 +10,40 @@ import numpy as np
 
 from gasla.arrays import index_dtype, running_sums
 from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import exchange_arrays
-from gasla.distributed.engine.running import degrees_on, shard_on
 from gasla.distributed.engine.shard import Shard
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """How many there are in a simple graph; those at own vertices are left on the rank, if asked for."""
+    """The number of triangles of a simple graph; with `per_vertex`, keeps the counts of own vertices on the rank."""
     shard = shard_on(rank, graph, "in")
     local = shard.graph.in_
-    owners, neighbours = local.owners().astype(np.int64), local.indices.astype(np.int64)
+    owners, neighbors = local.owners().astype(np.int64), local.indices.astype(np.int64)
     if not per_vertex:
         degrees = degrees_on(rank, graph, "in", "in")
-        a, b = degrees[owners], degrees[neighbours]
-        later = (a < b) | ((a == b) & (shard.ids[owners] < shard.ids[neighbours]))
-        owners, neighbours = owners[later], neighbours[later]
-    lists = _with_lists_of_mirrors(rank, shard, owners, shard.ids[neighbours])
-    found = engine("cpu").primitives().intersect(lists, owners, neighbours, None)
+        a, b = degrees[owners], degrees[neighbors]
+        later = (a < b) | ((a == b) & (shard.ids[owners] < shard.ids[neighbors]))
+        owners, neighbors = owners[later], neighbors[later]
+    lists = _with_lists_of_mirrors(rank, shard, owners, shard.ids[neighbors])
+    found = engine("cpu").primitives().intersect(lists, owners, neighbors, None)
     counts = np.bincount(owners, weights=found, minlength=shard.own).astype(np.int64)
     total = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
     if not per_vertex:
         return total
-    rank.kept[result] = {"counts": counts // 2}  # met from both of its other corners
+    rank.kept[result] = {"counts": counts // 2}  # each triangle is found along both edges of a vertex
     return total // 6
 
 
-def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbours: np.ndarray) -> Graph:
-    """The lists of own vertices, ascending, and of mirrors; neighbours go by numbers of their own after these."""
+def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
+    """The ascending lists of own vertices and mirrors; entries are renumbered in the order of global ids."""
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
     lengths = np.concatenate(exchange_arrays(rank.communicator, [own[ids] for ids in shard.sends]))
-    sent = [_lists(offsets, neighbours, ids) for ids in shard.sends]
-    columns = np.concatenate([neighbours, *exchange_arrays(rank.communicator, sent)])
+    sent = [_lists(offsets, neighbors, ids) for ids in shard.sends]
+    columns = np.concatenate([neighbors, *exchange_arrays(rank.communicator, sent)])
     ids, numbers = np.unique(columns, return_inverse=True)
     count = max(len(shard.ids), len(ids))
     indptr = np.full(count + 1, len(columns), np.int64)
@@ -53,7 +53,7 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The entries of some rows, one row's after another's."""
+    """The entries of some rows, concatenated."""
     counts = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(counts)
     found: np.ndarray = entries[np.repeat(offsets[rows] - (ends - counts), counts) + np.arange(int(counts.sum()))]

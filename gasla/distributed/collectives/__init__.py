@@ -1,0 +1,1 @@
+"""Collective operations of ranks besides vertex programs: products, components, triangles, properties of a graph."""

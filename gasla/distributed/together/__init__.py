@@ -1,1 +1,0 @@
-"""What ranks do together beside running a person's programs: products, components, triangles, facts of a graph."""
