@@ -1,1 +1,1 @@
-"""Graphs: neighbour lists in both directions, what may come in, and where graphs come from."""
+"""Graphs: neighbor lists in both directions, validation of input, transformations, file formats and generators."""

@@ -1,7 +1,4 @@
-"""Compressed neighbour lists, on either device.
-
-What builds and reads them is there twice, with the same functions: in `lists_cpu` and `lists_gpu`.
-"""
+"""Compressed neighbor lists (CSR or CSC) on either device; `lists_cpu` and `lists_gpu` have the same functions."""
 
 from __future__ import annotations
 
@@ -18,10 +15,10 @@ Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
 
 class Adjacency:
-    """Compressed neighbour lists: vertex v's are ``indices[indptr[v]:indptr[v + 1]]``.
+    """Compressed neighbor lists: the neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
 
-    ``edge_ids[k]`` is the number (position in the input) of the edge at position k; ``None`` says that it is k itself.
-    It may be given as a function, called when the ids are first read. Unpacks as ``indptr, indices, edge_ids``.
+    ``edge_ids[k]`` is the number (position in the input) of the edge at position k; ``None`` means k itself. It may be
+    given as a function, called when the ids are first read. Unpacks as ``indptr, indices, edge_ids``.
     """
 
     def __init__(self, indptr: Array, indices: Array, edge_ids: Array | Callable[[], Array] | None = None) -> None:
@@ -38,19 +35,19 @@ class Adjacency:
         return self._edge_ids
 
     @property
-    def are_numbered(self) -> bool:
-        """Whether the edge ids are there; else they are made when first read."""
+    def edge_ids_known(self) -> bool:
+        """Whether the edge ids have been computed; else they are computed when first read."""
         return not callable(self._edge_ids)
 
     @cached_property
-    def facts(self) -> Any:
-        """What is asked of the lists: `Facts` of the device where they are."""
-        return lists_on(self.indptr).Facts(self.indptr, self.indices)
+    def properties(self) -> Any:
+        """Properties such as whether the lists ascend: `Properties` of the device's module."""
+        return lists_on(self.indptr).Properties(self.indptr, self.indices)
 
     @property
     def is_sorted(self) -> bool:
-        """Whether every neighbour list ascends."""
-        return bool(self.facts.ascend)
+        """Whether every neighbor list ascends."""
+        return bool(self.properties.ascend)
 
     @classmethod
     def grouped(cls, keys: Array, others: Array, n: int) -> Adjacency:
@@ -59,18 +56,18 @@ class Adjacency:
 
     @property
     def device(self) -> Device:
-        """Where the arrays are: "cpu" or "gpu"."""
+        """The device of the arrays, "cpu" or "gpu"."""
         return device_of(self.indptr)
 
     def to(self, device: Device) -> Adjacency:
-        """Itself if it is there already, else a copy on that device."""
+        """Itself if the arrays are on that device, else a copy there."""
         if device == self.device:
             return self
         ids = None if self.edge_ids is None else moved(self.edge_ids, device)
         return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
 
     def owners(self) -> Array:
-        """The vertex whose list each position is in."""
+        """For each entry, the vertex in whose list it is."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
     def row(self, v: int) -> Array:
@@ -79,43 +76,43 @@ class Adjacency:
         return self.indices[begin:end]
 
     def of(self, vertices: Array) -> Adjacency:
-        """The lists of some vertices, in the order in which these are given; edge numbers don't go along."""
+        """The lists of some vertices, in the order given, without edge numbers."""
         xp: Any = array_module(self.indptr)
         firsts, indptr = self.indptr[vertices], running_sums(self.indptr[vertices + 1] - self.indptr[vertices])
         positions = xp.arange(int(indptr[-1]))
         owners = lists_on(indptr).owners(indptr, positions)
         return Adjacency(indptr, self.indices[firsts[owners] + positions - indptr[owners]])
 
-    def as_numbers(self, n: int) -> Array:
-        """Each entry and whose list it is in as one number, in int64: where lists ascend, so do these."""
+    def as_keys(self, n: int) -> Array:
+        """Each entry as the int64 key ``owner * n + neighbor``; keys ascend if the lists do."""
         return self.owners().astype(np.int64) * n + self.indices
 
     def in_order(self) -> Adjacency:
-        """These lists, each in the order of the input; the object itself where it is so already."""
+        """These lists, each in the order of the input; the object itself if they already are."""
         lists, ids = lists_on(self.indptr), self.edge_ids
-        if ids is None or lists.Facts(self.indptr, ids).ascend:
+        if ids is None or lists.Properties(self.indptr, ids).ascend:
             return self
         owners, others = array_module(ids).empty((2, len(ids)), self.indices.dtype)
         owners[ids], others[ids] = self.owners(), self.indices
         return Adjacency.grouped(owners, others, len(self.indptr) - 1)
 
     def transposed(self) -> Adjacency:
-        """The lists turned round, ids ascending in each (stable); edge numbers go along."""
+        """The transposed lists, neighbors ascending in each (stable), with edge numbers."""
         return Adjacency(*lists_on(self.indptr).transpose(*self))
 
     def numbers(self) -> Array:
-        """The number of the edge at each position, as an array."""
+        """The number of the edge at each position, always as an array."""
         if self.edge_ids is not None:
             return self.edge_ids
         m = len(self.indices)
         return array_module(self.indices).arange(m, dtype=index_dtype(m))
 
-    def turned_numbers(self) -> Array:
-        """The edge numbers in the order of the lists turned round."""
+    def transposed_edge_ids(self) -> Array:
+        """The edge numbers in the order of the transposed lists."""
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
-        """Values of edges, from the order of the input to that of the lists; as they are where the two are the same."""
+        """Edge values permuted from the order of the input to that of the lists; `values` itself if these are equal."""
         return values if values is None or self.edge_ids is None else values[self.edge_ids]
 
     def __iter__(self) -> Iterator[Array | None]:
@@ -128,7 +125,7 @@ class Adjacency:
 
 
 def lists_on(array: Array) -> ModuleType:
-    """The functions over lists, for where the array is."""
+    """The module of list functions for the device of `array`."""
     if device_of(array) == "cpu":
         from gasla.graph import lists_cpu as lists
     else:

@@ -1,4 +1,4 @@
-"""Checks of arguments that several functions take."""
+"""Checks of arguments that several functions have in common."""
 
 import math
 import operator
@@ -21,15 +21,15 @@ TRUE_OR_FALSE = (bool, np.bool_)
 
 
 def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
-    """`source` as the id of a vertex of `graph`; `name` is what an error calls it."""
-    if type(source) is int and 0 <= source < graph.n:  # most are
+    """`source` as the id of a vertex of `graph`; errors call the argument `name`."""
+    if type(source) is int and 0 <= source < graph.n:  # the usual case, quickly
         return source
     try:
         vertex = operator.index(source)
     except TypeError:
         vertex = None
     if vertex is None or isinstance(source, TRUE_OR_FALSE):
-        named = f": graph.vertex({source!r}) gives that of a name" if isinstance(source, str) else ""
+        named = f": graph.vertex({source!r}) gives the id for a name" if isinstance(source, str) else ""
         raise TypeError(f"{name} is {reprlib.repr(source)}; expected the id of a vertex, an integer{named}")
     if not 0 <= vertex < graph.n:
         raise ValueError(f"{name} {reprlib.repr(vertex)} is outside a graph of {graph.n} vertices")
@@ -37,7 +37,7 @@ def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """The ids in a list or an array, in its order; `one` is what an error calls each."""
+    """The ids in a list or an array, in its order; errors call each of them `one`."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected ids of vertices, as a list or an array of integers")
     each = f"{name}: {one}"
@@ -45,7 +45,7 @@ def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -
 
 
 def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
-    """The vertices that were named, each once; or `k` drawn by lot, in ascending order; or all of them."""
+    """The given `sources`, which must be distinct; or `k` random vertices, ascending; or all vertices."""
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
     if sources is not None:
@@ -58,30 +58,30 @@ def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, s
     if not 0 < whole_number("k", k) <= graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
     try:
-        lot = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise TypeError(
             f"seed is {reprlib.repr(seed)}; expected None, a whole number, 0 or more, or a NumPy Generator"
         ) from None
-    return sorted(lot.choice(graph.n, int(k), replace=False).tolist())
+    return sorted(rng.choice(graph.n, int(k), replace=False).tolist())
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse arguments that are neither True nor False."""
+    """Raise TypeError for an argument that is neither True nor False."""
     for name, given in flags.items():
         if given is not True and given is not False and not isinstance(given, np.bool_):
             raise TypeError(f"{name} is {reprlib.repr(given)}; expected True or False")
 
 
-def check_word(name: str, given: Any, words: Iterable[str]) -> None:
-    """Refuse an argument that is none of some words."""
+def check_choice(name: str, given: Any, words: Iterable[str]) -> None:
+    """Raise ValueError for an argument that is not one of `words`."""
     known = [*words]
     if not isinstance(given, str) or given not in known:
         raise ValueError(f"{name} is {reprlib.repr(given)}; expected one of {', '.join(map(repr, known))}")
 
 
 def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
-    """An argument that measures something, from `least` to `most`; or `above` the least."""
+    """A real argument as a float, checked to be from `least` to `most`; with `above`, greater than `least`."""
     is_real = isinstance(given, Real) if not hasattr(given, "dtype") else given.dtype.kind in "iuf" and given.ndim == 0
     if not is_real or isinstance(given, bool):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected a number")
@@ -96,7 +96,7 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
 
 
 def _range(least: float, most: float, above: bool) -> str:
-    """What numbers there are from one to another, in words after "a number"."""
+    """The allowed range, as text that follows "a number" in an error."""
     if most < LARGEST:
         return f" above {least:g}, and {most:g} at most" if above else f" from {least:g} to {most:g}"
     if above:
@@ -105,7 +105,7 @@ def _range(least: float, most: float, above: bool) -> str:
 
 
 def whole_number(name: str, given: Any, most: int | None = None) -> int:
-    """An argument that counts something, `most` at most."""
+    """An integer argument of 0 or more, and `most` at most."""
     try:
         number = operator.index(given)
     except TypeError:
@@ -120,19 +120,24 @@ def whole_number(name: str, given: Any, most: int | None = None) -> int:
 
 
 def most_iterations(name: str, given: Any) -> int:
-    """An argument that limits the iterations of a run."""
+    """An argument that limits the number of iterations of a run."""
     return min(whole_number(name, given), NO_LIMIT)
 
 
 def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False) -> bool:
-    """Refuse NaN and minus infinity; or what is not positive, or no share of a sum. Says whether any is negative."""
+    """Raise ValueError for weights that an algorithm can't use; returns whether any weight is negative.
+
+    NaN and minus infinity are always errors; with `positive`, weights of 0 or less; with `shares` (weights are divided
+    by their sum), negative and infinite weights.
+    """
     return bool(weight_range(graph, positive=positive, shares=shares)[0] < 0)
 
 
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
-    """`check_weights`, for the least and the largest: of bool and unsigned weights those of their type will do.
+    """`check_weights`, but returns bounds of the weights: for bool and unsigned weights, the bounds of the type.
 
-    On a GPU it looks anew in each call; on the CPU whoever calls has noticed whether values have changed.
+    On a GPU the weights are read in each call. On the CPU the cached range is used, so callers call `notice_values`
+    first.
     """
     values = graph.values
     if values is None or len(values) == 0:
@@ -140,7 +145,7 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     if values.dtype.kind in "bu" and not positive:
         return 0, 1 if values.dtype.kind == "b" else int(np.iinfo(values.dtype).max)
     known = graph.value_range if graph.device == "cpu" else None
-    smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if there is any: nothing is true
+    smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if any is: all comparisons fail
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
         edge = int((bad | (values != values)).argmax())
@@ -150,18 +155,18 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
 
 
 def has_negative(graph: Graph) -> bool:
-    """`check_weights`, in a call that has noticed whether values have changed: if they haven't, that is known."""
+    """`check_weights`, cached on the CPU until `notice_values` finds changed values."""
     return graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
 
 
 def float_type(graph: Graph) -> np.dtype:
-    """The type for sums of edge values: that of floating-point values themselves, else float64."""
+    """The type for sums of edge values: their own type if floating-point, else float64."""
     kind = None if graph.values is None else graph.values.dtype
     return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)
 
 
 def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
-    """The type of scores: the one asked for, else that of the weights if they are used and floats, else float64."""
+    """The type of scores: `dtype` if given, else the type of the weights if floating-point, else float64."""
     if dtype is None:
         return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
     try:
@@ -174,7 +179,7 @@ def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
 
 
 def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.inf) -> Any:
-    """An array of a finite number for each vertex, or a dict of vertex to number with 0 for all others; as float64."""
+    """One finite float64 per vertex, from an array, or from a dict of vertex to number (0 for all others)."""
     if isinstance(given, dict):
         ids, values = several_vertices(graph, name, given, "vertex"), _as_numbers(name, [*given.values()])
         if values.shape != (len(ids),):
@@ -186,7 +191,7 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
     numbers = moved(numbers, graph.device).astype(np.float64, copy=False)
     if numbers.shape != (graph.n,):
         raise ValueError(
-            f"{name} has shape {numbers.shape}; expected ({graph.n},), one number a vertex, or a dict of vertex to "
+            f"{name} has shape {numbers.shape}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
             f"number, such as {_as_dict(graph, given)}, with 0 for all others"
         )
     bad = ~((numbers >= least) & (abs(numbers) < np.inf))
@@ -197,7 +202,7 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
 
 
 def _as_dict(graph: Graph, given: Any) -> str:
-    """How a dict says that these vertices count, and no others, where ids were given in place of numbers."""
+    """An example of a dict for an error: the given ids with number 1, if a list of ids was given by mistake."""
     ids = given[:3] if isinstance(given, list) else []
     return str({v: 1 for v in ids if type(v) is int and 0 <= v < graph.n} or {0: 1})
 
@@ -210,34 +215,34 @@ def _as_numbers(name: str, given: Any) -> Any:
 
 
 def new_edges(graph: Graph) -> tuple[Any, Any]:
-    """The ends of a graph's new edges, where `start` holds what was so without them."""
+    """Sources and targets of the inserted edges, for runs whose `start` is a result without them."""
     change = graph.change
     if change is None:
         raise ValueError(
-            "start goes on where edges are new, and this graph was not changed from another; expected the graph that "
-            "before.changed(insert=...) gives"
+            "start continues from a result on the graph before a change, and this graph was not changed; expected "
+            "a graph made by before.changed(insert=...)"
         )
     if len(change.removed):
         raise ValueError(
-            f"start can't go on where edges were removed, here {len(change.removed)}: nobody knows what led through "
+            f"start can't be used after edges were removed, here {len(change.removed)}, because results may depend on "
             "them; leave it out"
         )
     return change.src, change.dst
 
 
-def known_before(graph: Graph, name: str, given: Any, kind: np.dtype[Any]) -> Any:
-    """An array of what was known of each vertex, as it is."""
+def check_previous(graph: Graph, name: str, given: Any, kind: np.dtype[Any]) -> Any:
+    """Check that an array of a previous result, given as `start`, has the type and length that the function returns."""
     xp = module_of(graph.device)
     if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != kind:
         is_array = hasattr(given, "dtype") and hasattr(given, "shape")
         found = f"{type(given).__module__} {given.dtype}{given.shape}" if is_array else type(given).__name__
         raise TypeError(
-            f"{name} is {found}; expected a {xp.__name__} array of {graph.n} {kind}, as this returned before"
+            f"{name} is {found}; expected a {xp.__name__} array of {graph.n} {kind}, as this function returns it"
         )
     return given
 
 
 def check_source(name: str, given: Any, source: int) -> None:
-    """Refuse what was found from another source, as far as that shows."""
+    """Raise ValueError for a previous result whose distance at `source` is not 0."""
     if (found := given[source].item()) != 0:
-        raise ValueError(f"{name} has {found} at the source {source}; expected 0: it is of another source")
+        raise ValueError(f"{name} has {found} at the source {source}; expected 0: it is the result for another source")

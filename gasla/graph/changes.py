@@ -1,7 +1,7 @@
-"""Graphs that change: a Graph stays what it is, and `changed` makes another of it, at the speed of memory.
+"""`Graph.changed`: a new graph with edges inserted and removed, in passes over memory instead of a sort.
 
-Edges that stay keep their order, and new ones come after them. So lists that have been built take the new edges at
-their ends: entries move up, and nothing but the new edges is sorted. What was found out of a graph is found out anew.
+Remaining edges keep their order, and inserted edges come after them. So neighbor lists that have been built are
+updated by appending the new edges to each list; only the new edges are sorted. Other cached properties are dropped.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from gasla.graph.edge_values import Values
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_ids, as_values, check_range
 
-Edges = tuple[Array, Array, Array | None]  # sources, destinations, values
+Edges = tuple[Array, Array, Array | None]  # sources, targets, values
 
 
 class Change(NamedTuple):
-    """How a graph differs from the one that it was changed from.
+    """The difference between a graph made by `Graph.changed` and the graph before.
 
     Attributes
     ----------
     src, dst : arrays of ids
-        The ends of the new edges. They have the last numbers, in the order in which they were given.
+        Sources and targets of the inserted edges, which have the last numbers, in the order given.
     removed : array of int64
-        The numbers that the removed edges had, ascending.
+        The numbers that the removed edges had before, ascending.
     """
 
     src: Array
@@ -36,11 +36,11 @@ class Change(NamedTuple):
 
 
 class Edition:
-    """A graph's edges and values at one time, to remember which they were without holding the graph."""
+    """A token for a graph's edges and values at one time, compared by identity; it does not hold the graph."""
 
 
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
-    """Lists and values without some edges, and with new ones: see `Graph.changed`."""
+    """The lists, the values and the change for `Graph.changed`."""
     new = _new_edges(lists, values.each, insert)
     removed, stays = _removed(lists, remove)
     old = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
@@ -53,7 +53,7 @@ def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lis
 
 
 def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new: Edges, stays: Array | None) -> None:
-    """Bring the neighbor lists that have been built, and the values in their order, up to date for the new graph."""
+    """Update the neighbor lists that have been built, and the values in their order, for the new graph."""
     src, dst, weights = new
     assert made.ends is not None
     for name, by_list, given, of_new, ends in (
@@ -63,7 +63,7 @@ def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new
         built: Adjacency | None = lists.__dict__.get(name) or given
         if built is None:
             continue
-        in_order = built.are_numbered and built.edge_ids is None
+        in_order = built.edge_ids_known and built.edge_ids is None
         listed = values.__dict__.get(by_list, values.each if in_order else None)
         made.__dict__[name], found = _merged(built, listed, of_new, stays, ends, made.n)
         if found is not None:
@@ -73,15 +73,15 @@ def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new
 def _merged(
     lists: Adjacency, values: Array | None, new: Edges, stays: Array | None, ends: tuple[Array, Array], n: int
 ) -> tuple[Adjacency, Array | None]:
-    """Lists without those edges that go, and each with new ones at its end; with the values in their order, if given.
+    """Lists without the removed edges, with the new edges appended to each, and their values if given.
 
-    `ends` are of all edges then; those that come first, of new edges too, say in whose list an edge is. Numbers that
-    nobody has asked for yet are left for later.
+    `new` and `ends` (the latter of all edges of the new graph) have first the vertex in whose list an edge is, then the
+    neighbor. Edge numbers not computed yet stay lazy.
     """
     owners, others, weights = new
     xp, on, m = array_module(owners), lists_on(owners), len(ends[0])
     number_type = index_dtype(m)
-    indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.are_numbered else None
+    indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.edge_ids_known else None
     if stays is not None:
         here = stays[lists.numbers()]
         indptr, indices = running_sums(here)[indptr].astype(indptr.dtype), indices[here]
@@ -89,27 +89,27 @@ def _merged(
         numbers = None if numbers is None else running_sums(stays)[numbers[here]]
     order = owners.argsort(kind="stable")
     places = indptr[owners[order] + 1] + xp.arange(len(order), dtype=np.int64)
-    moves = on.moves(places, m)
+    plan = on.insertion_plan(places, m)
     offsets = (indptr + running_sums(on.count_ids(owners, n))).astype(np.promote_types(indptr.dtype, number_type))
-    indices = on.moved_up(indices, moves, places, others[order])
+    indices = on.insert_entries(indices, plan, places, others[order])
     if numbers is not None:
         fresh = order + (m - len(order))
-        numbers = on.moved_up(numbers.astype(number_type, copy=False), moves, places, fresh)
+        numbers = on.insert_entries(numbers.astype(number_type, copy=False), plan, places, fresh)
     if values is not None:
-        values = on.moved_up(values, moves, places, weights[order])  # type: ignore[index]  # they come with values
+        values = on.insert_entries(values, plan, places, weights[order])  # type: ignore[index]  # they come with values
     later = lambda: Adjacency.grouped(*ends, n).numbers()  # noqa: E731
     return Adjacency(offsets, indices, later if numbers is None else numbers), values
 
 
 def _joined(old: Array | None, stays: Array | None, new: Array | None) -> Array | None:
-    """What stays of an array of edges, and after it what is new."""
+    """The remaining entries of an array over edges, followed by the new ones."""
     if old is None:
         return None
     return array_module(old).concatenate([old if stays is None else old[stays], new])
 
 
 def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
-    """The numbers of edges that go, ascending, and of all edges whether they stay; None if all do."""
+    """The numbers of removed edges, ascending, and a mask of the remaining edges; None if all remain."""
     xp = module_of(graph.device)
     if given is None:
         return xp.zeros(0, np.int64), None
@@ -130,7 +130,7 @@ def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
 
 
 def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
-    """Sources, destinations and values of the edges that come, in the types of the graph's."""
+    """Sources, targets and values of the inserted edges, in the graph's types."""
     xp = module_of(graph.device)
     if given is None:
         empty = xp.zeros(0, graph.id_dtype)
@@ -141,7 +141,7 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
         raise TypeError(f"insert is {found}; expected {wanted}")
     src, dst = as_ids("the src of insert", given[0]), as_ids("the dst of insert", given[1])
     if len(src) != len(dst):
-        raise ValueError(f"insert has {len(src)} sources and {len(dst)} destinations; expected as many of each")
+        raise ValueError(f"insert has {len(src)} sources and {len(dst)} targets; expected as many of each")
     values = None if held is None else as_values(given[2], len(src))
     if held is not None and values is None:
         raise TypeError(f"insert has None for weights; expected {wanted}")
@@ -154,7 +154,7 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
 
 
 def _as_held(weights: Array, kind: np.dtype[Any]) -> Array:
-    """Weights in the type of a graph's values, which must hold them."""
+    """Weights converted to the type of the graph's values; TypeError if that changes them."""
     held = weights.astype(kind)
     fits = np.can_cast(weights.dtype, kind, "same_kind") or (weights.dtype.kind in "iu" and kind.kind in "iu")
     if not fits or (kind.kind in "biu" and any_true(array_module(held).not_equal(held, weights))):
@@ -166,7 +166,7 @@ def _as_held(weights: Array, kind: np.dtype[Any]) -> Array:
 
 
 def _check_device(graph: Lists, **arrays: Any) -> None:
-    """Refuse arrays that are elsewhere."""
+    """Raise TypeError for arrays on another device."""
     for name, array in arrays.items():
         if array is not None and device_of(array) != graph.device:
             raise TypeError(

@@ -1,6 +1,6 @@
-"""Real graphs that come with the package, and the benchmark graphs by their names (`gasla.graph.generators`).
+"""Real graphs that ship with the package, and the synthetic graphs of `gasla.graph.generators`.
 
-Each real graph has its licence and attribution beside it in `gasla/data`.
+License and attribution of each real graph are next to it in `gasla/data`.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-EARTH_RADIUS = 6371.0088  # kilometres, the mean
+EARTH_RADIUS = 6371.0088  # kilometers, mean
 
 
 class Airports(NamedTuple):
-    """What is known of every airport, one array a column."""
+    """Names and places of the airports, one array per column."""
 
     name: Array
     city: Array
     country: Array
-    iata: Array  # empty where there is none
+    iata: Array  # empty if the airport has no code
     latitude: Array  # degrees
     longitude: Array
 
 
 class OpenFlights(NamedTuple):
-    """The flight network: `matrix` [i, j] holds the kilometres from airport i to airport j where a route exists."""
+    """The flight network: `matrix` [i, j] holds the kilometers from airport i to airport j where a route exists."""
 
     matrix: csr_array
     airports: Airports
@@ -58,7 +58,7 @@ def openflights() -> OpenFlights:
     """Return the airports of the world and the routes between them, in June 2014.
 
     7,698 airports, 4,484 of which have no route, and 36,907 directed routes; the weights are
-    great-circle kilometres (float64).
+    great-circle kilometers (float64).
 
     Notes
     -----
@@ -83,15 +83,16 @@ def openflights() -> OpenFlights:
     routes = _text("openflights_routes.csv.xz").splitlines()[1:]
     src, dst = np.ascontiguousarray(np.loadtxt(routes, dtype=np.int32, delimiter=",").T)
     place = airports.latitude, airports.longitude
-    kilometres = great_circle(*(x[src] for x in place), *(x[dst] for x in place))
+    kilometers = great_circle(*(x[src] for x in place), *(x[dst] for x in place))
     indptr = np.searchsorted(src, np.arange(len(lines) + 1)).astype(np.int32)
-    return OpenFlights(csr_array((kilometres, dst, indptr), shape=(len(lines), len(lines))), airports)
+    return OpenFlights(csr_array((kilometers, dst, indptr), shape=(len(lines), len(lines))), airports)
 
 
 def ny_roads() -> csr_array:
     """Return the roads of New York City: 264,346 junctions, 365,050 two-way roads, all of weight 1 (float32).
 
-    A high-diameter graph, over 600 levels deep from most places. Use `with_weights` for whole-number weights.
+    A graph of high diameter: a breadth-first search takes over 600 levels from most junctions. `with_weights` gives it
+    whole-number weights.
 
     Notes
     -----
@@ -114,7 +115,7 @@ def ny_roads() -> csr_array:
 
 
 def great_circle(latitude: Any, longitude: Any, other_latitude: Any, other_longitude: Any) -> Any:
-    """Return the kilometres between places given in degrees, along the surface of a spherical Earth (haversine).
+    """Return the distance in kilometers between places given in degrees, on a spherical Earth (haversine formula).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Benchmark graphs that are the same bits on every machine: R-MAT, Kronecker, uniform, grid, random geometric.
+"""Benchmark graphs that are bit-identical on every machine: R-MAT, Kronecker, uniform, grid, random geometric.
 
-Every random choice is a splitmix64 hash of a counter, compared as an integer: no random generator and no floating point
-enters, and `fingerprint` (a sum of hashed edges modulo 2**64) proves that a graph is the one meant. All graphs are
+Every random choice is a splitmix64 hash of a counter, compared as an integer, without any random generator or
+floating-point arithmetic; `fingerprint` (a sum of hashed edges modulo 2**64) identifies a graph. All graphs are
 undirected: both directions stored, no self loops, no parallel edges, rows sorted, weights float32 whole numbers.
 
 R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining" (2004); parameters of Graph500.
@@ -47,19 +47,19 @@ SEEDS = {
 _EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
 _PRINT = 1
 _HALF = np.uint64(32)
-_BLOCK = 1 << 16  # numbers hashed at a time: they stay in the cache
+_BLOCK = 1 << 16  # numbers hashed at a time, to stay in the cache
 _NO_WEIGHTS = np.empty(0, np.float32)
 
 
 def rmat(scale: int, edge_factor: int = 16) -> csr_array:
-    """Return the Kronecker graph of Graph500: skewed degrees, shuffled ids, a = .57, b = c = .19.
+    """Return an R-MAT graph with the parameters of Graph500 (a = .57, b = c = .19): skewed degrees, shuffled ids.
 
     Parameters
     ----------
     scale : int
         The graph has ``2**scale`` vertices.
     edge_factor : int
-        Edges drawn per vertex; the repeated ones and self loops among them are left out.
+        Edges drawn per vertex; repeated edges and self loops are dropped.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def rmat(scale: int, edge_factor: int = 16) -> csr_array:
 
 
 def kron(scale: int) -> csr_array:
-    """Return `rmat` with 48 edges a vertex, as kron_g500-logn of the 10th DIMACS challenge has.
+    """Return `rmat` with 48 edges per vertex, like kron_g500-logn of the 10th DIMACS challenge.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def kron(scale: int) -> csr_array:
 
 
 def uniform(scale: int, edge_factor: int = 16) -> csr_array:
-    """Return ``2**scale`` vertices and uniformly drawn edges, `edge_factor` a vertex (an Erdos-Renyi graph, nearly).
+    """Return a graph of ``2**scale`` vertices and `edge_factor` uniformly random edges per vertex (about Erdős-Rényi).
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def uniform(scale: int, edge_factor: int = 16) -> csr_array:
 
 
 def grid(scale: int) -> csr_array:
-    """Return a square grid of ``2**scale`` vertices in row-major order, a tenth of its edges left out.
+    """Return a square grid of ``2**scale`` vertices in row-major order, with a random tenth of its edges removed.
 
     Examples
     --------
@@ -120,21 +120,21 @@ def grid(scale: int) -> csr_array:
 
 
 def rgg(scale: int) -> csr_array:
-    """Return ``2**scale`` random points in the unit square, joined where near: about 16 neighbours each.
+    """Return a random geometric graph: ``2**scale`` random points, close ones joined, about 16 neighbors each.
 
-    Ids follow the row-major order of the cells that the points are sorted into.
+    Points are numbered by the cells of a grid, in row-major order.
 
     Examples
     --------
     >>> rgg(8).nnz
     3854
     """
-    n = _vertices(scale, smallest=7)  # fewer points would lie in so few cells that squared distances overflow
+    n = _vertices(scale, smallest=7)  # with fewer points, cells are so large that squared distances overflow
     return _graph(n, _geometric_pairs(n), largest_weight=255)
 
 
 def fingerprint(A: Any) -> str:
-    """Return a sum of hashed edges, 16 hexadecimal digits: equal for equal sets of edges, whatever their order.
+    """Return a sum of hashed edges as 16 hexadecimal digits, independent of the order of edges.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def fingerprint(A: Any) -> str:
 
 
 def sources(A: Any, count: int = 8) -> list[int]:
-    """Return `count` vertices of the largest weak component of `A`, the first in the order of a hash of their ids.
+    """Return `count` pseudorandom vertices of the largest weakly connected component of `A`, always the same.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def sources(A: Any, count: int = 8) -> list[int]:
 
 
 def first_of_largest(labels: Array, count: int) -> list[int]:
-    """Return the sources of a graph whose components have these labels."""
+    """Return `sources`, given the component label of each vertex."""
     order = np.argsort(_hash(np.arange(len(labels), dtype=np.uint64), _SOURCE))
     inside = labels[order] == np.bincount(labels).argmax()
     chosen: list[int] = order[inside][:count].tolist()
@@ -171,7 +171,7 @@ def first_of_largest(labels: Array, count: int) -> list[int]:
 
 
 def with_weights(A: Any, largest: int = 255) -> csr_array:
-    """Return `A` with float32 weights 1, 2, ... `largest`, a hash of the two ends: the same for both directions.
+    """Return `A` with pseudorandom float32 weights 1, 2, ... `largest`, equal for both directions of an edge.
 
     Examples
     --------
@@ -210,18 +210,18 @@ def _counters(total: int) -> Iterator[Array]:
 
 
 def _keys(row: Array, column: Array) -> Array:
-    """Return one number for every pair, which sorts as the pairs do."""
+    """Return each pair as one number, row in the upper half, so that keys sort as pairs."""
     return row.astype(np.uint64) << _HALF | column.astype(np.uint64)
 
 
 def _weights(row: Array, column: Array, largest: int) -> Array:
-    """Return 1 to `largest` by a hash of the unordered pair."""
+    """Return weights from 1 to `largest`, by a hash of the unordered pair."""
     hashed = _hash(_keys(np.minimum(row, column), np.maximum(row, column)), _WEIGHT) >> _HALF
     return ((hashed * np.uint64(largest)) >> _HALF).astype(np.float32) + np.float32(1)
 
 
 def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
-    """Return the undirected graph of the pairs, without self loops and repeats."""
+    """Return the undirected graph of the pairs, without self loops and parallel edges."""
     from scipy.sparse import csr_array
 
     keys = np.concatenate([_keys(np.minimum(u, v), np.maximum(u, v))[u != v] for u, v in pairs])
@@ -236,7 +236,7 @@ def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
 
 
 def _kronecker(edges: Array, scale: int) -> tuple[Array, Array]:
-    """Return both ends of the edges with these numbers: a quadrant of the matrix is drawn for every bit."""
+    """Return both ends of the edges with these numbers; each bit of the ids is one draw of a quadrant of the matrix."""
     a, ab, abc = (np.uint64(int(share * 2**32)) for share in (0.57, 0.76, 0.95))
     u, v = np.zeros_like(edges), np.zeros_like(edges)
     for level in range(scale):
@@ -249,7 +249,7 @@ def _kronecker(edges: Array, scale: int) -> tuple[Array, Array]:
 
 
 def _grid_pairs(side: int) -> Pairs:
-    """Yield each vertex with its right, then with its lower neighbour, where that edge is not cut."""
+    """Yield the edges to the right, then those downwards, that are not removed."""
     cut = np.uint64(int(0.1 * 2**32))
     width, one, two = np.uint64(side), np.uint64(1), np.uint64(2)
     for v in _counters(side * side):
@@ -260,7 +260,7 @@ def _grid_pairs(side: int) -> Pairs:
 
 
 def _geometric_pairs(n: int) -> Pairs:
-    """Yield the pairs of points within a cell's width of each other; only neighbouring cells are compared."""
+    """Yield the pairs of points at most a cell's width apart; only points of adjacent cells are compared."""
     cells = round((3.14159265 * n / 16) ** 0.5)  # along a side
     reach = ((1 << 32) // cells) ** 2
     i = np.arange(n, dtype=np.uint64)
@@ -281,7 +281,7 @@ def _geometric_pairs(n: int) -> Pairs:
 
 
 def _ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:
-    """Return every left[k] beside each of first[k], ... stop[k] - 1."""
+    """Return the pairs of each left[k] with each of first[k], ... stop[k] - 1."""
     counts = stop - first
     ends = np.cumsum(counts)
     return np.repeat(left, counts), np.arange(ends[-1] if len(ends) else 0) + np.repeat(stop - ends, counts)

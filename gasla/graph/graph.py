@@ -1,11 +1,11 @@
-"""The graph that every algorithm reads: out-edges, in-edges, edge values.
+"""`Graph`: a directed graph with numbered edges, the input of every algorithm.
 
-``A[i, j]`` is the edge i -> j. Every stored entry is an edge: stored zeros and parallel edges stay, nothing is summed
-or sorted. An edge's number is its position in the data of the matrix, or in the arrays, that the graph was made of.
-Out-edges (rows, CSR) and in-edges (columns, CSC) are built when first asked for and kept; within a row or a column,
-edges are in the order of the input.
+``A[i, j]`` is the edge i -> j. Every stored entry is an edge: stored zeros and parallel edges are kept, and nothing is
+summed or sorted. The number of an edge is its position in the input, that is, in the data array of the matrix or in
+the arrays of sources and targets. Out-edges (rows, CSR) and in-edges (columns, CSC) are built at first use and cached;
+within a row or a column, edges are in the order of the input.
 
-A graph's arrays are NumPy's, or CuPy's if what it was made of is on the GPU. What follows here holds for both.
+The arrays of a graph are NumPy arrays, or CuPy arrays if the input is on the GPU. All methods work on both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from gasla.graph import changes
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
-from gasla.graph.exchange import foreign, picture
+from gasla.graph.exchange import html_view, libraries
 from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, edges_of
-from gasla.graph.exchange.naming import Names
+from gasla.graph.exchange.names import Names
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform import merging, pairing, subgraphs
-from gasla.graph.transform.origin import Derived, Numbers, Origin
+from gasla.graph.transform.origin import Derived, IdMap, Origin
 from gasla.graph.validate import (
     as_coordinates,
     as_csr,
@@ -53,37 +53,36 @@ T = TypeVar("T")
 class Graph:
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
-    Arrays of the input are shared where they have the form that is needed, and never written to. Ids and offsets are
-    checked once, when the graph is made, and must not change afterwards. Values may change: ``values`` shows what is
-    written into the caller's array. On the CPU, algorithms that read weights and runs of programs that do compare a
-    checksum of them in each call, and compute anew what follows from them (``in_values``, ``value_range``, …) where it
-    differs. Products don't compare, nor does anything on a GPU, where algorithms only look for weights that they
-    refuse. `with_values` is the safe and fast way to other values.
+    Input arrays are shared if they already have the required type and layout; they are never written to. Ids and
+    offsets are checked once, at construction, and must not change afterwards. Values may change: writing into the
+    caller's array changes ``values``. On the CPU, algorithms and programs that read weights compare a checksum of the
+    values in each call, and recompute what was derived from them (``in_values``, ``value_range``, …) if it differs.
+    Products do not check, and nothing checks on a GPU. `with_values` is the safe and fast way to replace values.
 
     Parameters
     ----------
     A : sparse array, sparse matrix or Graph
-        Square; ``A[i, j]`` is the edge i -> j, its value the edge's weight. COO, CSC and CSR number the edges as their
-        data array does; other formats as their CSR form does. From those of ``cupyx.scipy.sparse`` comes a graph on
-        the GPU.
+        Square; ``A[i, j]`` is the edge i -> j, its value the weight of the edge. COO, CSC and CSR matrices number the
+        edges in the order of their data array, other formats in the order of their CSR form. A matrix of
+        ``cupyx.scipy.sparse`` gives a graph on the GPU.
 
     Attributes
     ----------
     n, m : int
         Number of vertices; number of edges (stored entries).
     values : ndarray or None
-        One value an edge, in the order of the input.
+        One value per edge, in the order of the input.
     device : "cpu" or "gpu"
-        Where its arrays are: NumPy's or CuPy's.
+        Whether its arrays are NumPy arrays or CuPy arrays.
     origin : Origin or None
-        Of a graph made of another one (`contract`, `subgraph`, …): where its vertices and edges came from.
+        For a graph made from another graph (`contract`, `subgraph`, …): where its vertices and edges came from.
     change : Change or None
-        Of a graph made by `changed`: its new edges, and those removed.
+        For a graph made by `changed`: the edges added and removed.
     lists : Lists
-        The edges without values, which graphs of the same edges share: what the graph was made of (`rows`, `columns`
-        or `ends`), and what has been built of it. The properties of the graph below read it.
+        The edges without values, shared by graphs with the same edges: the input (`rows`, `columns` or `ends`) and the
+        neighbor lists built from it. Most properties of the graph read it.
     naming : Names or None
-        The object behind `names`.
+        The object that holds `names`.
 
     Examples
     --------
@@ -105,14 +104,14 @@ class Graph:
     naming: Names | None = None
     origin: Origin | None = None
     change: Change | None = None
-    _valued: Values  # what follows from values
+    _valued: Values  # the values, and what is derived from them
     _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
-    _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # what this is a copy of; a weak reference
+    _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # weak reference to the graph this is a copy of
 
-    # --- made of matrices and arrays --------------------------------------------------------------------------------
+    # --- construction from matrices and arrays ----------------------------------------------------------------------
 
-    def __new__(cls, A: Any = None) -> Self:  # without A for `from_edges` and the like
+    def __new__(cls, A: Any = None) -> Self:  # `from_edges` and the other constructors call it without A
         graph = super().__new__(cls)
         graph._known = {}
         return graph
@@ -130,7 +129,7 @@ class Graph:
             A = A if A.format in ("csr", "csc") else as_csr(A)
             indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
             m = int(indptr[-1]) if len(indptr) else 0
-            if len(indices) != m or len(data) != m:  # SciPy lets them run on past the last entry
+            if len(indices) != m or len(data) != m:  # SciPy allows unused space after the last entry
                 indices, data = indices[:m], data[:m]
             self._set_compressed(n, indptr, indices, data, by_column=A.format == "csc")
 
@@ -143,24 +142,24 @@ class Graph:
         n: int | None = None,
         combine: Monoid | None = None,
     ) -> Self:
-        """A graph of the edges ``src[e] -> dst[e]``, numbered in that order.
+        """Graph with the edges ``src[e] -> dst[e]``, numbered in that order.
 
         Parameters
         ----------
         src, dst : array of integers
-            NumPy's (or what becomes one), or CuPy's for a graph on the GPU.
+            Array-like; CuPy arrays give a graph on the GPU.
         weights : array, optional
-            One value an edge.
+            One value per edge.
         n : int, optional
             Number of vertices; by default one more than the largest id.
         combine : semirings.Monoid, optional
-            Makes one edge of all from i to j, whose values come to that: ``from_edges(...).simple(combine,
-            loops=True)``, which says more. Edges are then numbered by rows. By default all stay as they are.
+            Merge parallel edges, and reduce their values by this monoid, as ``from_edges(...).simple(combine,
+            loops=True)`` does. Edges are then numbered by rows. By default parallel edges are kept.
 
         Raises
         ------
         MemoryError
-            If so many vertices ask for more memory than there is; the message has both numbers.
+            If `n` vertices need more memory than available; the message states both numbers.
 
         Examples
         --------
@@ -179,7 +178,7 @@ class Graph:
 
     @classmethod
     def from_csr(cls, indptr: ArrayLike, indices: ArrayLike, data: ArrayLike | None = None) -> Self:
-        """A graph of raw CSR arrays: the out-neighbours of v are ``indices[indptr[v]:indptr[v + 1]]``.
+        """Graph of raw CSR arrays: the out-neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
 
         Examples
         --------
@@ -202,7 +201,7 @@ class Graph:
         xp = array_module(indptr)
         kind = indices.dtype if device == "cpu" else index_dtype(n)
         given = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
-        self._hold(Lists(n, device, *((None, given) if by_column else (given, None))), values)
+        self._set_lists(Lists(n, device, *((None, given) if by_column else (given, None))), values)
 
     def _set_edges(self, n: int, src: Array, dst: Array, data: Any) -> None:
         if len(src) != len(dst):
@@ -212,14 +211,13 @@ class Graph:
         check_range("dst", dst, n)
         require_vertices(n)
         values = as_values(data, len(src))
-        self._hold(Lists.of_edges(n, device, src, dst), values)
+        self._set_lists(Lists.of_edges(n, device, src, dst), values)
 
-    def _hold(self, lists: Lists, values: Array | None) -> None:
-        """Have these edges and these values."""
+    def _set_lists(self, lists: Lists, values: Array | None) -> None:
         self.n, self.m, self.device = lists.n, lists.m, lists.device
         self.lists, self.values, self._valued = lists, values, Values(lists, values)
 
-    # --- made of what other libraries hold, and made for them -------------------------------------------------------
+    # --- conversion from and to other libraries ---------------------------------------------------------------------
 
     @classmethod
     def from_table(
@@ -231,34 +229,33 @@ class Graph:
         *,
         names: bool | None = None,
     ) -> Self:
-        """A graph of a table's rows, an edge each, numbered in that order.
+        """Graph with one edge per row of a table, numbered in that order.
 
         Needs pyarrow: ``pip install 'gasla[arrow]'``.
 
         Parameters
         ----------
         table : table
-            One that speaks the Arrow PyCapsule stream, as those of pandas, polars, pyarrow and cuDF do.
+            Any table with the Arrow PyCapsule stream: of pandas, polars, pyarrow or cuDF.
         src, dst : str or int, optional
-            Columns of ids, integers or strings, by name or place from 0. By default those named "src" and "dst",
-            "source" and "target", or "from" and "to", in capitals or not, else the first two.
+            Columns of ids (integers or strings), by name or by position from 0. By default the columns named "src" and
+            "dst", "source" and "target", or "from" and "to" (case-insensitive), else the first two.
         weight : str or int, optional
-            The column of values. By default the one named "weight", if there is one. If neither this nor `src` and
-            `dst` are given, another column of numbers is refused, as nothing says whether it holds weights.
+            The column of values. By default the column named "weight", if there is one. If `src`, `dst` and this are
+            all left out, a further column of numbers is an error, because it may or may not hold weights.
         names : bool, optional
-            Whether ids are names, which are numbered in the order in which they first appear, those of `src` first, and
-            kept as `names`; or else numbers of vertices. By default strings are names, and so are integers of which one
-            is 2**31 or more. Of a CSV file ids that begin with a 0, such as 007, are refused until this says what
-            they are.
+            True: ids are names. They are numbered in the order of first appearance, those of `src` first, and kept as
+            `names`. False: ids are vertex numbers. By default strings are names, and integers are names if one of them
+            is 2**31 or more. In a CSV file, ids with leading zeros, such as 007, are an error unless this is given.
 
         Raises
         ------
         TypeError
-            If it is no table, or a column holds what is neither integers nor strings, or both.
+            If `table` is not a table, or a column of ids does not hold integers or strings.
         ValueError
-            If a column is missing, the table has no rows, or a row has no value or a negative number.
+            If a column is missing, the table has no rows, or a row has a missing or negative id.
         MemoryError
-            If the numbers of vertices ask for more memory than the machine has; both are said.
+            If the vertices need more memory than available; the message states both numbers.
         ImportError
             If pyarrow is missing.
 
@@ -274,16 +271,16 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight") -> Self:
-        """A graph of NetworkX's; of an undirected one, every edge in both directions, and a loop once.
+        """Graph from a NetworkX graph; undirected edges are stored in both directions, self loops once.
 
-        Vertices are numbered in the order of ``G.nodes``, which are the `names`, unless they are 0, 1, … themselves.
+        Vertices are numbered in the order of ``G.nodes``. The nodes become `names`, unless they are 0, 1, … in order.
 
         Parameters
         ----------
         G : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         weight : str, optional
-            The attribute of edges that is their value; those without count 1, as in NetworkX. If no edge has it, or
-            with None, the graph has no values.
+            Edge attribute to use as value; edges without it have value 1, as in NetworkX. If None, or if no edge has
+            the attribute, the graph has no values.
 
         Examples
         --------
@@ -293,18 +290,18 @@ class Graph:
         >>> graph, graph.names.tolist()
         (Graph(n=3, m=4, values=None), ['a', 'b', 'c'])
         """
-        return cls._of_edges(foreign.of_networkx(G, weight))
+        return cls._of_edges(libraries.of_networkx(G, weight))
 
     @classmethod
     def from_igraph(cls, g: Any, weight: str | None = "weight") -> Self:
-        """A graph of igraph's; of an undirected one, every edge in both directions, and a loop once.
+        """Graph from an igraph graph; undirected edges are stored in both directions, self loops once.
 
         Parameters
         ----------
         g : igraph.Graph
-            Its vertices' attribute "name", if they have one, gives the `names`.
+            The vertex attribute "name", if present, gives the `names`.
         weight : str, optional
-            The attribute of edges that is their value. If they have none such, or with None, there are no values.
+            Edge attribute to use as value. If None, or if absent, the graph has no values.
 
         Examples
         --------
@@ -313,16 +310,17 @@ class Graph:
         >>> Graph.from_igraph(igraph.Graph.Ring(3))
         Graph(n=3, m=6, values=None)
         """
-        return cls._of_edges(foreign.of_igraph(g, weight))
+        return cls._of_edges(libraries.of_igraph(g, weight))
 
     @classmethod
     def from_edge_index(cls, edge_index: ArrayLike, edge_weight: ArrayLike | None = None, n: int | None = None) -> Self:
-        """A graph of PyTorch Geometric's ``edge_index``, sources above destinations.
+        """Graph from the ``edge_index`` of PyTorch Geometric: row 0 has the sources, row 1 the targets.
 
         Parameters
         ----------
         edge_index : (2, m) array or tensor of integers
-            NumPy's, CuPy's, or any with DLPack: a tensor of CUDA's makes a graph on the GPU. Shared where it can be.
+            A NumPy or CuPy array, or any tensor with DLPack; a CUDA tensor gives a graph on the GPU. Memory is shared
+            where possible.
         edge_weight : (m,) array or tensor, optional
         n : int, optional
             Number of vertices, ``data.num_nodes``; by default one more than the largest id.
@@ -333,7 +331,7 @@ class Graph:
         >>> Graph.from_edge_index([[0, 1], [1, 2]], n=5)
         Graph(n=5, m=2, values=None)
         """
-        return cls._of_edges(foreign.of_edge_index(edge_index, edge_weight, n))
+        return cls._of_edges(libraries.of_edge_index(edge_index, edge_weight, n))
 
     @classmethod
     def _of_edges(cls, edges: Edges) -> Self:
@@ -348,13 +346,13 @@ class Graph:
         Returns
         -------
         scipy.sparse.csr_array
-            Of shape (n, n): entry (i, j) is the edge i -> j, with its value. Edges of a graph without values have 1, of
-            int64. Its arrays are copies.
+            Of shape (n, n): entry (i, j) is the edge i -> j, with its value. Without values, entries are 1 (int64). The
+            arrays are copies.
 
         Notes
         -----
-        Entries of a row are in the order of edge numbers, unsorted if these are. Parallel edges are entries of their
-        own; what SciPy does next may add them up. ``graph.simple(combine)`` combines them otherwise.
+        Entries of a row are in the order of edge numbers, so columns need not ascend. Parallel edges are separate
+        entries, which many SciPy operations sum. ``graph.simple(combine)`` combines them in another way.
 
         Examples
         --------
@@ -375,7 +373,7 @@ class Graph:
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
     def to_networkx(self) -> Any:
-        """NetworkX's DiGraph of the edges, or a MultiDiGraph where some are parallel; values are the "weight".
+        """The graph as a NetworkX DiGraph, or MultiDiGraph if it has parallel edges; values become "weight".
 
         Examples
         --------
@@ -383,10 +381,10 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).to_networkx().edges(data="weight")
         OutEdgeDataView([(0, 1, 5), (1, 2, 3)])
         """
-        return foreign.to_networkx(*self._plain(), self.has_parallel_edges)
+        return libraries.to_networkx(*self._plain(), self.has_parallel_edges)
 
     def to_igraph(self) -> Any:
-        """The graph as igraph's, directed; names are its attribute "name", values the "weight".
+        """The graph as a directed igraph graph; names become the attribute "name", values "weight".
 
         Examples
         --------
@@ -394,10 +392,10 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).to_igraph().es["weight"]
         [5, 3]
         """
-        return foreign.to_igraph(*self._plain())
+        return libraries.to_igraph(*self._plain())
 
     def to_edge_index(self) -> Array:
-        """The (2, m) int64 array of sources and destinations in the order of the input, on the graph's device.
+        """The (2, m) int64 array of sources and targets in the order of the input, on the graph's device.
 
         Examples
         --------
@@ -410,7 +408,7 @@ class Graph:
         return edges
 
     def _plain(self) -> Edges:
-        """All that others get of the graph, on the host."""
+        """Edges, values and names, on the host."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
         return Edges(self.n, src, dst, None if self.values is None else moved(self.values, "cpu"), self.names)
 
@@ -429,13 +427,12 @@ class Graph:
         Returns
         -------
         src, dst : (m,) arrays of integers
-            Vertex numbers, on the graph's device; ``graph.names[src]`` are the names. They may be the graph's own
+            Vertex numbers, on the graph's device; ``graph.names[src]`` gives the names. They may be the graph's own
             arrays, and must not be written to.
 
         Notes
         -----
-        Of a graph made of rows (or columns) the sources (or targets) are written out by each call, in a pass over the
-        edges.
+        For a graph made from CSR (or CSC), each call expands the sources (or targets) in a pass over the edges.
 
         Examples
         --------
@@ -452,7 +449,7 @@ class Graph:
     def neighbors(self, v: Any, *, direction: Literal["out", "in", "both"] = "out") -> Array:
         """The neighbors of a vertex, each once, in ascending order of their numbers.
 
-        In an undirected graph, which stores every edge in both directions, all directions give the same.
+        In an undirected graph, which stores every edge in both directions, all values of `direction` agree.
 
         Parameters
         ----------
@@ -464,18 +461,17 @@ class Graph:
         Returns
         -------
         array
-            Names if the graph has `names`; else numbers, on the graph's device. It is a copy.
+            Names if the graph has `names`; else numbers, on the graph's device. A copy.
 
         Raises
         ------
         ValueError
-            If there is no such vertex, or `direction` is none of the three.
+            If there is no vertex `v`, or `direction` is none of the three.
 
         Notes
         -----
-        The first call builds the neighbor lists of its direction, unless the graph has them; a call then takes time
-        proportional to the vertex's degree, times its logarithm. ``graph.out`` holds the lists themselves, in which
-        parallel edges are entries of their own.
+        The first call builds the neighbor lists of its direction. A call then takes O(d log d) for degree d.
+        ``graph.out`` has the lists themselves, in which parallel edges are separate entries.
 
         Examples
         --------
@@ -506,12 +502,12 @@ class Graph:
         Raises
         ------
         ValueError
-            If either is no vertex of the graph.
+            If `u` or `v` is not a vertex of the graph.
 
         Notes
         -----
-        The first call builds `out`, unless the graph has it; a call then takes time proportional to the out-degree of
-        `u`. `primitives.has_edges` looks up many edges at once.
+        The first call builds `out`. A call then takes time proportional to the out-degree of `u`.
+        `primitives.has_edges` looks up many edges at once.
 
         Examples
         --------
@@ -525,7 +521,7 @@ class Graph:
         return any_true(array_module(row).equal(row, target))
 
     def _one_vertex(self, name: str, given: Any) -> int:
-        """The number of a vertex; several are refused."""
+        """The number of a vertex; more than one vertex is an error."""
         found = self.vertex(given)
         if not isinstance(found, int):
             raise ValueError(
@@ -536,20 +532,17 @@ class Graph:
 
     @property
     def engine(self) -> str:
-        """The name of what runs programs on it, as `gasla.engines` knows it: that of the device, if it is on one."""
+        """The name, in `gasla.engines`, of the engine that runs programs on this graph: the name of its device."""
         return self.device
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """The type that vertex ids need: int32 where n fits, else int64.
-
-        int64 arrays given stay as they are on the CPU; on the GPU indices have this type.
-        """
+        """Type of vertex ids: int32 if n fits, else int64. On the CPU, int64 input arrays nevertheless stay int64."""
         return index_dtype(self.n)
 
     @property
     def offset_dtype(self) -> np.dtype[Any]:
-        """The type that edge numbers need: int32 where m fits, else int64."""
+        """Type of edge numbers: int32 if m fits, else int64."""
         return index_dtype(self.m)
 
     @property
@@ -559,32 +552,32 @@ class Graph:
 
     @property
     def in_(self) -> Adjacency:
-        """In-edges: the columns of the matrix. Shares the arrays of `out` where they are the same."""
+        """In-edges: the columns of the matrix. Shares the arrays of `out` if these are equal."""
         return self.lists.in_
 
     @property
     def both(self) -> Adjacency:
-        """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
+        """Out-edges and in-edges of each vertex in one list, in the order of the input; twice the entries of `out`."""
         return self.lists.both
 
     @property
     def leaving(self) -> Array:
-        """Of every position of `both`, whether the edge leaves the vertex in whose list it is; a loop does once."""
+        """For each entry of `both`, whether it is an out-edge of the list's vertex; a self loop is one of each."""
         return self.lists.leaving
 
     @property
     def sorted_out(self) -> Adjacency:
-        """Out-edges with every row ascending; parallel edges in the order of the input. `out` itself where it is so."""
+        """Out-edges with ascending rows, parallel edges in the order of the input; `out` itself if it is sorted."""
         return self.lists.sorted_out
 
     @property
     def out_edge_ids(self) -> Array:
-        """The edge number of every position of `out`."""
+        """The edge number of each entry of `out`."""
         return self.lists.out_edge_ids
 
     @property
     def in_edge_ids(self) -> Array:
-        """The edge number of every position of `in_`."""
+        """The edge number of each entry of `in_`."""
         return self.lists.in_edge_ids
 
     @property
@@ -599,7 +592,7 @@ class Graph:
 
     @property
     def max_out_degree(self) -> int:
-        """The most out-edges that a vertex has; 0 without vertices.
+        """The largest out-degree; 0 without vertices.
 
         Examples
         --------
@@ -611,12 +604,12 @@ class Graph:
 
     @property
     def max_in_degree(self) -> int:
-        """The most in-edges that a vertex has; 0 without vertices."""
+        """The largest in-degree; 0 without vertices."""
         return self.lists.max_in_degree
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
+        """Whether j -> i is stored as often as i -> j, for all i and j; values are ignored."""
         return self.lists.is_symmetric
 
     @property
@@ -636,15 +629,15 @@ class Graph:
 
     @property
     def reverse_edge_ids(self) -> Array:
-        """For each edge, in the order of the input, the number of its partner, which leads the other way.
+        """For each edge, in the order of the input, the number of its reverse edge.
 
-        The k-th edge from i to j is the partner of the k-th from j to i, in the order of the input. So a loop is its
-        own. Made when it is first asked for, by turning lists round, and then kept.
+        The reverse of the k-th edge i -> j is the k-th edge j -> i, in the order of the input. A self loop is its own
+        reverse. Computed at first use by transposing the lists, and cached.
 
         Raises
         ------
         ValueError
-            If an edge has no partner; it names the first. `paired` adds those that are missing.
+            If an edge has no reverse edge; the message names the first. `paired` adds the missing ones.
 
         Examples
         --------
@@ -658,7 +651,7 @@ class Graph:
 
     @property
     def value_range(self) -> tuple[Any, Any] | None:
-        """The least and the largest value, as NumPy scalars; both NaN if any is; None without values or edges.
+        """The least and the largest value, as NumPy scalars; both NaN if any value is; None without values or edges.
 
         Examples
         --------
@@ -669,39 +662,37 @@ class Graph:
 
     @property
     def out_values(self) -> Array | None:
-        """Values in the order of `out`; `values` itself where that is the order of the input."""
+        """Values in the order of `out`; `values` itself if that is the order of the input."""
         return self._valued.by_out
 
     @property
     def in_values(self) -> Array | None:
-        """Values in the order of `in_`; the array of `out_values` where the two are the same."""
+        """Values in the order of `in_`; the array of `out_values` if the two are equal."""
         return self._valued.by_in
 
     @property
     def has_symmetric_values(self) -> bool:
-        """Whether all edges i -> j and all j -> i carry equal values, too, in whatever order they are listed.
-
-        NaN counts as equal to NaN here.
-        """
+        """Whether the edges i -> j and j -> i have the same values, in any order, for all i and j; NaN equals NaN."""
         return self._valued.are_symmetric
 
     @property
     def has_mirrored_values(self) -> bool:
-        """Whether j -> i is the only edge of its ends, as i -> j is, and has a value of the very same bits.
+        """Whether there are no parallel edges, and j -> i has bit-identical the value of i -> j, for all i and j.
 
-        Then values by rows are those by columns. `has_symmetric_values` asks only whether the matrix is symmetric.
+        Then `out_values` and `in_values` are equal. `has_symmetric_values` allows parallel edges, and compares values
+        as numbers.
         """
         return self._valued.are_mirrored
 
     def with_values(self, values: Any) -> Self:
-        """A graph of the same edges with other values, in the order of the input.
+        """A graph with the same edges and other values, in the order of the input.
 
-        It shares the lists and all that is known of them; what follows from values it finds for itself.
+        It shares the neighbor lists and their properties, and nothing that depends on values.
 
         Parameters
         ----------
         values : (m,) array or None
-            NumPy's (or what becomes one), or CuPy's for a graph on the GPU. Shared, where it is as needed.
+            On the graph's device. Shared, not copied, if its type and layout fit.
 
         Examples
         --------
@@ -715,19 +706,19 @@ class Graph:
         values = as_values(values, self.m)
         if values is not None:
             same_device(edges=self.lists.any_ids, values=values)
-        graph._hold(self.lists, values)
+        graph._set_lists(self.lists, values)
         graph.naming, graph.origin = self.naming, self.origin
         return graph
 
     def notice_values(self) -> None:
-        """Forget what was derived of values that have changed since. Whatever reads weights calls this first."""
+        """Discard everything derived from the values if they have changed since. Called before weights are read."""
         if self.device != "cpu" or self.values is None:
             return
         now, before = self._valued.checksum(), self._valued.noted
         if now == before:
             return
         if before is not None:
-            self._known, self._copy = {}, None  # some of which is made of values
+            self._known, self._copy = {}, None  # they may depend on values
             self._valued = Values(self.lists, self.values)
         self._valued.noted = now
 
@@ -735,9 +726,9 @@ class Graph:
 
     @property
     def names(self) -> Array | None:
-        """The (n,) names of vertices, NumPy's on either device; None where vertices are known by their numbers alone.
+        """The names of the vertices, an (n,) NumPy array on either device; None if vertices have only numbers.
 
-        Graphs made of this one have them too, unless vertices became one (`contract`).
+        Graphs made from this one keep the names, unless vertices are merged (`contract`).
         """
         return None if self.naming is None else self.naming.each
 
@@ -747,17 +738,17 @@ class Graph:
     def vertex(self, name: Any) -> int: ...
 
     def vertex(self, name: Any) -> int | Array:
-        """The number of the vertex of this name; of a graph without names, the number itself if there is such a vertex.
+        """The number of the vertex with this name; in a graph without names, the number itself.
 
         Parameters
         ----------
         name : a name, or a list or an array of names
-            Of several, an array of their numbers is returned, where the graph is.
+            For a list or an array, the result is an array of numbers, on the graph's device.
 
         Raises
         ------
         ValueError
-            If there is none.
+            If there is no vertex with this name or number.
 
         Examples
         --------
@@ -777,28 +768,28 @@ class Graph:
         return int(name)
 
     def named(self, *results: Any, **columns: Any) -> Any:
-        """A table of results by name: a row a vertex, in the order of their numbers.
+        """A table of results with one row per vertex, in the order of vertex numbers, and a column of vertex names.
 
-        Needs pyarrow. ``.to_pandas()``, where pandas is installed, and ``polars.from_arrow(table)`` make others of it.
+        Needs pyarrow. ``.to_pandas()`` or ``polars.from_arrow(table)`` convert the table.
 
         Parameters
         ----------
-        *results : (n,) array, named tuple or dict of such, or Result
-            What an algorithm or a run returned: the columns are those of its fields that are such arrays, or "value".
-            Of a dict, all that it holds, by its keys.
+        *results : (n,) array, named tuple or dict of (n,) arrays, or Result
+            What an algorithm or a run returned. An array becomes the column "value"; a named tuple or Result gives one
+            column per field that is an (n,) array; a dict gives one per key.
         **columns : (n,) array
-            Others, by the name of their column.
+            Further columns, by name.
 
         Returns
         -------
         pyarrow.Table
-            The column "vertex", names or numbers, and those of the results. Vertices in results stay numbers:
-            ``graph.names[parents]`` are their names.
+            The column "vertex", with names or numbers, and the columns of the results. Vertices in results stay
+            numbers: ``graph.names[parents]`` gives their names.
 
         Raises
         ------
         ValueError
-            If an array has another shape, or two columns one name.
+            If an array has another shape, or two columns have the same name.
 
         Examples
         --------
@@ -832,25 +823,27 @@ class Graph:
             return [("value", result)]
         return [(field, part) for field, part in pairs if getattr(part, "shape", None) == (self.n,)]
 
-    # --- graphs made of this one ------------------------------------------------------------------------------------
+    # --- graphs made from this one ----------------------------------------------------------------------------------
 
     def select(self, edges: ArrayLike) -> Self:
-        """The graph of some of the edges, and all vertices.
-
-        Edges stay in their order. Peak memory beside both graphs: 16 bytes for an edge of the new one, and 4 for each
-        of this one where it has rows or columns.
+        """The graph with all vertices and the selected edges, in their order.
 
         Parameters
         ----------
         edges : (m,) array of bool, or array of integers
-            Which: a mask over the edges in the order of the input, or their numbers, ascending.
+            A mask over the edges in the order of the input, or ascending edge numbers.
 
         Raises
         ------
         TypeError
-            If they are neither, or elsewhere than the graph.
+            If `edges` has another type, or is on another device.
         ValueError
-            If the mask has another length, or numbers don't ascend or name no edge.
+            If the mask has another length, or edge numbers don't ascend or are out of range.
+
+        Notes
+        -----
+        Peak memory besides both graphs: 16 bytes per edge of the new graph, and 4 per edge of this one if it was made
+        from CSR or CSC.
 
         Examples
         --------
@@ -863,24 +856,25 @@ class Graph:
         return self._derived(subgraphs.select(self.lists, self.values, edges))
 
     def subgraph(self, vertices: ArrayLike) -> Self:
-        """The graph of some vertices and all edges between them.
-
-        Edges stay in their order. Vertices are numbered in the order in which they are given. Where the graph has its
-        edges by rows or columns, only those of these vertices are looked at: on the CPU if the vertices ascend, else if
-        their out-edges, by rows, are few. Peak memory beside both graphs: 4 bytes for a vertex of this one; and unless
-        vertices ascend on the CPU, 17 for each of its edges, or 40 for each of those looked at.
+        """The induced subgraph: the selected vertices, and all edges between them in their order.
 
         Parameters
         ----------
         vertices : (n,) array of bool, or array of integers
-            Which: a mask over vertices, or their ids, each once, in any order.
+            A mask over the vertices, or distinct ids in any order, in which the new vertices are numbered.
 
         Raises
         ------
         TypeError
-            If they are neither, or elsewhere than the graph.
+            If `vertices` has another type, or is on another device.
         ValueError
-            If the mask has another length, or ids repeat or name no vertex.
+            If the mask has another length, or ids repeat or are out of range.
+
+        Notes
+        -----
+        Reads only the edges of the selected vertices if the graph was made from CSR or CSC and, on the CPU, ids ascend,
+        or else if their out-edges are few; otherwise all edges. Peak memory besides both graphs: 4 bytes per vertex of
+        this one and, unless ids ascend on the CPU, 17 bytes per edge, or 40 per edge that is read.
 
         Examples
         --------
@@ -893,22 +887,22 @@ class Graph:
         return self._derived(subgraphs.subgraph(self.lists, self.values, vertices))
 
     def simple(self, combine: Monoid | None = None, *, loops: bool = False) -> Self:
-        """The graph without self loops, and with one edge for all from i to j.
+        """The graph without self loops, with parallel edges merged into one.
 
-        Directions stay. Edges are numbered by their ends: by rows, neighbours ascending. Peak memory beside both
-        graphs: 28 bytes an edge of this one and its values, less where its rows are sorted.
+        Directions are kept: see `symmetrized`. Edges are numbered by rows, neighbors ascending.
 
         Parameters
         ----------
         combine : semirings.Monoid, optional
-            What the values of parallel edges come to, in the order of the input. By default, the first stays.
+            Reduces the values of parallel edges, in the order of the input. By default, the first value is kept.
         loops : bool
-            Whether loops stay.
+            Whether to keep self loops (merged, too).
 
         Notes
         -----
-        Combined, edges without values count 1 each: `plus` counts parallel edges, in int64. With a monoid for which
-        that makes no difference, such as `min`, the new graph has no values either. Sums have the values' own type.
+        Given a monoid, edges without values count 1 each: `plus` counts parallel edges, in int64. If the monoid is
+        idempotent, such as `min`, the new graph has no values either. Sums have the type of the values. Peak memory
+        besides both graphs: 28 bytes per edge of this one and its values, less if its rows are sorted.
 
         Examples
         --------
@@ -921,35 +915,35 @@ class Graph:
         return self._derived(merging.simple(self.lists, self.values, combine, loops))
 
     def contract(self, labels: ArrayLike, combine: Monoid | None = plus, *, loops: bool = True) -> Self:
-        """The graph whose vertices are the groups of vertices with equal labels, and whose edges are those between.
+        """The quotient graph: vertices with equal labels become one vertex.
 
-        Groups are numbered in the order of their labels: labels 0, 1, … are the new numbers. An edge within a group
-        becomes a loop; where a graph has every edge in both directions, a loop therefore holds each twice, which is
-        what modularity wants. Edges are numbered by their ends: by rows, neighbours ascending. Peak memory beside both
-        graphs: 36 bytes for an edge of this one and its values, and 9 for a vertex.
+        Groups are numbered in the order of their labels, so labels 0, 1, … become the vertex numbers. An edge within a
+        group becomes a self loop; in an undirected graph, which stores both directions, the loop counts the edge twice,
+        as modularity expects. Edges are numbered by rows, neighbors ascending.
 
         Parameters
         ----------
         labels : (n,) array of integers
-            From 0 to n - 1, for each vertex that of its group.
+            The group of each vertex, from 0 to n - 1.
         combine : semirings.Monoid or None
-            What the values of edges between the same two groups come to, in the order of the input. With None they stay
-            apart, in the order of the input.
+            Merge the edges between the same two groups, and reduce their values, in the order of the input. With None
+            they stay parallel edges, in the order of the input.
         loops : bool
-            Whether edges within groups stay, as loops.
+            Whether to keep edges within groups, as self loops.
 
         Raises
         ------
         TypeError
-            If labels are no integers or elsewhere than the graph, or `combine` can't combine the values.
+            If labels are not integers or are on another device, or `combine` does not accept the type of the values.
         ValueError
-            If there are more or fewer labels than vertices, or one is out of range.
+            If the number of labels is not n, or a label is out of range.
 
         Notes
         -----
-        Edges without values count 1 each: `plus` counts edges, in int64; with a monoid for which that makes no
-        difference, such as `min`, the new graph has no values either. Sums have the values' own type; those of floats
-        are added in the order of the input on the CPU, and in a fixed order on a GPU.
+        Edges without values count 1 each: `plus` counts edges, in int64. If the monoid is idempotent, such as `min`,
+        the new graph has no values either. Sums have the type of the values; floats are added in the order of the input
+        on the CPU, and in a fixed order on a GPU. Peak memory besides both graphs: 36 bytes per edge of this one and
+        its values, and 9 per vertex.
 
         Examples
         --------
@@ -966,16 +960,15 @@ class Graph:
         return self._derived(merging.contract(self.lists, self.values, given, combine, loops))
 
     def symmetrized(self, combine: Monoid | None = None) -> Self:
-        """The graph with every edge in both directions: one edge i -> j and one j -> i for all between the two.
+        """The undirected graph: one edge i -> j and one j -> i, with equal values, for all edges between the two.
 
-        A loop is its own reverse, and is taken once. Edges are numbered by their ends: by rows, neighbours ascending.
-        Peak memory beside both graphs: 64 bytes an edge and twice its values.
+        Self loops are kept, once. Edges are numbered by rows, neighbors ascending.
 
         Parameters
         ----------
         combine : semirings.Monoid
-            What the values of all edges between i and j come to, whichever way they point, in the order of the input:
-            one value for both directions. Needed if there are values.
+            Reduces the values of all edges between i and j, in either direction, in the order of the input. Required if
+            there are values.
 
         Raises
         ------
@@ -984,8 +977,9 @@ class Graph:
 
         Notes
         -----
-        `max` and `min` leave what was symmetric as it was; `plus` adds both directions up. Without values see `simple`.
-        In `origin` an edge that was there in the other direction alone is said to be of that one.
+        `max` and `min` leave a symmetric graph as it is; `plus` adds both directions. Edges without values are treated
+        as in `simple`. If only i -> j exists, `origin` gives its number for j -> i as well. Peak memory besides both
+        graphs: 64 bytes per edge and twice its values.
 
         Examples
         --------
@@ -1004,7 +998,7 @@ class Graph:
         return self._derived(merging.symmetrized(self.lists, self.values, combine))
 
     def reversed(self) -> Self:
-        """The graph with every edge turned round. Numbers stay, lists and values are shared: it takes no memory.
+        """The graph with every edge reversed. Edge numbers stay; lists and values are shared, so it takes no memory.
 
         Examples
         --------
@@ -1013,36 +1007,35 @@ class Graph:
         >>> graph.reversed().out_degrees, graph.reversed().in_ is graph.out
         (array([0, 1, 2], dtype=int32), True)
         """
-        origin = Origin(Numbers(self.device, self.n, self.n), Numbers(self.device, self.m, self.m))
+        origin = Origin(IdMap(self.device, self.n, self.n), IdMap(self.device, self.m, self.m))
         return self._derived(Derived(self.lists.reversed(), self.values, origin))
 
     def _derived(self, made: Derived) -> Self:
-        """A graph that was made of this one; its vertices keep their names, where each was one."""
+        """The Graph object for `made`; names are kept unless vertices were merged."""
         graph: Self = type(self).__new__(type(self))
-        graph._hold(made.lists, made.values)
+        graph._set_lists(made.lists, made.values)
         graph.origin = made.origin
-        graph.naming = None if self.naming is None else made.origin.vertex_numbers.handed_on(self.naming)
+        graph.naming = None if self.naming is None else made.origin.vertex_map.map_names(self.naming)
         return graph
 
     def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
-        """The graph in which every edge has a partner: itself if that is so, else with those added that are missing.
+        """The graph with missing reverse edges added, so that `reverse_edge_ids` exists; itself if none is missing.
 
-        Edges keep their numbers. New ones come after them, in the order of the edges whose partners they are, and loops
-        after these.
+        Edges keep their numbers. Added edges come after them, in the order of the edges that they reverse, then loops.
 
         Parameters
         ----------
         fill : number
-            The value of the edges that are added, which becomes one of the type of the graph's values (0 becomes False
-            of bool). A graph without values, whose edges count 1 each, gets values of int64, unless `fill` is None.
+            The value of added edges, converted to the type of the graph's values (0 becomes False for bool). A graph
+            without values gets int64 values, 1 for its own edges, unless `fill` is None.
         loops : bool
-            Whether to add a loop at every vertex as well, whether or not it has one. By such a vertex program keeps
-            vertices active that no neighbour wakes.
+            Whether to add a self loop at every vertex, even if it has one. A vertex program can use the loops to keep
+            vertices active without a message from a neighbor.
 
         Returns
         -------
         Graph
-            Its `origin.edges` is -1 for edges that were added.
+            Its `origin.edges` is -1 for added edges.
 
         Raises
         ------
@@ -1051,7 +1044,7 @@ class Graph:
 
         Notes
         -----
-        Streaming cost, as `changed`: lists that have been built are brought up to date.
+        Cost as for `changed`: one pass over the edges, and neighbor lists already built are updated.
 
         Examples
         --------
@@ -1078,35 +1071,34 @@ class Graph:
         return made
 
     def changed(self, insert: Any = None, remove: Any = None) -> Self:
-        """A graph of other edges: without some, and with new ones. This one stays as it is.
+        """A new graph with some edges removed and others inserted. This graph is not modified.
 
-        Edges that stay keep their order, and where none is removed their numbers; else these close up. New edges have
-        the last numbers, in the order in which they are given. The new graph's `change` says what they are, and which
-        were removed.
+        Remaining edges keep their order; they are renumbered without gaps. Inserted edges get the last numbers, in the
+        order given. The `change` of the new graph lists the inserted and the removed edges.
 
         Parameters
         ----------
         insert : (src, dst) or (src, dst, weights), optional
-            New edges ``src[e] -> dst[e]``; with weights if the graph has values, which they become.
+            New edges ``src[e] -> dst[e]``, with weights if and only if the graph has values.
         remove : array of integers, optional
-            The numbers of edges that are to go, each once.
+            Numbers of the edges to remove, each once.
 
         Returns
         -------
         Graph
-            On the same device, with as many vertices. It shares no array with this one.
+            On the same device, with the same number of vertices. It shares no array with this graph.
 
         Raises
         ------
         TypeError, ValueError
             For vertices or edges outside the graph, edges removed twice, arrays on another device, and weights that are
-            missing, not wanted, or of a type that the graph's values can't hold.
+            missing, superfluous, or of a type that the graph's values can't hold.
 
         Notes
         -----
-        A pass over the ends of all edges, their values, and such neighbour lists as this graph has built: the new one
-        has them too, and need not sort its edges. Beside what that holds it takes up to 20 bytes an edge for a moment.
-        `gasla.run` may go on from a result of the graph before: see its `start`.
+        One pass over the ends of all edges, their values, and the neighbor lists that this graph has built: the new
+        graph gets updated lists, without sorting. Temporary memory: up to 20 bytes per edge. `gasla.run` can continue
+        from a result on the previous graph: see its `start`.
 
         Examples
         --------
@@ -1121,7 +1113,7 @@ class Graph:
         self.notice_values()
         graph: Self = type(self).__new__(type(self))
         lists, valued, graph.change = changes.changed(self.lists, self._valued, insert, remove)
-        graph._hold(lists, valued.each)
+        graph._set_lists(lists, valued.each)
         graph._valued, graph.naming = valued, self.naming
         earlier = {} if len(graph.change.removed) else {**self._known.get("earlier", {}), self.edition: self.m}
         graph._known["earlier"] = WeakKeyDictionary(earlier)  # only those that are still referred to
@@ -1131,26 +1123,26 @@ class Graph:
 
     @property
     def edition(self) -> Edition:
-        """Which edges and values these are: another, once values were written to and that was noticed."""
+        """A token for the current edges and values; `notice_values` replaces it when values were written to."""
         found: Edition | None = self._known.get("edition")
         return found or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Sources and destinations of the edges that are new since then; None if that is not all that has changed."""
+        """Sources and targets of the edges inserted since `edition`; None if anything else changed, too."""
         first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first is None:
             return None
-        if self.lists.ends is None:  # which it has where it was changed
+        if self.lists.ends is None:  # `changed` always sets them
             nothing = module_of(self.device).zeros(0, self.id_dtype)
             return nothing, nothing
         src, dst = self.lists.ends
         return src[first:], dst[first:]
 
     def to(self, device: Device) -> Graph:
-        """The graph itself if its arrays are there already, else a copy of what it was made of.
+        """The graph on a device: itself if its arrays are there, else a copy.
 
-        The copy is made once, and kept as long as this graph is. Like what is derived, it doesn't follow what is later
-        written into the arrays. Its lists have the ids' own type (`id_dtype`).
+        The copy is made once, and lives as long as this graph. It does not see later writes into this graph's arrays.
+        Its ids have the type `id_dtype`.
 
         Raises
         ------
@@ -1178,7 +1170,7 @@ class Graph:
         copy = Graph.__new__(Graph)
         lists = self.lists.to(device)
         valued = self._valued.to(device, lists)
-        copy._hold(lists, valued.each)
+        copy._set_lists(lists, valued.each)
         copy._valued = valued
         copy.origin, copy.naming = self.origin, self.naming
         copy._original = weakref.ref(self)
@@ -1190,20 +1182,20 @@ class Graph:
         left = ("_copy", "_original", "_known")
         return {name: part for name, part in self.__dict__.items() if name not in left}
 
-    # --- kept with the graph ----------------------------------------------------------------------------------------
+    # --- cached with the graph --------------------------------------------------------------------------------------
 
     def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
-        """What an engine or an algorithm makes of the graph when it first asks for it; freed with the graph.
+        """A value that an engine or an algorithm computes from the graph, cached with it and freed with it.
 
-        Copies on the other device and pickles come without. Where several threads ask at first, each may make one, and
-        all get the same.
+        Copies on the other device and pickles do not contain it. If several threads ask at the same time, each may
+        compute the value, and all get the same object.
 
         Parameters
         ----------
         kind : hashable
-            What it is known by.
+            The key in the cache.
         make : function of the Graph
-            Makes it; other than None, and not to refer to the graph, which could then not be freed at once.
+            Computes the value: not None, and without a reference to the graph, which would form a cycle.
 
         Examples
         --------
@@ -1219,20 +1211,19 @@ class Graph:
         return found
 
     def known(self, kind: Hashable) -> Any:
-        """What is kept under this name by now, or None."""
+        """The value that `kept` has cached under this key, or None."""
         return self._known.get(kind)
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, the caller's own arrays included; it grows as more is asked of the graph.
+        """Bytes held now, shared input arrays included; it grows as lists and properties are computed.
 
-        Graphs that are made of this one and kept count too; what runs keep for the next ones doesn't
-        (`VertexProgram.workspace`).
+        Graphs cached with this one count, workspaces of runs don't (`VertexProgram.workspace`).
         """
         held = [*self.lists.arrays(), *self._valued.arrays()]
         address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        made = {id(part): part for part in self._known.values()}.values()  # once, whatever the names it is known by
+        made = {id(part): part for part in self._known.values()}.values()  # an object may have several keys
         own += 0 if self.origin is None else self.origin.nbytes
         return own + sum(getattr(part, "nbytes", 0) for part in made)
 
@@ -1240,20 +1231,20 @@ class Graph:
         return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: size, kind, and how many vertices have how many out-edges."""
+        """HTML for notebooks: size, types, and a histogram of out-degrees."""
         kind = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
         kind["weights"] = "none" if self.values is None else str(self.values.dtype)
         kind["names"] = "none" if self.naming is None else ", ".join(map(str, self.naming.each[:3].tolist())) + ", …"
-        return picture.of_graph(kind, np.asarray(moved(self.out_degrees, "cpu")))
+        return html_view.of_graph(kind, np.asarray(moved(self.out_degrees, "cpu")))
 
 
 def is_undirected(graph: Graph, weighted: bool) -> bool:
-    """Whether every edge has its other direction, of the same value where values count."""
+    """Whether every edge has a reverse edge, with the same value if `weighted`."""
     return graph.is_symmetric and (not weighted or graph.has_symmetric_values)
 
 
 def as_graph(x: Any) -> Graph:
-    """`x` itself if it is a Graph, else a Graph of it: what every algorithm calls first.
+    """`x` itself if it is a Graph, else ``Graph(x)``. Every algorithm calls this first.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Neighbour lists on the CPU: grouping edges by vertex, turning lists round, and what can be told from lists.
+"""Neighbor lists on the CPU: group edges by vertex, transpose lists, test properties such as symmetry.
 
-`lists_gpu` has the same functions for the GPU. Lists are ``indptr, indices`` and, where edges are numbered
-otherwise than by position, ``ids``.
+`lists_gpu` has the same functions for the GPU. Lists are ``indptr, indices`` and, if edge numbers differ from
+positions, ``ids``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """The lists turned round, neighbours ascending in each (stable); edge numbers go along."""
+    """The transposed lists, neighbors ascending in each (stable), with edge numbers."""
     from scipy.sparse import csr_array
 
     n = len(indptr) - 1
@@ -39,18 +39,18 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
     return csc.indptr, csc.indices.astype(indices.dtype, copy=False), csc.data
 
 
-def turned(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Lists turned round, without edge numbers."""
+def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
+    """The transposed lists, without edge numbers."""
     return transpose(indptr, indices, np.zeros(len(indices), np.int8))[:2]
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """The vertex whose list each position is in."""
+    """For each entry, the vertex in whose list it is."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=indices.dtype), np.diff(indptr))
 
 
 def count_ids(ids: Array, n: int) -> Array:
-    """np.bincount in pieces: it would otherwise convert all ids to int64 at once."""
+    """np.bincount by chunks, because it would convert all ids to int64 at once."""
     step = max(_CHUNK, n)
     counts = np.zeros(n, np.int64)
     for start in range(0, len(ids), step):
@@ -58,23 +58,23 @@ def count_ids(ids: Array, n: int) -> Array:
     return counts
 
 
-def moves(places: Array, m: int) -> Array:
-    """What `moved_up` goes by where entries at these of m places are new."""
+def insertion_plan(places: Array, m: int) -> Array:
+    """The argument `plan` of `insert_entries`: a mask of the old entries among m, given the positions of the new."""
     is_old = np.ones(m, bool)
     is_old[places] = False
     return is_old
 
 
-def moved_up(old: Array, moves: Array, places: Array, new: Array) -> Array:
-    """Old entries in their order around new ones at some places."""
-    result = np.empty(len(moves), old.dtype)
-    result[moves] = old
+def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
+    """An array with the new entries at `places`, and the old ones in their order at all other positions."""
+    result = np.empty(len(plan), old.dtype)
+    result[plan] = old
     result[places] = new
     return result
 
 
-class Facts:
-    """What is asked of lists; each is looked for when it is first asked."""
+class Properties:
+    """Properties of lists, each computed at first use."""
 
     def __init__(self, indptr: Array, indices: Array) -> None:
         self._lists = indptr, indices
@@ -86,7 +86,7 @@ class Facts:
 
     @cached_property
     def repeat(self) -> bool:
-        """Whether any list that ascends holds a neighbour twice."""
+        """Whether any list holds a neighbor twice, given that all lists ascend."""
         return not ascends_within(*self._lists, strictly=True)
 
     @cached_property
@@ -101,9 +101,9 @@ class Facts:
 
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
-    """Whether every list ascends: a fall is allowed only where a new list starts."""
+    """Whether every list ascends: indices may decrease only where a new list starts."""
     last = len(indices) - 1
-    for start in range(0, last, _CHUNK):  # in pieces: a flag for every edge at once would outweigh a search's arrays
+    for start in range(0, last, _CHUNK):  # by chunks: a mask of all edges would take more memory than a search
         stop = min(start + _CHUNK, last)
         fall = np.less_equal if strictly else np.less
         falls = np.flatnonzero(fall(indices[start + 1 : stop + 1], indices[start:stop])) + start + 1
@@ -121,7 +121,7 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Whether j is in i's list as often as i in j's, for all i and j; with values, as often with each."""
+    """Whether j is in i's list as often as i in j's, for all i and j; with values, as often with each value."""
     from gasla.graph import symmetry
 
     return symmetry.is_symmetric(indptr, indices, values)
@@ -132,7 +132,7 @@ def _positions(m: int) -> Array:
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Cuts the lists into blocks of about _CHUNK entries: first and last vertex, first and last position."""
+    """Split the lists into blocks of about _CHUNK entries; yields first and end vertex, first and end position."""
     cuts = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), _CHUNK), side="right") - 1
     bounds = np.unique(np.append(cuts, len(indptr) - 1)) if len(cuts) else np.zeros(0, np.int64)
     for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist()):

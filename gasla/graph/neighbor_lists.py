@@ -1,6 +1,6 @@
-"""The edges of a graph without their values: neighbor lists in both directions, degrees, and what follows from them.
+"""The edges of a graph without values: neighbor lists in both directions, degrees and properties.
 
-Each is built when it is first asked for, and kept. Graphs that differ in values alone share one `Lists`.
+All are computed at first use and cached. Graphs that differ only in values share one `Lists`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from gasla.graph.adjacency import Adjacency, Array, lists_on
 
 T = TypeVar("T")
 
-_TURNED = {  # the counterpart of each in the reversed graph
+_SWAPPED = {  # these properties swap when the graph is reversed
     "out": "in_",
     "out_edge_ids": "in_edge_ids",
     "out_degrees": "in_degrees",
     "max_out_degree": "max_in_degree",
 }
-# These are as they are in the reversed graph.
-_UNTURNED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "reverse_edge_ids")
+# These properties are equal in the reversed graph.
+_UNCHANGED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "reverse_edge_ids")
 
 
-def lasting(make: Callable[[Any], T]) -> cached_property[T]:
-    """A cached property whose arrays are finished before another thread sees them, which may use another stream."""
+def finished_property(make: Callable[[Any], T]) -> cached_property[T]:
+    """A cached property that waits for its CUDA stream, as another thread may read the arrays on another stream."""
 
     @wraps(make)
     def made(part: Any) -> T:
@@ -39,7 +39,7 @@ def lasting(make: Callable[[Any], T]) -> cached_property[T]:
 
 
 class Lists:
-    """Edges as the input has them, and the neighbor lists that are built of them.
+    """The edges in the form of the input, and the neighbor lists built from them.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Lists:
         Number of vertices.
     device : "cpu" or "gpu"
     rows, columns : Adjacency, optional
-        Out-edges or in-edges, where the input has them.
+        Out-edges or in-edges, if the input was CSR or CSC.
     ends : (src, dst), optional
-        Sources and targets, where it has neither.
+        Sources and targets, if it was neither.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Lists:
 
     @classmethod
     def of_edges(cls, n: int, device: Device, src: Array, dst: Array) -> Lists:
-        """Stored as CSR if `src` is sorted, as CSC if `dst` is, else as pairs; of the type that ids need."""
+        """Store the edges as CSR if `src` is sorted, as CSC if `dst` is, else as pairs; ids have type `id_dtype`."""
         lists = cls(n, device, ends=(src, dst))
         xp = array_module(src)
         src, dst = (xp.ascontiguousarray(ids, dtype=lists.id_dtype) for ids in (src, dst))
@@ -82,17 +82,17 @@ class Lists:
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """The type that vertex ids need: int32 where n fits, else int64."""
+        """Type of vertex ids: int32 if n fits, else int64."""
         return index_dtype(self.n)
 
     @property
     def offset_dtype(self) -> np.dtype[Any]:
-        """The type that edge numbers need: int32 where m fits, else int64."""
+        """Type of edge numbers: int32 if m fits, else int64."""
         return index_dtype(self.m)
 
-    @lasting
+    @finished_property
     def out(self) -> Adjacency:
-        """Out-edges: the rows of the matrix."""
+        """`Graph.out`."""
         if self.rows is not None:
             return self.rows
         if self.columns is not None:
@@ -101,9 +101,9 @@ class Lists:
         src, dst = self.ends
         return Adjacency.grouped(src, dst, self.n)
 
-    @lasting
+    @finished_property
     def in_(self) -> Adjacency:
-        """In-edges: the columns of the matrix. Shares the arrays of `out` where they are the same."""
+        """`Graph.in_`."""
         if self.columns is not None:
             return self.columns
         if self.rows is not None:
@@ -114,30 +114,30 @@ class Lists:
 
     @property
     def given(self) -> Adjacency:
-        """Lists in the direction that the input has, or else `out`."""
+        """Lists in the direction of the input, else `out`."""
         return self.rows or self.columns or self.out
 
     @property
     def any_ids(self) -> Array:
-        """An array of vertex ids that the input has."""
+        """An array of vertex ids of the input."""
         return self.ends[0] if self.ends is not None else self.given.indices
 
-    @lasting
+    @finished_property
     def both(self) -> Adjacency:
-        """Every edge seen from both its ends, each list in the order of the input; twice the entries of `out`."""
+        """`Graph.both`."""
         lists = self._ends_in_lists()
         return Adjacency(lists.indptr, lists.indices, array_module(lists.indices).right_shift(lists.numbers(), 1))
 
-    @lasting
+    @finished_property
     def leaving(self) -> Array:
-        """Of every position of `both`, whether the edge leaves the vertex in whose list it is; a loop does once."""
+        """`Graph.leaving`."""
         numbers = self._ends_in_lists().numbers()
         return array_module(numbers).equal(numbers & 1, 0)
 
     def _ends_in_lists(self) -> Adjacency:
-        """The two ends of every edge, of which the tail comes first, each in the list of its vertex."""
+        """Lists like `both`, numbered by ends: edge e is 2e in the list of its source, 2e + 1 in the other."""
         edges = self.edges()
-        ends = array_module(edges[0]).stack(edges, axis=1)  # one edge after the other
+        ends = array_module(edges[0]).stack(edges, axis=1)
         del edges
         return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
 
@@ -151,56 +151,56 @@ class Lists:
         return (owners, lists.indices) if self.rows is not None else (lists.indices, owners)
 
     def _reversed(self, given: Adjacency) -> Adjacency:
-        """`given` turned round; a symmetric pattern with sorted lists is its own reverse, edge numbers apart."""
+        """`given` transposed; sorted lists of a symmetric graph are their own transpose, except for edge numbers."""
         if given.is_sorted and self.is_symmetric:
             indptr, indices = given.indptr, given.indices
         else:
-            indptr, indices = lists_on(given.indptr).turned(given.indptr, given.indices)
-        # Edge numbers are left until they are asked for: a search over in-edges never does.
-        return Adjacency(indptr, indices, given.turned_numbers)
+            indptr, indices = lists_on(given.indptr).transpose_pattern(given.indptr, given.indices)
+        # Edge numbers are computed at first use: a search over in-edges never reads them.
+        return Adjacency(indptr, indices, given.transposed_edge_ids)
 
-    @lasting
+    @finished_property
     def sorted_out(self) -> Adjacency:
-        """Out-edges with every row ascending; parallel edges in the order of the input. `out` itself where it is so."""
+        """`Graph.sorted_out`."""
         return self.out if self.out.is_sorted else self.in_.transposed()
 
     @cached_property
     def is_symmetric(self) -> bool:
-        """Whether j -> i is stored as often as i -> j, for all i and j; values aside."""
-        return bool(self.given.facts.are_symmetric)
+        """`Graph.is_symmetric`."""
+        return bool(self.given.properties.are_symmetric)
 
-    @lasting
+    @finished_property
     def out_edge_ids(self) -> Array:
-        """The edge number of every position of `out`."""
+        """`Graph.out_edge_ids`."""
         return self.out.numbers()
 
-    @lasting
+    @finished_property
     def in_edge_ids(self) -> Array:
-        """The edge number of every position of `in_`."""
+        """`Graph.in_edge_ids`."""
         return self.in_.numbers()
 
-    @lasting
+    @finished_property
     def out_degrees(self) -> Array:
-        """Number of out-edges of every vertex."""
+        """`Graph.out_degrees`."""
         return self._degrees(self.rows, "out", self.columns)
 
-    @lasting
+    @finished_property
     def in_degrees(self) -> Array:
-        """Number of in-edges of every vertex."""
+        """`Graph.in_degrees`."""
         return self._degrees(self.columns, "in_", self.rows)
 
     @cached_property
     def max_out_degree(self) -> int:
-        """The most out-edges that a vertex has; 0 without vertices."""
+        """`Graph.max_out_degree`."""
         return int(self.out_degrees.max()) if self.n else 0
 
     @cached_property
     def max_in_degree(self) -> int:
-        """The most in-edges that a vertex has; 0 without vertices."""
+        """`Graph.max_in_degree`."""
         return int(self.in_degrees.max()) if self.n else 0
 
     def _degrees(self, given: Adjacency | None, name: str, other: Adjacency | None) -> Array:
-        """Lengths of the lists, where they exist; else a count of ids, which is far cheaper than building them."""
+        """Lengths of the lists if they exist, else counts of ids, which is far cheaper than building the lists."""
         lists = given or self.__dict__.get(name)
         if lists is not None:
             return array_module(lists.indptr).diff(lists.indptr).astype(self.offset_dtype, copy=False)
@@ -213,47 +213,47 @@ class Lists:
 
     @cached_property
     def has_self_loops(self) -> bool:
-        """Whether any edge leads from a vertex to itself."""
+        """`Graph.has_self_loops`."""
         if self.ends is not None:
             return any_true(array_module(self.ends[0]).equal(*self.ends))
         lists = self.rows or self.columns
         assert lists is not None
-        return bool(lists.facts.have_loops)
+        return bool(lists.properties.have_loops)
 
     @cached_property
     def has_parallel_edges(self) -> bool:
-        """Whether any edge is stored more than once."""
+        """`Graph.has_parallel_edges`."""
         lists = self.given
         if not lists.is_sorted:
             lists = self.sorted_out
-        return bool(lists.facts.repeat)
+        return bool(lists.properties.repeat)
 
     @cached_property
     def is_simple(self) -> bool:
-        """Whether the graph is simple and undirected: every edge in both directions, once, and no self loops."""
+        """`Graph.is_simple`."""
         return self.is_symmetric and not self.has_parallel_edges and not self.has_self_loops
 
-    @lasting
+    @finished_property
     def reverse_edge_ids(self) -> Array:
-        """The number of each edge's partner, which every edge has to have."""
+        """`Graph.reverse_edge_ids`."""
         partners = self.partners()
         alone = array_module(partners).less(partners, 0)
         if any_true(alone):
             e = int(alone.argmax())
             src, dst = (int(ends[e]) for ends in self.edges())
             raise ValueError(
-                f"edge {e}, {src} -> {dst}, has no partner: {dst} -> {src} is stored less often; expected each edge in "
-                "both directions: graph.paired(fill=0) adds what is missing"
+                f"edge {e}, {src} -> {dst}, has no reverse edge: {dst} -> {src} is stored less often; expected edges "
+                "in both directions: graph.paired(fill=0) adds the missing ones"
             )
         return partners
 
     def partners(self) -> Array:
-        """The number of each edge's partner, which leads the other way; -1 for an edge without one."""
+        """The number of each edge's reverse edge, as in `Graph.reverse_edge_ids`; -1 for an edge without one."""
         known: Array | None = self.__dict__.get("reverse_edge_ids")
         if known is not None:
             return known
-        rows = self.sorted_out  # by sources, then targets, then the input's order
-        columns = self.out.transposed()  # by targets, then sources, then the input's order
+        rows = self.sorted_out  # by source, then target, then input order
+        columns = self.out.transposed()  # by target, then source, then input order
         ids, others = rows.numbers(), columns.numbers()
         xp = array_module(ids)
         partners = xp.empty(self.m, self.offset_dtype)
@@ -262,7 +262,7 @@ class Lists:
         ):
             partners[ids] = others
             return partners
-        own, wanted = rows.as_numbers(self.n), columns.as_numbers(self.n)
+        own, wanted = rows.as_keys(self.n), columns.as_keys(self.n)
         first = xp.searchsorted(wanted, own)
         place = first + xp.arange(self.m) - xp.searchsorted(own, own)
         there = xp.less(place, xp.searchsorted(wanted, own, side="right"))
@@ -271,23 +271,23 @@ class Lists:
         return partners
 
     def are_both_ways(self, values: Array) -> bool:
-        """Whether all edges i -> j and all j -> i have values of the same bits, in whatever order they are listed."""
+        """Whether the edges i -> j and j -> i have bit-identical values, in any order, for all i and j."""
         lists = self.given
         found: bool = lists_on(lists.indptr).is_symmetric(lists.indptr, lists.indices, lists.by_position(values))
         return found
 
     def reversed(self) -> Lists:
         """The lists with every edge reversed; arrays are shared, and edge numbers stay."""
-        turned = Lists(self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1])
+        made = Lists(self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1])
         known = self.__dict__
-        turned.__dict__.update({name: known[name] for name in _UNTURNED if name in known})
-        for name, other in [*_TURNED.items(), *((b, a) for a, b in _TURNED.items())]:
+        made.__dict__.update({name: known[name] for name in _UNCHANGED if name in known})
+        for name, other in [*_SWAPPED.items(), *((b, a) for a, b in _SWAPPED.items())]:
             if other in known:
-                turned.__dict__[name] = known[other]
-        return turned
+                made.__dict__[name] = known[other]
+        return made
 
     def to(self, device: Device) -> Lists:
-        """A copy of what the input has on another device, in the type that ids need, with all yes-or-no properties."""
+        """A copy of the input on another device, ids in `id_dtype`, with all Boolean properties computed so far."""
         rows, columns = (
             lists and Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             for lists in (self.rows, self.columns)
@@ -308,11 +308,11 @@ class Lists:
         return held
 
     def _offsets(self, ascending: Array) -> Array:
-        """Where each vertex's run starts in an ascending array of ids."""
+        """Where the run of each vertex starts in an ascending array of ids."""
         xp = array_module(ascending)
         return xp.searchsorted(ascending, xp.arange(self.n + 1, dtype=ascending.dtype)).astype(self.offset_dtype)
 
 
 def ascends(ids: Array) -> bool:
-    """Whether none of some numbers is less than the one before."""
+    """Whether an array ascends (not strictly)."""
     return not any_true(array_module(ids).less(ids[1:], ids[:-1]))

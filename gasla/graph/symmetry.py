@@ -1,8 +1,8 @@
-"""Is a graph symmetric? One pass over the edges, at the speed of memory, instead of turning the graph round.
+"""Test whether a graph is symmetric by hashing, in one pass over the edges and without transposing the lists.
 
-Every edge i -> j adds hash(i, j) to a sum and takes hash(j, i) from it, modulo 2**64. The sum of a symmetric graph is
-0; that of any other is 0 with a probability of about 2**-64. The bits of values enter the hash where they matter. A sum
-has no order, so it makes no difference in which order edges are listed, parallel ones included.
+Every edge i -> j adds hash(i, j) - hash(j, i) to a sum modulo 2**64. The sum of a symmetric graph is 0; any other graph
+has sum 0 with a probability of about 2**-64. If values matter, their bits enter the hash. The order of edges, parallel
+edges included, makes no difference.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ _PARALLEL_FROM = 1 << 16  # edges
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
-    """Whether j -> i is there as often as i -> j, for all i and j.
-
-    With `values`, whether there are as many edges of each value, compared by its bits.
-    """
+    """Whether j -> i is stored as often as i -> j, for all i and j; with `values`, as often with each value (bits)."""
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
-    bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # few types, so that few are compiled
+    bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # fewer types to compile for
     indptr = indptr.astype(np.int64, copy=False)
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
@@ -48,7 +45,7 @@ def _hash(i, j, extra):  # type: ignore[no-untyped-def]
 
 @compiled
 def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
-    """The first list that begins at this edge or later: `np.searchsorted`, which takes a second to compile."""
+    """The first list that begins at `edge` or later (a binary search)."""
     low, high = 0, len(indptr) - 1
     while low < high:
         middle = (low + high) // 2
@@ -61,7 +58,7 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
 
 @compiled
 def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: ignore[no-untyped-def]
-    """Sum over whole lists that hold an equal share of the edges."""
+    """One thread's part of the sum: whole lists, with about m / threads edges."""
     m = len(indices)
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
     total = np.uint64(0)

@@ -1,6 +1,6 @@
-"""The one validator of what graphs and products are made of: matrices, ids, offsets, values.
+"""Validation of the input of graphs and products: matrices, ids, offsets, values.
 
-Errors say what was given and what to do; arrays that are as needed come back as they are, and none is written to.
+Arrays that already have the required type come back as they are; no array is written to.
 """
 
 import os
@@ -15,41 +15,41 @@ from gasla.arrays import Device, any_true, array_module, device_of
 from gasla.graph.adjacency import Array
 
 _VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # much sooner compared than names
+_VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # faster to compare than names
 
 
 def require_sparse(A: Any) -> None:
-    """Refuse what is no sparse matrix, and say how to make one of it."""
+    """Raise TypeError for an object that is not a sparse matrix; the message says how to convert it."""
     xp = array_module(A)
     sparse = import_module("scipy.sparse" if xp is np else "cupyx.scipy.sparse")
     if sparse.issparse(A):
         return
     if isinstance(A, xp.ndarray):
         remedy = (
-            f"for a dense matrix pass {sparse.__name__}.csr_array(A), for an array of edges Graph.from_edges(src, dst)"
+            f"for a dense matrix pass {sparse.__name__}.csr_array(A), for arrays of edges Graph.from_edges(src, dst)"
         )
     elif (library := type(A).__module__.partition(".")[0]) in ("networkx", "igraph"):
         remedy = f"pass Graph.from_{library}(G)"
     elif isinstance(A, str | os.PathLike):
-        remedy = "a file is read by gasla.io.read(path)"
+        remedy = "to read a file use gasla.io.read(path)"
     elif hasattr(A, "__arrow_c_stream__"):
-        remedy = "of a table with an edge a row pass Graph.from_table(table)"
+        remedy = "for a table with one edge per row pass Graph.from_table(table)"
     else:
         remedy = "or use Graph.from_edges(src, dst) or Graph.from_csr(indptr, indices)"
     raise TypeError(f"got {type(A).__name__}; expected a SciPy sparse array or matrix, or a gasla.Graph; {remedy}")
 
 
 def require_square(shape: tuple[int, ...]) -> None:
-    """Refuse a matrix that is no graph's."""
+    """Raise ValueError for a matrix that is not square."""
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), one row and column a vertex")
+        raise ValueError(f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), a row and column per vertex")
 
 
 def require_compressed(A: Any) -> None:
-    """Refuse a CSR, CSC or BSR matrix whose arrays don't fit each other or its shape.
+    """Raise ValueError for a CSR, CSC or BSR matrix whose arrays don't fit each other or its shape.
 
-    To be called before SciPy or CuPy converts one: they would follow a wrong offset or index out of their arrays. What
-    lies beyond the last offset counts as absent, as it does for them.
+    Called before SciPy or CuPy converts a matrix, because they would follow a wrong offset or index out of bounds.
+    Entries after the last offset are ignored, as SciPy does.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def require_compressed(A: Any) -> None:
     shape = A.data.shape
     if A.format == "bsr":
         if len(shape) != 3 or 0 in shape[1:] or count % shape[1] or width % shape[2]:
-            raise ValueError(f"data has shape {shape}; expected blocks that share out a matrix of shape {A.shape}")
+            raise ValueError(f"data has shape {shape}; expected blocks that divide a matrix of shape {A.shape}")
         count, width, line, cross = count // shape[1], width // shape[2], "block row", "block column"
     elif len(shape) != 1:
         raise ValueError(f"data has shape {shape}; expected one dimension")
@@ -83,24 +83,24 @@ def require_compressed(A: Any) -> None:
 
 
 def as_csr(A: Any) -> Any:
-    """The CSR form of a matrix of another format than CSR, CSC and COO, whose arrays are checked before and after."""
+    """Convert a matrix in another format than CSR, CSC and COO to CSR, with its arrays checked before and after."""
     if A.format == "bsr":
         require_compressed(A)
     elif A.format == "dia":
         offsets, shape = as_ids("offsets", A.offsets), A.data.shape
         if len(shape) != 2 or shape[0] != len(offsets):
             raise ValueError(f"data has shape {shape} for {len(offsets)} offsets; expected a row of data for each")
-    elif A.format == "lil":  # SciPy reads as many values as there are indices
+    elif A.format == "lil":  # SciPy reads as many values as there are indices, without a check
         rows, values = ([len(x) if isinstance(x, list) else -1 for x in part] for part in (A.rows, A.data))
         if rows != values or len(rows) != A.shape[0] or -1 in rows:
-            raise ValueError("rows and data of the matrix differ; expected a list of each for every row, equally long")
+            raise ValueError("rows and data of the matrix differ; expected two lists of equal length for every row")
     A = A.tocsr()
     require_compressed(A)
     return A
 
 
 def as_coordinates(A: Any) -> tuple[Array, Array]:
-    """The rows and the columns of the entries of a COO matrix, as many as there are values."""
+    """The row and column indices of a COO matrix; ValueError unless they have the length of its data."""
     row, col = as_ids("row", A.row), as_ids("col", A.col)
     if not len(row) == len(col) == len(A.data):
         raise ValueError(
@@ -110,7 +110,7 @@ def as_coordinates(A: Any) -> tuple[Array, Array]:
 
 
 def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
-    """The error for the first offset or index of a matrix that points outside it; `line` is "row" in CSR."""
+    """The error for the first offset or index out of bounds, if any; `line` is "row" in CSR, `cross` "column"."""
     stored = len(indices)
     wrong = (indptr[:-1] > indptr[1:]) | (indptr[:-1] < 0) | (indptr[1:] > stored)
     if any_true(wrong):
@@ -127,10 +127,7 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory that this process can have: the machine's, or what is left of a limit of the process's own.
-
-    None on systems that don't say.
-    """
+    """Bytes of memory of the machine, or the rest of the process's address-space limit; None if unknown."""
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         machine = page * os.sysconf("SC_PHYS_PAGES")
@@ -149,23 +146,20 @@ def physical_memory() -> int | None:
 
 
 def require_vertices(n: int) -> None:
-    """Refuse more vertices than memory holds, such as those of one edge between 0 and 10**10.
-
-    Counted are the offsets of both directions, as any algorithm may ask for either.
-    """
+    """Raise MemoryError if the offsets of both directions don't fit memory, as for one edge between 0 and 10**10."""
     memory = physical_memory()
     if memory is not None and 16 * n > memory:
         raise MemoryError(
-            f"{n:,} vertices need {16 * n:,} bytes, and {memory:,} bytes can be had; where ids are names, such as "
-            "account numbers, Graph.from_table(table, names=True) takes no vertex but those named"
+            f"{n:,} vertices need {16 * n:,} bytes, and {memory:,} bytes are available; if ids are names, such as "
+            "account numbers, use Graph.from_table(table, names=True), which numbers only the ids that occur"
         )
 
 
-MANY, PER_EDGE = 10**7, 1000  # from how many vertices on, and how many for each edge, ids look like names
+MANY, PER_EDGE = 10**7, 1000  # with more vertices than both MANY and PER_EDGE * m, ids look like names
 
 
 def are_sparse(n: int, m: int) -> str | None:
-    """What to say of so many vertices for so few edges, where ids may be names such as account numbers; else None.
+    """The text of an error if there are so few edges for n vertices that ids may be names; else None.
 
     Examples
     --------
@@ -176,9 +170,9 @@ def are_sparse(n: int, m: int) -> str | None:
         return None
     edges = "there is one edge" if m == 1 else f"there are {m:,} edges"
     return (
-        f"ids go up to {n - 1:,}, and {edges}; pass names=True if ids are names, such as account numbers, which takes "
-        f"no vertex but those named, or names=False for {n:,} vertices, which take {16 * n + 24 * m:,} bytes "
-        "(--vertices names, --vertices numbers)"
+        f"ids go up to {n - 1:,}, and {edges}; pass names=True if ids are names, such as account numbers, to number "
+        f"only the ids that occur, or names=False for {n:,} vertices, which take {16 * n + 24 * m:,} bytes "
+        "(on the command line --vertices names or --vertices numbers)"
     )
 
 
@@ -190,21 +184,21 @@ def vertex_count(n: Any) -> int:
 
 
 def for_names(given: Any) -> str:
-    """What to add to an error where names may have been given for ids."""
+    """A hint for the error if names were given instead of ids; else an empty string."""
     return "; graph.vertex(names) gives the ids of names" if given.dtype.kind in "USO" else ""
 
 
 def as_array(name: str, x: Any) -> Array:
-    """An array of what was given, where that becomes one."""
+    """`x` as an array; ValueError for nested lists of unequal lengths."""
     try:
         array: Array = array_module(x).asarray(x)
     except ValueError:
-        raise ValueError(f"{name} is {reprlib.repr(x)}; expected an array, or rows that are equally long") from None
+        raise ValueError(f"{name} is {reprlib.repr(x)}; expected an array, or rows of equal length") from None
     return array
 
 
 def as_ids(name: str, x: ArrayLike) -> Array:
-    """A one-dimensional int32 or int64 array of `x`: `x` itself where it is one."""
+    """`x` as a one-dimensional int32 or int64 array; `x` itself if it already is one."""
     xp = array_module(x)
     ids = as_array(name, x)
     if ids.ndim != 1:
@@ -222,7 +216,7 @@ def as_ids(name: str, x: ArrayLike) -> Array:
 
 
 def as_labels(labels: ArrayLike, n: int) -> Array:
-    """The group of each of `n` vertices, by a number from 0 to n - 1."""
+    """`labels` as an array of the group of each of `n` vertices, from 0 to n - 1."""
     given = as_ids("labels", labels)
     if len(given) != n:
         raise ValueError(f"there are {len(given)} labels; expected one for each of {n} vertices")
@@ -231,7 +225,7 @@ def as_labels(labels: ArrayLike, n: int) -> Array:
 
 
 def as_values(data: Any, m: int) -> Array | None:
-    """Edge values as a native contiguous array: `data` itself where it is one."""
+    """Edge values as a contiguous array in native byte order; `data` itself if it already is one."""
     if data is None:
         return None
     xp = array_module(data)
@@ -245,12 +239,12 @@ def as_values(data: Any, m: int) -> Array | None:
             "convert with .astype(np.float64)"
         )
     if values.shape != (m,):
-        raise ValueError(f"there are {m} edges and values of shape {values.shape}; expected ({m},), one value an edge")
+        raise ValueError(f"there are {m} edges and values of shape {values.shape}; expected ({m},), one value per edge")
     return xp.ascontiguousarray(values if values.dtype.isnative else values.astype(native))
 
 
 def same_device(**arrays: Any) -> Device:
-    """Where all of the arrays are."""
+    """The common device of the arrays; TypeError if they are on different devices."""
     devices = {name: device_of(array) for name, array in arrays.items() if array is not None}
     if len(set(devices.values())) > 1:
         found = ", ".join(f"{name} on the {device}" for name, device in devices.items())
@@ -259,7 +253,7 @@ def same_device(**arrays: Any) -> Device:
 
 
 def check_offsets(indptr: Array, n: int, m: int) -> None:
-    """Refuse offsets of other than `n` lists with `m` entries in all."""
+    """Raise ValueError unless the offsets are those of `n` lists with `m` entries in total."""
     if len(indptr) != n + 1:
         raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
     if first := int(indptr[0]):
@@ -274,7 +268,7 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
 
 
 def range_of(values: Array) -> tuple[Any, Any]:
-    """The least and the largest of some values, as NumPy scalars; both NaN if any is."""
+    """The least and the largest value, as NumPy scalars; both NaN if any value is."""
     if array_module(values) is not np:
         from gasla.gpu.runtime.extremes import find_extremes
 
@@ -283,7 +277,7 @@ def range_of(values: Array) -> tuple[Any, Any]:
 
 
 def check_range(name: str, ids: Array, n: int) -> None:
-    """Refuse ids outside a graph of `n` vertices."""
+    """Raise ValueError for an id outside a graph of `n` vertices."""
     if len(ids) == 0:
         return
     smallest, largest = map(int, range_of(ids))

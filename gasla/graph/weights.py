@@ -1,9 +1,8 @@
-"""In which type weights are added up, and what happens where a sum leaves that type. Every function that adds up asks.
+"""Types of sums of weights, and protection against overflow, for all algorithms that add up weights.
 
-Integers and bool add up in int64, and uint64 in uint64: exactly, or the call is refused by name. Floats add up in
-float64. Where scores are multiplied by weights, or finite weights may add up to infinity, the weights are first
-multiplied by a power of two, which rounds nothing: `in_range`. Sums of lengths along a path, whose answer is such a
-sum, are refused where they overflow.
+Integers and bool are summed in int64, and uint64 in uint64: exactly, or with an error if the sum does not fit. Floats
+are summed in float64. Where scores are multiplied by weights, or finite weights may sum to infinity, weights are first
+scaled by a power of two, which is exact: `in_range`. Path lengths that overflow are an error: `check_lengths`.
 """
 
 from typing import Any, cast
@@ -19,7 +18,7 @@ HALF = 32  # bits: sums of upper and of lower halves are exact in 64 bits
 
 
 def sum_type(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which values of a type are added up.
+    """The type in which values of type `kind` are summed.
 
     Examples
     --------
@@ -32,7 +31,7 @@ def sum_type(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def exact_total(values: Any, *, magnitudes: bool = False) -> int:
-    """The sum of integers, or of their absolute values, whatever their type holds.
+    """The exact sum of integers, or of their absolute values, as a Python int.
 
     Examples
     --------
@@ -42,21 +41,21 @@ def exact_total(values: Any, *, magnitudes: bool = False) -> int:
     if values.dtype.itemsize < 8:
         values = values.astype(np.int64)
     if magnitudes and values.dtype.kind == "i":
-        values = abs(values).view(np.uint64)  # of the least integer, too, which has no opposite
+        values = abs(values).view(np.uint64)  # correct also for -2**63
     low = values & values.dtype.type(2**HALF - 1)
     return (int((values >> values.dtype.type(HALF)).sum()) << HALF) + int(low.sum())
 
 
 def check_total(function: str, values: Any) -> None:
-    """Refuse integers whose sum `sum_type` can't hold."""
+    """Raise ValueError for integers whose sum overflows `sum_type`."""
     kind = values.dtype
-    if kind.kind == "f" or kind.itemsize < 8:  # 2**32 values and more of up to 32 bits can be added up
+    if kind.kind == "f" or kind.itemsize < 8:  # 2**32 values of 32 bits can't overflow 64 bits
         return
     _check_fits(function, "sum", exact_total(values), sum_type(kind))
 
 
 def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
-    """Refuse integer weights of which some may add up to more than `sum_type` holds; returns that type."""
+    """Raise ValueError for integer weights of which some subset may overflow `sum_type`; returns that type."""
     values: Any = graph.values
     kind = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
@@ -73,27 +72,27 @@ def _check_fits(function: str, what: str, total: int, kind: np.dtype[Any]) -> No
     if not bounds.min <= total <= bounds.max:
         raise ValueError(
             f"{function} adds up weights whose {what} is {total}; expected below 2**{64 if kind.kind == 'u' else 63}, "
-            "so that integers add up exactly: pass floats, graph.with_values(graph.values.astype(np.float64))"
+            "so that integer sums are exact: pass floats, graph.with_values(graph.values.astype(np.float64))"
         )
 
 
 def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
-    """The graph whose weights are multiplied by ``2**-exponent``, and that exponent: nearly always 0, and no other.
+    """The graph with weights multiplied by ``2**-exponent``, and the exponent; nearly always 0, with `graph` itself.
 
-    So the largest is from 2**-256 to 2**256 (of float32 scores: 2**-32 to 2**32): products of two, and sums of such
-    products, neither overflow nor vanish. Weights far smaller than the largest may. Weights that are no shares of a sum
-    are refused, as by `check_weights`.
+    The largest weight is brought between 2**-256 and 2**256 (2**-32 and 2**32 for float32 scores), so that products of
+    two weights, and sums of such products, neither overflow nor underflow. Weights far smaller than the largest may
+    underflow. Negative and infinite weights are an error, as in ``check_weights(shares=True)``.
     """
     values: Any = graph.values
     largest = float(weight_range(graph, shares=True)[1])
     if values is None or values.dtype.kind != "f" or len(values) == 0:
-        return graph, 0  # integers end at 2**64
+        return graph, 0  # integers are below 2**64
     limit = int(np.finfo(scores).maxexp) // 4
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     exponent -= min(max(exponent, -limit), limit)
     if exponent == 0:
         return graph, 0
-    if graph.device != "cpu":  # values may be written to without notice
+    if graph.device != "cpu":  # writes to values on a GPU are not detected, so nothing is cached
         return _multiplied(graph, exponent), exponent
     return graph.kept(("in range", exponent), lambda graph: _multiplied(graph, exponent)), exponent
 
@@ -104,7 +103,7 @@ def _multiplied(graph: Graph, exponent: int) -> Graph:
 
 
 def mean_size(sample: Any) -> float:
-    """The mean absolute value of some numbers, infinite ones and NaN aside: no sum overflows. NumPy's arrays.
+    """The mean absolute value of a NumPy array, ignoring NaN and infinity, and without overflow.
 
     Examples
     --------
@@ -117,9 +116,9 @@ def mean_size(sample: Any) -> float:
 
 
 def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
-    """Whether the length of a path without circles, added up in a type of floats, may overflow.
+    """Whether the length of a simple path may overflow the float type `kind`.
 
-    `bounds` is what `weight_range` gave in this call: on a GPU to look again takes a kernel, and waits for all before.
+    `bounds` is the result of `weight_range`, if the caller has it: on a GPU that takes a kernel and a synchronization.
     """
     if graph.values is None or graph.m == 0:
         return False
@@ -129,10 +128,7 @@ def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | No
 
 
 def check_lengths(graph: Graph, lengths: Any) -> None:
-    """Refuse shortest or longest lengths of paths that overflow: infinite ones that are sums of two finite numbers.
-
-    A longest one may be infinite beside a finite sum, by an infinite edge; a shortest one may not.
-    """
+    """Raise ValueError for path lengths that overflowed: infinite although both summands are finite."""
     xp: Any = array_module(lengths)
     lists, values = graph.out, cast(Any, graph.out_values)
     before, after = lengths[lists.owners()], lengths[lists.indices]
@@ -141,5 +137,7 @@ def check_lengths(graph: Graph, lengths: Any) -> None:
     bad = xp.isfinite(before) & xp.isinf(after) & xp.isfinite(values) & xp.isinf(sums)
     if bool(bad.any()):
         v = int(lists.indices[int(bad.argmax())])
-        remedy = "lengths of float64" if lengths.dtype == np.float32 else "smaller ones: divide all by one number"
-        raise ValueError(f"the lengths on a path to vertex {v} sum to infinity in {lengths.dtype}; expected {remedy}")
+        remedy = "pass float64 weights" if lengths.dtype == np.float32 else "divide all weights by the same number"
+        raise ValueError(
+            f"the weights on a path to vertex {v} sum to infinity in {lengths.dtype}; expected a finite sum: {remedy}"
+        )

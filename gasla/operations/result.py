@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.arrays import array_module
 from gasla.engines import Running
-from gasla.graph.exchange import picture
+from gasla.graph.exchange import html_view
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
@@ -74,7 +74,7 @@ class Result:
         facts = {"iterations": f"{self.iterations:,}", "converged": str(self.converged)}
         facts |= {"edges looked at": f"{self.edges:,}", "active vertices": f"{len(self.active):,}"}
         facts |= {name: str(value) for name, value in self.aggregates.items() if np.size(value) == 1}
-        return picture.of_result(facts, self.state)
+        return html_view.of_result(facts, self.state)
 
 
 def left_by(running: Running, trace: np.ndarray | None = None) -> Result:

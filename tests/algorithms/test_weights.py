@@ -270,9 +270,9 @@ def test_verifiers_add_up_exactly() -> None:
 
 def test_lengths_that_sum_to_infinity_are_refused(interpreted: None) -> None:
     path = gasla.Graph.from_edges([0, 1], [1, 2], np.full(2, 3e38, np.float32))
-    with pytest.raises(ValueError, match="a path to vertex 2 sum to infinity in float32; expected lengths of float64"):
+    with pytest.raises(ValueError, match=r"a path to vertex 2 sum to infinity in float32; .* pass float64 weights"):
         gasla.longest_path(path)
-    with pytest.raises(ValueError, match="a path to vertex 2 sum to infinity in float64; expected smaller ones"):
+    with pytest.raises(ValueError, match=r"a path to vertex 2 sum to infinity in float64; .*: divide"):
         gasla.longest_path(path.with_values(np.full(2, 1e308)))
     assert gasla.longest_path(path.with_values(np.array([np.inf, 1]))).length == np.inf
 

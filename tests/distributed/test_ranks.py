@@ -291,7 +291,7 @@ def test_a_person_can_ask_how_a_graph_lies_and_what_a_run_does() -> None:
     assert report["share"].sum() == pytest.approx(3)
     said = gasla.explain(programs.Cheapest, over(GRAPH, 2))
     assert "a rank sends changed values of cost" in said
-    assert "runs to its own end" in said
+    assert "until it has no work left" in said
 
 
 def test_what_a_person_gives_wrong_is_said_as_for_one_process() -> None:

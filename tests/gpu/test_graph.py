@@ -81,7 +81,7 @@ def sort(patch):
     """Have lists made as on the GPU, but for what a kernel finds there."""
     for module in ("graph.adjacency", "graph.neighbor_lists"):
         patch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
-    for name in ("Facts", "is_symmetric"):
+    for name in ("Properties", "is_symmetric"):
         patch.setattr(lists, name, getattr(cpu_lists, name))
 
 

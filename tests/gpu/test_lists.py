@@ -25,7 +25,7 @@ SIZES = [(4, 4, 4), (8, 4, 8), (8, 8, 1), (4, 4, 2)]
 RUN = """
 extern "C" void run(const {offset}* offsets, const {vertex}* indices, const {bits}* bits, gasla::u64 n, gasla::u64 m,
                     gasla::ListFacts* found) {{
-    warp::run([=] {{ find_facts(offsets, indices, bits, n, m, found); }});
+    warp::run([=] {{ find_properties(offsets, indices, bits, n, m, found); }});
 }}
 """
 
@@ -70,11 +70,11 @@ def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) ->
     run = ctypes.CDLL(str(library)).run
 
     def facts(indptr: Any, indices: Any, values: Any = None) -> dict[str, bool]:
-        found = np.zeros(len(lists_gpu._FACTS), np.uint64)
+        found = np.zeros(len(lists_gpu._PROPERTIES), np.uint64)
         arrays = indptr.astype(kinds[0]), indices.astype(kinds[1]), None if values is None else values.astype(kinds[2])
         given = [ctypes.c_void_p(None if a is None else a.ctypes.data) for a in (*arrays, found)]
         run(*given[:3], ctypes.c_uint64(len(indptr) - 1), ctypes.c_uint64(len(indices)), given[3])
-        return dict(zip(lists_gpu._FACTS, found.astype(bool).tolist()))
+        return dict(zip(lists_gpu._PROPERTIES, found.astype(bool).tolist()))
 
     seen = set()
     for graph in graphs():

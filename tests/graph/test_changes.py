@@ -139,7 +139,8 @@ def test_both_devices_move_entries_alike(old: list[int], wanted: set[int]) -> No
     for place, value in zip(places.tolist(), new.tolist(), strict=True):
         right.insert(place, value)
     for lists in (lists_cpu, lists_gpu):
-        np.testing.assert_array_equal(lists.moved_up(old_array, lists.moves(places, m), places, new), right)
+        plan = lists.insertion_plan(places, m)
+        np.testing.assert_array_equal(lists.insert_entries(old_array, plan, places, new), right)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -322,7 +323,7 @@ def test_algorithms_refuse_what_they_cannot_go_on_from() -> None:
             with pytest.raises(ValueError, match=message):
                 call(graph)
     longer = path.changed(insert=([9], [0], [-20.0]))
-    with pytest.raises(ValueError, match="of another source"):
+    with pytest.raises(ValueError, match="result for another source"):
         gasla.bfs(longer, 1, start=levels)
     with pytest.raises(ValueError, match="leave out depth_limit"):
         gasla.bfs(longer, 0, start=levels, depth_limit=2)

@@ -401,7 +401,7 @@ def test_with_values_shares_the_lists_and_nothing_that_follows_from_values(form:
     np.testing.assert_array_equal(other.in_values, Graph(B).in_values)
     assert graph.value_range == (1, 5) and graph.values.dtype == A.dtype
     assert graph.with_values(None).in_values is None
-    with pytest.raises(ValueError, match=r"expected \(\d+,\), one value an edge"):
+    with pytest.raises(ValueError, match=r"expected \(\d+,\), one value per edge"):
         graph.with_values(values[1:])
 
 
@@ -440,7 +440,7 @@ def test_what_is_written_into_values_is_noticed(kind: str, m: int) -> None:
 
 @pytest.mark.parametrize("n", [10**10, 2**40, 2**62, 2**70])
 def test_more_vertices_than_memory_holds(n: int) -> None:
-    message = rf"{n:,} vertices need {16 * n:,} bytes, and [\d,]+ bytes can be had; .* names=True"
+    message = rf"{n:,} vertices need {16 * n:,} bytes, and [\d,]+ bytes are available; .* names=True"
     with pytest.raises(MemoryError, match=message):
         Graph.from_edges([0], [1], n=n)
     if n < 2**63:

@@ -56,7 +56,7 @@ def test_partners_are_as_a_dictionary_has_them(drawn, form):
     expected = partners(edges)
     if (expected < 0).any():
         first = int(np.argmax(expected < 0))
-        with pytest.raises(ValueError, match=f"^edge {first}, {edges[first][0]} -> {edges[first][1]}, has no partner"):
+        with pytest.raises(ValueError, match=f"^edge {first}, {edges[first][0]} -> {edges[first][1]}, has no reverse"):
             _ = graph.reverse_edge_ids
     else:
         np.testing.assert_array_equal(graph.reverse_edge_ids, expected)
@@ -218,7 +218,7 @@ def test_edges_leave_one_of_their_ends(device):
 def test_unsupported_reads_of_partners_are_refused():
     path = gasla.Graph.from_edges([0, 1], [1, 2], [1, 1])
     for compile in (True, False):
-        with pytest.raises(ValueError, match="edge 0, 0 -> 1, has no partner"):
+        with pytest.raises(ValueError, match="edge 0, 0 -> 1, has no reverse edge"):
             gasla.run(Beliefs, path, max_iterations=1, compile=compile)
     with pytest.raises(ValueError, match=r"Named\.back: of an edge this name is gasla's own"):
         type("Named", (gasla.VertexProgram,), {"back": gasla.edge(np.int64)})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
-from gasla.graph.transform import contracting, cutting
+from gasla.graph.transform import contract_cpu, subgraph_cpu
 from tests.gpu.test_graph import both_ways, sent, sort
 from tests.graph.test_graph import edge_lists
 
@@ -146,7 +146,7 @@ def test_graphs_from_graphs_as_on_a_gpu(data: Any, seed: int) -> None:
         sort(patch)
         for module in ("merging", "subgraphs", "origin", "combining"):
             patch.setattr(f"gasla.graph.transform.{module}.lists_on", gasla.graph.neighbor_lists.lists_on)
-        patch.setattr("gasla.graph.transform.combining.takes_one_by_one", lambda monoid, parts: False)
+        patch.setattr("gasla.graph.transform.segmented_reduce.has_ufunc_loop", lambda monoid, parts: False)
         for graph in places(data, "cpu"):
             check_all(graph, seed)
 
@@ -169,7 +169,7 @@ def test_hard_shapes_give_right_answers(shape: str) -> None:
 def check_sums_of_groups(graph: Graph, labels: np.ndarray, loops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tables and by a sort there comes the same, to the last bit and of the same types."""
     with monkeypatch.context() as patch:
-        patch.setattr(contracting, "is_for", lambda *_: False)
+        patch.setattr(contract_cpu, "is_for", lambda *_: False)
         expected = graph.contract(labels, loops=loops)
     found = graph.contract(labels, loops=loops)
     assert found.origin is not None and expected.origin is not None
@@ -192,7 +192,7 @@ def test_sums_of_groups(edges: Any, data: st.DataObject, monkeypatch: pytest.Mon
     order = np.argsort(src, kind="stable")
     src, dst = (ends[order].astype(np.int32) for ends in (src, dst))  # one type: it is compiled for each
     labels = np.array(data.draw(st.lists(st.integers(0, max(n - 1, 0)), min_size=n, max_size=n)), np.int64)
-    monkeypatch.setattr(contracting, "SMALL", 1)
+    monkeypatch.setattr(contract_cpu, "SMALL", 1)
     for weights in (None, np.random.default_rng(n).random(len(src)) - 0.5):
         graph = Graph.from_edges(src, dst, weights, n=n)
         check_sums_of_groups(graph, labels, data.draw(st.booleans()), monkeypatch)
@@ -204,7 +204,7 @@ def test_sums_of_groups_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     n, m = 5_000, 300_000
     graph = Graph.from_edges(np.sort(rng.integers(0, n, m)), rng.integers(0, n, m), rng.random(m), n=n)
     labels = np.where(rng.random(n) < 0.5, 7, rng.integers(0, n, n))
-    assert contracting.is_for(graph.lists.rows, graph.values, semirings.plus, n)
+    assert contract_cpu.is_for(graph.lists.rows, graph.values, semirings.plus, n)
     check_sums_of_groups(graph, labels, True, monkeypatch)
 
 
@@ -219,7 +219,7 @@ def test_lists_that_are_cut(share: float, by_row: bool) -> None:
     src, dst = (first, second) if by_row else (second, first)
     graph = Graph.from_edges(src, dst, rng.random(m), n=n)
     lists = graph.lists.rows if by_row else graph.lists.columns
-    assert lists is not None and cutting.is_for(lists)
+    assert lists is not None and subgraph_cpu.is_for(lists)
     mask = rng.random(n) < share
     part = graph.subgraph(mask)
     within = np.flatnonzero(mask[src] & mask[dst])

@@ -37,9 +37,9 @@ LIES = [
     ("csc", "indptr", lambda x: x.reshape(1, -1), ValueError, r"indptr has shape \(1, 7\)"),
     ("csr", "data", lambda x: x[:7], ValueError, r"8 entries and data of shape \(7,\); expected a value for each"),
     ("bsr", "data", lambda x: x[:1], ValueError, r"entries and data of shape \(1, 2, 3\)"),
-    ("bsr", "data", lambda x: np.ones((len(x), 3, 3)), ValueError, "expected blocks that share out a matrix"),
-    ("bsr", "data", lambda x: np.ones((len(x), 0, 3)), ValueError, "expected blocks that share out a matrix"),
-    ("bsr", "data", lambda x: x.ravel(), ValueError, "expected blocks that share out a matrix"),
+    ("bsr", "data", lambda x: np.ones((len(x), 3, 3)), ValueError, "expected blocks that divide a matrix"),
+    ("bsr", "data", lambda x: np.ones((len(x), 0, 3)), ValueError, "expected blocks that divide a matrix"),
+    ("bsr", "data", lambda x: x.ravel(), ValueError, "expected blocks that divide a matrix"),
     ("csr", "data", lambda x: x.reshape(2, -1), ValueError, r"data has shape \(2, 4\); expected one dimension"),
 ]
 

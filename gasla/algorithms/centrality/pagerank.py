@@ -20,7 +20,7 @@ import semirings
 from gasla.algorithms.centrality.personalized_pagerank import Rows, settle
 from gasla.algorithms.centrality.ranking import distribution, has_settled, type_of_weights
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_flags, check_weights, check_word, real_number, score_type, whole_number
+from gasla.graph.arguments import check_choice, check_flags, check_weights, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import range_of
 from gasla.operations.multiply import mxv
@@ -193,7 +193,7 @@ def pagerank(
     graph = as_graph(graph)
     check_flags(weighted=weighted, normalized=normalized)
     alpha, tol = real_number("alpha", alpha, most=1), real_number("tol", tol)
-    check_word("order", order, get_args(Order))
+    check_choice("order", order, get_args(Order))
     if order == "in place" and _is_several(personalization):
         raise ValueError("personalization holds several distributions, which run together; expected one, in place")
     max_iter = whole_number("max_iter", max_iter)

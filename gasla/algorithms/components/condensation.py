@@ -12,7 +12,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.components.strongly_connected_components import strongly_connected_components
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.transform.combining import require_monoid
+from gasla.graph.transform.segmented_reduce import require_monoid
 from gasla.graph.weights import check_sums, sum_type
 from semirings import Monoid
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.arrays import any_true, array_module
-from gasla.graph.arguments import known_before, new_edges
+from gasla.graph.arguments import check_previous, new_edges
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import check_range
 from gasla.operations.primitives import label_components
@@ -76,7 +76,7 @@ def _joined(graph: Graph, before: ComponentsResult) -> ComponentsResult:
     src, dst = new_edges(graph)
     if not isinstance(before, tuple) or len(before) != 2:
         raise TypeError(f"start is {type(before).__name__}; expected a ComponentsResult, as this returned before")
-    labels = known_before(graph, "start.labels", before[1], graph.id_dtype)
+    labels = check_previous(graph, "start.labels", before[1], graph.id_dtype)
     xp: Any = array_module(labels)
     tails, heads = labels[src], labels[dst]
     if not any_true(xp.not_equal(tails, heads)):

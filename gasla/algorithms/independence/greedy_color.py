@@ -22,7 +22,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
-from gasla.graph.arguments import MOST_SEED, check_word, vertex_numbers, whole_number
+from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import compress, link
@@ -251,7 +251,7 @@ def greedy_color(
     array([0, 0, 1, 2], dtype=int32)
     """
     graph = as_graph(graph)
-    check_word("strategy", strategy, get_args(Strategy))
+    check_choice("strategy", strategy, get_args(Strategy))
     seed = whole_number("seed", seed, MOST_SEED)
     xp: Any = module_of(graph.device)
     if priority is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module, module_of
-from gasla.graph.arguments import check_flags, check_word
+from gasla.graph.arguments import check_choice, check_flags
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array, range_of
 from gasla.graph.weights import in_range
@@ -89,7 +89,7 @@ def aggregate_features(
     """
     graph = as_graph(graph)
     check_flags(weighted=weighted)
-    check_word("reduce", reduce, get_args(Reduction))
+    check_choice("reduce", reduce, get_args(Reduction))
     weighted = weighted and graph.values is not None
     features = _check(graph, features)
     if weighted:

@@ -26,8 +26,8 @@ from gasla.algorithms.paths.sssp import sssp
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import (
     NO_LIMIT,
+    check_choice,
     check_flags,
-    check_word,
     float_type,
     has_negative,
     real_number,
@@ -209,7 +209,7 @@ def shortest_path(
     """
     graph = as_graph(graph)
     source, target = source_vertex(graph, source), source_vertex(graph, target, "target")
-    check_word("method", method, get_args(Method))
+    check_choice("method", method, get_args(Method))
     check_flags(check_bound=check_bound)
     if (method == "a*" and bound is None) or (method in ("bidirectional", "dijkstra") and bound is not None):
         wanted = "give one" if bound is None else "leave it out, or choose 'a*'"

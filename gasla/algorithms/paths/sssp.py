@@ -18,9 +18,9 @@ import semirings
 from gasla.arrays import any_true, array_module, moved
 from gasla.graph.arguments import (
     check_flags,
+    check_previous,
     check_source,
     float_type,
-    known_before,
     new_edges,
     real_number,
     score_type,
@@ -247,7 +247,7 @@ def sssp(
     if not parents:
         return distances
     if known is not None:
-        known = known_before(graph, "start.parents", known, graph.id_dtype)
+        known = check_previous(graph, "start.parents", known, graph.id_dtype)
         known = array_module(known).where(distances == before, known, known.dtype.type(-1))  # they lead on as they did
     return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
 
@@ -257,7 +257,7 @@ def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) ->
     if before is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
-    before = known_before(graph, "start", before, kind)
+    before = check_previous(graph, "start", before, kind)
     for source in sources:
         check_source("start", before, source)
     return array_module(src).unique(src), before

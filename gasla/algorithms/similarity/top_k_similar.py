@@ -16,7 +16,7 @@ import numpy as np
 from gasla.algorithms.neighborhood.two_hops import paths_from, two_hops
 from gasla.algorithms.similarity.measures import FORMULAS, weights_in
 from gasla.arrays import module_of, moved, running_sums, shares
-from gasla.graph.arguments import NO_LIMIT, check_word, whole_number
+from gasla.graph.arguments import NO_LIMIT, check_choice, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import simplify
 from gasla.operations.sparse import Sparse
@@ -95,7 +95,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
            [0.5  , 0.5  ]])
     """
     graph, k = as_graph(graph), whole_number("k", k, NO_LIMIT)
-    check_word("measure", measure, get_args(Measure))
+    check_choice("measure", measure, get_args(Measure))
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
     formula = FORMULAS[measure]

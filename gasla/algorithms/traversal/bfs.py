@@ -17,8 +17,8 @@ import semirings
 from gasla.arrays import array_module
 from gasla.graph.arguments import (
     check_flags,
+    check_previous,
     check_source,
-    known_before,
     most_iterations,
     new_edges,
     source_vertex,
@@ -188,13 +188,13 @@ def _go_on(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray |
     if parents and not isinstance(start, BFSResult):
         raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, as parents are wanted")
     given, known = start if isinstance(start, BFSResult) else (start, None)
-    before = known_before(graph, "start", given, np.dtype(np.int32))
+    before = check_previous(graph, "start", given, np.dtype(np.int32))
     check_source("start", before, source)
     xp: Any = array_module(before)
     fields = {"level": xp.ascontiguousarray(before).view(np.uint32)}
     program = NEARER
     if parents:
-        fields["parent"] = known_before(graph, "start.parents", known, graph.id_dtype)
+        fields["parent"] = check_previous(graph, "start.parents", known, graph.id_dtype)
         program = NEARER_THROUGH
     found = run(program, graph, **fields, active=xp.unique(src), wait=False)
     levels: np.ndarray = found.level.view(np.int32)

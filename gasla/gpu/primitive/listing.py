@@ -58,7 +58,7 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 
 def edge_keys(graph: Graph) -> Array:
     """Each edge as one number, in ascending order."""
-    return graph.kept("edge keys", lambda graph: graph.sorted_out.as_numbers(graph.n))
+    return graph.kept("edge keys", lambda graph: graph.sorted_out.as_keys(graph.n))
 
 
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:

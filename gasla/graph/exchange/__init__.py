@@ -1,1 +1,1 @@
-"""Graphs from and to what others hold: tables, and the graphs of other libraries; the names of vertices."""
+"""Conversion from and to tables and the graphs of other libraries; names of vertices; HTML for notebooks."""

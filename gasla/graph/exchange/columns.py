@@ -1,7 +1,7 @@
-"""Edges out of a table's columns: anything that speaks the Arrow PyCapsule stream (pandas, polars, pyarrow, cuDF).
+"""Edges from the columns of a table with the Arrow PyCapsule stream (pandas, polars, pyarrow, cuDF).
 
-Ids that are names, strings or wide integers, are numbered once, in the order in which they first appear: all of the
-first column, then the second. Everything here is Arrow's own work by columns; nothing goes row by row.
+Ids that are names (strings, or integers of 2**31 or more) are numbered in the order of first appearance: all of the
+first column, then the second. All work is done by Arrow's column functions; there is no loop over rows.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gasla.graph.adjacency import Array
 from gasla.graph.validate import are_sparse, physical_memory
 from gasla.names import meant
 
-_PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # what columns of ids are commonly called
-_WIDE = 2**31  # a vertex number from here on is taken for a name
+_PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # usual titles of the columns of ids
+_WIDE = 2**31  # integer ids this large are taken for names
 
 Column = str | int
 
 
 class Edges(NamedTuple):
-    """What a Graph is made of; `names` of vertices where ids were names."""
+    """The data of a Graph; `names` of the vertices if ids were names."""
 
     n: int
     src: Array
@@ -33,7 +33,7 @@ class Edges(NamedTuple):
 
 
 def arrow(module: str = "pyarrow") -> Any:
-    """A module of pyarrow, or an error that says how to get it.
+    """Import a module of pyarrow; the ImportError says how to install it.
 
     Examples
     --------
@@ -47,28 +47,28 @@ def arrow(module: str = "pyarrow") -> Any:
 
 
 def as_arrow(table: Any) -> Any:
-    """The table as pyarrow's, its columns shared where they can be."""
+    """The table as a pyarrow.Table, its columns shared where possible."""
     pa = arrow()
     if isinstance(table, pa.Table):
         return table
     if not hasattr(table, "__arrow_c_stream__"):
-        hint = "its collect() gives one" if hasattr(table, "collect") else "arrays go to Graph.from_edges"
+        hint = "call its collect() first" if hasattr(table, "collect") else "pass arrays to Graph.from_edges"
         raise TypeError(
-            f"table is a {type(table).__name__}; expected one with the Arrow PyCapsule stream, as pandas, polars and "
-            f"pyarrow have it; {hint}"
+            f"table is a {type(table).__name__}; expected a table with the Arrow PyCapsule stream, such as those of "
+            f"pandas, polars and pyarrow; {hint}"
         )
     try:
         return pa.RecordBatchReader.from_stream(table).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         why = " ".join(map(str, error.args))
         raise TypeError(
-            f"the table has a column of mixed types, or of one that pyarrow hasn't ({why}); expected one type a "
-            "column, numbers of 64 bits at most"
+            f"the table has a column of mixed types, or of a type that pyarrow lacks ({why}); expected one type per "
+            "column, and numbers of at most 64 bits"
         ) from error
 
 
 def places_of_numbers(schema: Any) -> list[int]:
-    """The places of columns that hold integers or floats, without what pandas had for an index."""
+    """The positions of columns of integers or floats, except columns that hold a pandas index."""
     types = arrow().types
     kinds = [column.type.value_type if types.is_dictionary(column.type) else column.type for column in schema]
     return [
@@ -85,9 +85,10 @@ def choose(
     weight: Column | None,
     numbers: Collection[int] = (),
 ) -> tuple[int, int, int | None]:
-    """The places of the columns meant: by name or place; by default those commonly called so, else the first two.
+    """The positions of source, target and weight columns, given by name or position, or found by their usual titles.
 
-    `numbers` are the places of columns that hold numbers: where nobody says what is what, none of them is passed over.
+    `numbers` are the positions of numeric columns: if no column was given, a numeric column that would be ignored is an
+    error.
 
     Examples
     --------
@@ -109,18 +110,18 @@ def choose(
         raise ValueError(f"src and dst are both column {ends[0]}, {titles[ends[0]]!r}; expected two columns")
     if value in ends:
         raise ValueError(
-            f"column {titles[value]!r} is taken for an end of edges and for their weight; name the columns"
+            f"column {titles[value]!r} would be both an end of edges and their weight; pass src, dst and weight"
         )
     if is_guessed and value is None and (others := sorted(set(numbers) - {*ends})):
         raise ValueError(
-            f"column {others[0]}, {titles[others[0]]!r}, holds numbers, and nothing says what for; pass "
-            f"weight={others[0]} for weights of edges, or src={ends[0]} and dst={ends[1]} alone for edges without"
+            f"column {others[0]}, {titles[others[0]]!r}, holds numbers of unknown meaning; pass weight={others[0]} if "
+            f"they are edge weights, or src={ends[0]} and dst={ends[1]} to ignore them"
         )
     return (*ends, value)
 
 
 def are_usual(titles: Sequence[str]) -> bool:
-    """Whether two columns are called as the ends of edges commonly are.
+    """Whether two columns have usual titles for the ends of edges, such as "source" and "target".
 
     Examples
     --------
@@ -131,33 +132,33 @@ def are_usual(titles: Sequence[str]) -> bool:
 
 
 def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
-    """The places of two columns that are called as the ends of edges commonly are, in capitals or not."""
+    """The positions of two columns with usual titles for the ends of edges, case-insensitive."""
     called = [title.casefold() for title in titles]
     pairs = ((called.index(u), called.index(v)) for u, v in _PAIRS if called.count(u) == called.count(v) == 1)
     return next(pairs, None)
 
 
 def _place(titles: Sequence[str], what: str, column: Column) -> int:
-    """The place of one column."""
+    """The position of one column, given by name or position."""
     known = ", ".join(map(repr, titles)) or "none"
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         if not 0 <= column < len(titles):
-            raise ValueError(f"{what} is column {column}; expected a place from 0 among {len(titles)}: {known}")
+            raise ValueError(f"{what} is column {column}; expected a position, 0 to {len(titles) - 1}: {known}")
         return int(column)
     if not isinstance(column, str):
-        raise TypeError(f"{what} is {column!r}; expected the name of a column or its place; there are {known}")
+        raise TypeError(f"{what} is {column!r}; expected the name of a column or its position; there are {known}")
     if (count := list(titles).count(column)) != 1:
         hint = meant(column, titles)
-        found = "is not there" if count == 0 else f"is there {count} times; give its place"
+        found = "does not exist" if count == 0 else f"exists {count} times; pass its position"
         raise ValueError(f"{what}: column {column!r} {found}; there are {known}{hint}")
     return list(titles).index(column)
 
 
 def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column | None, names: bool | None) -> Edges:
-    """The edges in a table of pyarrow's."""
+    """The edges in a pyarrow.Table."""
     places = choose(table.column_names, src, dst, weight, places_of_numbers(table.schema))
     if table.num_rows == 0:
-        raise ValueError("the table has no rows; expected an edge a row; Graph.from_edges([], [], n=n) has no edges")
+        raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
     titles = [None if place is None else table.column_names[place] for place in places]
     values = None if places[2] is None else _weights(titles[2], table.column(places[2]))
     ends = [_plain(title, table.column(place)) for title, place in zip(titles[:2], places[:2])]
@@ -172,14 +173,14 @@ def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column 
         return _with_names(ends, values)
     if texts[0]:
         raise TypeError(
-            f"column {titles[0]!r} holds strings, which are names; expected integers, as names=False says and ranks "
-            "need: gasla.io.read numbers names, and distributed.Graph.from_graph takes that graph"
+            f"column {titles[0]!r} holds strings; expected integers, because of names=False or because ranks number no "
+            "names: gasla.io.read(path) numbers names, and distributed.Graph.from_graph takes its graph"
         )
     return _with_numbers(titles, ends, values, is_open)
 
 
 def _with_names(ends: list[Any], values: Array | None) -> Edges:
-    """Edges whose ids are names: those of `src` are numbered first."""
+    """Edges whose ids are names; those of `src` are numbered first."""
     pa, m = arrow(), len(ends[0])
     kind = pa.large_string() if _is_text(ends[0].type) else _common(ends)
     whole = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
@@ -189,21 +190,21 @@ def _with_names(ends: list[Any], values: Array | None) -> Edges:
 
 
 def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
-    """Edges whose ids are the numbers of vertices."""
+    """Edges whose ids are vertex numbers."""
     pc = arrow("pyarrow.compute")
     for title, ids in zip(titles, ends):
         if (least := pc.min(ids).as_py()) < 0:
             row = pc.index(ids, least).as_py()
             raise ValueError(
-                f"row {row} of column {title!r} holds {least}; expected numbers from 0, or names=True for ids that are "
-                "names"
+                f"row {row} of column {title!r} holds {least}; expected vertex numbers from 0; pass names=True if ids "
+                "are names"
             )
     n = 1 + max(_largest(ids) for ids in ends)
     memory = physical_memory()
     if memory is not None and (needed := 16 * n + 24 * len(ends[0])) > memory:
         raise MemoryError(
-            f"ids go up to {n - 1}, and so many vertices need {needed:,} bytes of {memory:,}; names=True numbers the "
-            "ids that occur"
+            f"ids go up to {n - 1}, and {n:,} vertices need {needed:,} bytes of {memory:,}; pass names=True to number "
+            "only the ids that occur"
         )
     if is_open and (doubt := are_sparse(n, len(ends[0]))):
         raise ValueError(doubt)
@@ -212,7 +213,7 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
 
 
 def _plain(title: Any, column: Any) -> Any:
-    """A column of ids, integers or strings, without a missing one."""
+    """A column of ids, checked to hold integers or strings, and no nulls."""
     pa = arrow()
     column = _decoded(column)
     _require_all(title, column)
@@ -222,7 +223,7 @@ def _plain(title: Any, column: Any) -> Any:
 
 
 def _weights(title: Any, column: Any) -> Array:
-    """A column of numbers, without a missing one."""
+    """A column of weights, checked to hold numbers, and no nulls."""
     types = arrow().types
     column = _decoded(column)
     _require_all(title, column)
@@ -233,9 +234,9 @@ def _weights(title: Any, column: Any) -> Array:
 
 
 def _decoded(column: Any) -> Any:
-    """A column whose values are numbered in a dictionary, such as categories, as the values themselves.
+    """A column with dictionaries, such as categories, expanded to the values.
 
-    Not by Arrow's cast, which knows no dictionary of string views: polars' categories.
+    Arrow's cast does not support dictionaries of string views, which polars uses for categories.
     """
     pa = arrow()
     if not pa.types.is_dictionary(column.type):
@@ -265,7 +266,7 @@ def _common(ends: list[Any]) -> Any:
         return pa.int64()
     if min(arrow("pyarrow.compute").min(ids).as_py() for ids in ends) >= 0:
         return pa.uint64()
-    raise ValueError("ids go from below 0 to over 2**63; expected all of them within int64, or within uint64")
+    raise ValueError("some ids are negative and others 2**63 or more; expected all within int64 or all within uint64")
 
 
 def _largest(ids: Any) -> int:

@@ -1,24 +1,24 @@
-"""Graph files: `read` and `write`, the format told by the file's name.
+"""Graph files: `read` and `write`. The file name determines the format.
 
 ===============  ====================================  ==============================================================
-format           names                                 what it holds
+format           file names                            content
 ===============  ====================================  ==============================================================
 ``"mtx"``        ``.mtx``                              Matrix Market, coordinate form
-``"edges"``      ``.txt`` ``.el`` ``.wel`` ``.tsv``    an edge a line, ids from 0, with or without a weight (SNAP)
+``"edges"``      ``.txt`` ``.el`` ``.wel`` ``.tsv``    one edge per line, ids from 0, optional weight (SNAP)
 ``"gr"``         ``.gr``                               DIMACS: arcs of the 9th challenge, or the PACE form (undirected)
-``"metis"``      ``.graph`` ``.metis``                 METIS: undirected, the neighbours of a vertex a line
+``"metis"``      ``.graph`` ``.metis``                 METIS: undirected, the neighbors of one vertex per line
 ``"npz"``        ``.npz``                              `scipy.sparse.save_npz`
-``"csv"``        ``.csv``                              a table, an edge a row; ids are numbers or names
-``"parquet"``    ``.parquet``                          the same
-``"feather"``    ``.feather`` ``.arrow``               the same
+``"csv"``        ``.csv``                              a table, one edge per row; ids are numbers or names
+``"parquet"``    ``.parquet``                          a table, as for CSV
+``"feather"``    ``.feather`` ``.arrow``               a table, as for CSV
 ===============  ====================================  ==============================================================
 
-A name may go on with ``.gz``, ``.bz2`` or ``.xz``: the file is then compressed. A text file without weights reads as
-weights 1 (float32); whole-number weights read as int64 (uint64, where it takes that), others as float64. Parallel edges
-are kept. Tables need pyarrow (``pip install 'gasla[arrow]'``), and are read as a `Graph`, which has the names of
-vertices; without a column of weights, it has no values. So is an edge list with a header, with names for ids, or with
-another separator than spaces. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above
-the first row of a CSV file.
+A further suffix ``.gz``, ``.bz2`` or ``.xz`` compresses the file. Text files without weights get weights 1 (float32);
+whole-number weights are read as int64 (uint64 if they need it), all others as float64. Parallel edges are kept. Tables
+need pyarrow (``pip install 'gasla[arrow]'``), and are read as a `Graph` with the names of vertices, without values if
+there is no column of weights. Edge lists with a header, with names as ids, or with a separator other than spaces are
+read as tables. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the first row of
+a CSV file.
 """
 
 from __future__ import annotations
@@ -58,30 +58,29 @@ def read(
     separator: str | None = None,
     on_bad_rows: Literal["error", "skip"] = "error",
 ) -> Any:
-    r"""Return the graph in a file: a square sparse array, columns ascending in every row, or of a table a `Graph`.
+    r"""Return the graph in a file: a square sparse array with ascending columns in each row, or a `Graph` for a table.
 
     Parameters
     ----------
     path : path
     format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
-        By default told by the name (see `gasla.io`).
+        By default determined by the file name (see `gasla.io`).
     src, dst, weight, names : optional
-        Of tables and edge lists: columns, by name or place, and whether ids are names; see `Graph.from_table`. The
-        first line of a text is a header unless it holds a number; where it doesn't and nothing else tells, names of
-        columns say that it is, and places that it isn't.
+        For tables and edge lists: columns by name or position, and whether ids are names; see `Graph.from_table`. The
+        first line of a text file is a header unless it contains a number. If it contains no number and could be either,
+        passing names of columns says that it is a header, passing positions that it is an edge.
     separator : str, optional
-        Of CSV files and edge lists: the character between columns, or ``" "`` for any number of spaces and tabs. By
-        default the comma, semicolon, tab or ``|`` that divides the first two rows into equally many columns; without
-        one, spaces in an edge list.
+        For CSV files and edge lists: the character between columns, or ``" "`` for any number of spaces and tabs. By
+        default the comma, semicolon, tab or ``|`` that divides the first two rows into the same number of columns; if
+        there is none, spaces in an edge list.
     on_bad_rows : {"error", "skip"}
-        Of CSV files and edge lists: what to do with a row that has another number of columns than the first, or a cell
-        that is no id or no number. ``"skip"`` leaves such rows out, and warns with how many there are, and with the
-        line and the fault of the first.
+        For CSV files and edge lists: what to do with a row with another number of columns than the first, or with an
+        invalid id or weight. ``"skip"`` leaves these rows out, and warns with their number and the first error.
 
     Returns
     -------
     scipy.sparse.csr_array or Graph
-        A Graph of a table, and of an edge list whose ids are names.
+        A Graph for a table, and for an edge list whose ids are names.
 
     Warns
     -----
@@ -91,12 +90,12 @@ def read(
     Raises
     ------
     FormatError
-        The file is malformed or truncated; the message names the line, what stood there and what was expected.
+        The file is malformed or truncated; the message has the line, what was found there and what was expected.
     MemoryError
-        The file asks for more memory than there is; the message has both numbers. Where only the ids show that, it is
-        a FormatError, too.
+        The graph needs more memory than available; the message states both numbers. If this is only known after
+        reading ids, the error is a FormatError as well.
     ImportError
-        pyarrow is missing, and it is a table.
+        The file is a table, and pyarrow is missing.
 
     Examples
     --------
@@ -114,17 +113,17 @@ def read(
         raise ValueError(f"on_bad_rows is {on_bad_rows!r}; expected 'error' or 'skip'")
     is_text, skips = format in ("csv", "edges"), on_bad_rows == "skip"
     if not is_text and (separator is not None or skips):
-        raise ValueError(f"separator and on_bad_rows are of CSV files and edge lists; {path} is read as {format!r}")
+        raise ValueError(f"separator and on_bad_rows are for CSV files and edge lists; {path} is read as {format!r}")
     columns = src, dst, weight
     if format in TABLES:
         return edge_tables.read(path, format, columns, names, separator, skips)
     if format != "edges":
         if any(given is not None for given in (*columns, names)):
-            raise ValueError(f"src, dst, weight and names are of tables and edge lists; {path} is read as {format!r}")
+            raise ValueError(f"src, dst, weight and names are for tables and edge lists; {path} is read as {format!r}")
         with translate_errors(path):
             return _FORMATS[format].read(path)
     has_columns = separator not in (None, SPACES) or any(given is not None for given in columns)
-    if not path.is_file() or (not has_columns and not names and is_plain(path)):  # a pipe is read once
+    if not path.is_file() or (not has_columns and not names and is_plain(path)):  # a pipe can be read only once
         with translate_errors(path):
             return edges.read(path, skips, is_numbered=names is False)
     graph = edge_tables.read(path, format, columns, names, separator, skips)
@@ -132,16 +131,16 @@ def read(
 
 
 def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> None:
-    """Write a graph to a file; a file of that name is replaced once the new one is complete, and not before.
+    """Write a graph to a file. An existing file is replaced only after the new one is complete.
 
     Parameters
     ----------
     path : path
     A : sparse array, sparse matrix or Graph
     format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
-        By default told by the name (see `gasla.io`). Tables hold names, and no vertices without edges: a graph that
-        would come back without some is refused, unless it goes to Parquet or Feather and has no names. A CSV file
-        doesn't tell names that are numbers below 2**31 from numbers of vertices: read it with ``names=True``.
+        By default determined by the file name (see `gasla.io`). Tables keep names, but can't store vertices without
+        edges; a graph that would lose vertices is an error (Parquet and Feather store the number of vertices of a graph
+        without names). If names are integers below 2**31, read the CSV file with ``names=True``.
 
     Examples
     --------
@@ -165,17 +164,17 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
 
 
 def as_path(path: Any) -> Path:
-    """A path, or an error that says where it goes."""
+    """`path` as a Path; TypeError if it is neither a string nor a path, as if arguments were swapped."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
-            f"path is a {type(path).__name__}; expected the name of a file, which comes first: "
+            f"path is a {type(path).__name__}; expected a file name as the first argument: "
             "gasla.io.write('graph.mtx', graph), gasla.io.read('graph.mtx')"
         )
     return Path(path)
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
-    """Return the format of a file: `format` if it is given, or what the name of `path` tells.
+    """Return the format of a file: `format` if given, else determined by the name of `path`.
 
     Examples
     --------
@@ -189,9 +188,9 @@ def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
             suffixes.pop()
         if not suffixes or suffixes[-1] not in _NAMES:
             foreign = suffixes and suffixes[-1] in _NETWORKX
-            hint = "; networkx reads it, and Graph.from_networkx takes what it gives" if foreign else ""
+            hint = "; read it with NetworkX, and pass the result to Graph.from_networkx" if foreign else ""
             raise ValueError(
-                f"{path}: the name does not tell the format; expected one that ends in {', '.join(_NAMES)}, "
+                f"{path}: unknown file name suffix; expected one of {', '.join(_NAMES)}, "
                 f"or format= one of {', '.join(_ALL)}{hint}"
             )
         format = _NAMES[suffixes[-1]]

@@ -1,7 +1,7 @@
-"""DIMACS .gr files, ids from 1, `c` comments: the 9th challenge's directed arcs, or the undirected form of PACE.
+"""DIMACS .gr files, with ids from 1 and `c` comments: directed arcs (9th challenge), or undirected edges (PACE).
 
-9th challenge: `p sp VERTICES ARCS`, then `a from to weight` a line. PACE: `p tw VERTICES EDGES`, then `u v` a line;
-both directions are stored.
+9th challenge: `p sp VERTICES ARCS`, then lines `a from to weight`. PACE: `p tw VERTICES EDGES`, then lines `u v`; both
+directions are stored.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def read(path: Path) -> csr_array:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write the 9th challenge's form."""
+    """Write the form of the 9th challenge."""
     stream.write(f"p sp {graph.n} {graph.m}\n".encode())
     for block in edge_blocks(graph):
         stream.write("".join([f"a {u + 1} {v + 1} {w}\n" for u, v, w in zip(*block)]).encode())
 
 
 def _header(path: Path, stream: IO[str]) -> _Header:
-    """Read up to the line that starts with p."""
+    """Read the header: the line that starts with p."""
     expected = "expected `p sp VERTICES ARCS` or `p tw VERTICES EDGES` before the edges"
     number = 0
     while line := stream.readline():

@@ -1,7 +1,7 @@
-"""Tables of edges, a row an edge: CSV, Parquet and Feather, read and written by pyarrow (`pip install 'gasla[arrow]'`).
+"""Tables with one edge per row (CSV, Parquet, Feather), read and written by pyarrow (`pip install 'gasla[arrow]'`).
 
-What columns mean, and which ids are names, says `Graph.from_table`. The first line of a CSV file is a header unless it
-holds a number. Where neither a name nor a number tells, one who calls says which: names of columns, or their places.
+`Graph.from_table` says what columns mean, and which ids are names. The first line of a CSV file is a header unless it
+contains a number. If that is ambiguous, the caller decides, by passing names or positions of columns.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from gasla.graph.validate import physical_memory
 
 Columns = tuple[Column | None, Column | None, Column | None]  # src, dst, weight
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
-_COUNT = b"gasla.vertices"  # where a file's schema says how many there are
-_NAMED = b"gasla.names"  # where it says that ids are names, small numbers too
+_COUNT = b"gasla.vertices"  # schema metadata: number of vertices
+_NAMED = b"gasla.names"  # schema metadata: ids are names, even if they are small integers
 
 
 def read(
@@ -44,10 +44,10 @@ def read(
     separator: str | None = None,
     skips_bad_rows: bool = False,
 ) -> Graph:
-    """The graph in a file; of a text, a CSV file or an edge list, bad rows may be left out."""
+    """The graph in a table; bad rows of a CSV file or an edge list may be skipped."""
     arrow()
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no file; a table is read more than once, and can't come out of a pipe or a folder")
+        raise ValueError(f"{path} is not a regular file; tables are read more than once, so pipes are not supported")
     if format in ("parquet", "feather"):
         table = (_parquet if format == "parquet" else _feather)(path, columns)
         about = table.schema.metadata or {}
@@ -97,11 +97,11 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     used[src] = used[dst] = True
     if not used.all() and (graph.names is not None or (format == "csv" and not used[-1])):
         v = int(np.flatnonzero(~used)[-1])
-        raise ValueError(f"{path}: a {format} file holds edges alone, and vertex {v} has none; write .npz or .mtx")
+        raise ValueError(f"{path}: a {format} file stores only edges, and vertex {v} has none; write .npz or .mtx")
     each = (lambda ends: ends) if graph.names is None else graph.names.__getitem__
     values = graph.values
     if format == "csv" and values is not None and values.dtype.kind == "f":
-        values = values.astype(np.float64)  # in whose digits a narrow float is itself, as in other text files
+        values = values.astype(np.float64)  # float32 values are written with the digits of float64, as in other formats
     table = pa.table({"src": each(src), "dst": each(dst)} | ({} if values is None else {"weight": values}))
     if format == "csv":
         arrow("pyarrow.csv").write_csv(table, stream)
@@ -139,7 +139,7 @@ def _feather(path: Path, columns: Columns) -> Any:
 
 
 def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int]) -> list[str]:
-    """The names of the columns meant."""
+    """The titles of the source, target and weight columns."""
     try:
         return [titles[place] for place in choose(titles, *columns, numbers) if place is not None]
     except (ValueError, TypeError) as error:
@@ -148,7 +148,7 @@ def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int])
 
 @contextmanager
 def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
-    """A file to read, decompressed by the name's end, or what was made of it; pyarrow's errors as a FormatError."""
+    """Open a file, decompressed according to its suffix, or its `rewritten` text; pyarrow errors become FormatError."""
     with translate_errors(path):
         try:
             with open_bytes(path) if rewritten is None else nullcontext(rewritten) as stream:
@@ -159,12 +159,12 @@ def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]
 
 
 def _require_memory(path: Path, needed: int) -> None:
-    """Refuse a file that is larger than memory before any of it is read."""
+    """Raise MemoryError for a file larger than memory, before it is read."""
     memory = physical_memory()
     if memory is not None and needed > memory:
         raise MemoryError(
-            f"{path} needs {needed:,} bytes at least, and the machine has {memory:,}; read a part of it with pyarrow, "
-            "and pass that to Graph.from_table"
+            f"{path} needs at least {needed:,} bytes, and {memory:,} are available; read part of it with pyarrow, and "
+            "pass that to Graph.from_table"
         )
 
 
@@ -182,18 +182,18 @@ def _csv(path: Path, layout: Layout, columns: Columns, names: bool | None) -> An
             return table if names else numbered
     table = _read_csv(path, layout, header, chosen, [])
     odd = [end for end in chosen[:2] if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
-    if odd:  # a date or "true" is a name like any other
+    if odd:  # dates and "true" are names, so they are read as strings
         table = _read_csv(path, layout, header, chosen, odd)
     for end in chosen[:2]:
         if types.is_floating(table[end].type):
-            wanted = "expected whole numbers from 0, or names=True for ids that are names (--vertices names)"
-            error = FormatError(path, None, f"column {end!r} holds numbers that are no integers of 64 bits; {wanted}")
+            wanted = "expected whole numbers from 0; pass names=True if ids are names (--vertices names)"
+            error = FormatError(path, None, f"column {end!r} holds numbers that are not 64-bit integers; {wanted}")
             raise next(_bad_rows(path, layout, header, chosen, False), error)
     return table
 
 
 def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
-    """The table with ids as numbers, if all of its strings are; refused, if some may be meant for names."""
+    """The table with ids converted to integers; None if some are not; FormatError if they may be meant as names."""
     pc = arrow("pyarrow.compute")
     numbered = table
     for end in ends:
@@ -207,28 +207,28 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
             raise FormatError(
                 path,
                 None,
-                f"column {end!r} holds {led!r}, which begins with 0; pass names=True if it is another vertex than "
-                f"{int(led)}, names=False if it is the same (--vertices names, --vertices numbers)",
+                f"column {end!r} holds {led!r}, with a leading 0; pass names=True if that is another vertex than "
+                f"{int(led)}, names=False if it is the same (--vertices names or --vertices numbers)",
             )
         numbered = numbered.set_column(table.column_names.index(end), end, ids)
     return numbered
 
 
 def _refuse_comments(path: Path, end: str, texts: Any) -> None:
-    """Refuse ids of which all are numbers but some that may be comments."""
+    """Raise FormatError if all ids are numbers, except some that may be comments."""
     pc = arrow("pyarrow.compute")
     is_sign = pc.match_substring_regex(texts, "^[#%]")
     if pc.any(is_sign).as_py() and pc.all(pc.or_(is_sign, pc.match_substring_regex(texts, "^[0-9]+$"))).as_py():
         raise FormatError(
             path,
             None,
-            f"column {end!r} holds {texts.filter(is_sign)[0].as_py()[:60]!r} beside numbers; pass names=True if it is "
-            "the name of a vertex, or remove the line if it is a comment (--vertices names)",
+            f"column {end!r} holds numbers and {texts.filter(is_sign)[0].as_py()[:60]!r}; pass names=True if that is "
+            "the name of a vertex (--vertices names), or remove the line if it is a comment",
         )
 
 
 def _integers(texts: Any) -> Any:
-    """A column of strings as int64, or as uint64; None if there is more to them."""
+    """A column of strings as int64 or uint64; None if some are not integers."""
     for kind in ("int64", "uint64"):
         with suppress(arrow().ArrowInvalid):
             return texts.cast(kind)
@@ -236,7 +236,7 @@ def _integers(texts: Any) -> Any:
 
 
 def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
-    """The columns `chosen`, of which those in `texts` are strings whatever they look like."""
+    """The columns `chosen`; those in `texts` as strings, all others with inferred types, uint64 included."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     table = _inferred(path, layout, header, chosen, texts)
     wide = [
@@ -244,7 +244,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], te
         for title in chosen
         if types.is_floating(table[title].type) and pc.any(pc.greater_equal(table[title], 2.0**63)).as_py()
     ]
-    if wide:  # pyarrow takes integers beyond int64 for floats
+    if wide:  # pyarrow reads integers beyond int64 as floats
         for title, column in zip(wide, _inferred(path, layout, header, chosen, wide).select(wide).columns):
             if (numbers := _integers(column)) is not None:
                 table = table.set_column(table.column_names.index(title), title, numbers)
@@ -252,7 +252,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], te
 
 
 def _inferred(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
-    """The columns `chosen`, strings if they are in `texts`, else of the types that pyarrow sees in them."""
+    """The columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     try:
         with _source(path, layout) as (source, separator, head):
@@ -265,7 +265,7 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: list[str], te
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=chosen,
                     column_types=dict.fromkeys(texts, pa.string()),
-                    null_values=[""],  # NA is Namibia
+                    null_values=[""],  # not "NA", the country code of Namibia
                     strings_can_be_null=True,
                 ),
             )
@@ -275,7 +275,7 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: list[str], te
 
 @contextmanager
 def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
-    """A text as pyarrow reads it: the file itself, or its rows written anew; its separator, and lines to pass over."""
+    """A stream for pyarrow (the file, or its rows rewritten as plain CSV), its separator, and the lines to skip."""
     if layout.separator != SPACES and not (layout.has_comments or layout.is_spaced or layout.left_out):
         with _open(path) as source:
             yield source, layout.separator, layout.head
@@ -287,25 +287,25 @@ def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
 
 
 class _Header(NamedTuple):
-    """The names of the columns, whether the first line says them, and the places of those that begin with a number."""
+    """The titles of columns, and what the first rows say of them."""
 
     titles: list[str]
-    is_there: bool
-    numbers: list[int]
+    is_there: bool  # whether the first line holds the titles
+    numbers: list[int]  # positions of columns whose first value is a number
 
 
 def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
-    """What the first two lines tell."""
+    """The header, by the first two lines and the columns that the caller names."""
     lines = [row for _, row in islice(rows(path, layout), 2)]
     if not lines:
-        raise FormatError(path, 1, "the file is empty; expected the names of columns, or an edge")
+        raise FormatError(path, 1, "the file is empty; expected a header, or an edge")
     first = lines[0]
     if len(first) == 1:
         raise FormatError(
             path,
             layout.head + 1,
-            f"{first[0].strip()[:60]!r} is one column, where {layout.separator!r} separates them; expected two or "
-            "three; pass separator=' ' for spaces and tabs, or another sign (--separator)",
+            f"{first[0].strip()[:60]!r} is one column with separator {layout.separator!r}; expected two or three "
+            "columns; pass separator=' ' for spaces and tabs, or another character (--separator)",
         )
     usual = ["src", "dst", "weight"][: len(first)] if len(first) <= 3 else []
     unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]
@@ -321,15 +321,15 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     raise FormatError(
         path,
         layout.head + 1,
-        f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=, the names of the "
-        "columns if it is a header, or their places 0 and 1 if it is an edge (--columns 0,1)",
+        f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=: names of columns if it "
+        "is a header, or positions 0 and 1 if it is an edge (--columns 0,1)",
     )
 
 
 def _bad_rows(
     path: Path, layout: Layout, header: _Header, chosen: list[str], names: bool | None
 ) -> Iterator[FormatError]:
-    """The errors for the lines of a text that are not like the first of its rows."""
+    """The errors for all rows that do not match the first row."""
     titles = header.titles
     places = [titles.index(title) for title in chosen]
     kinds: list[_Kind] | None = None
@@ -349,7 +349,7 @@ def _bad_rows(
 
 
 class _Kind(NamedTuple):
-    """What a column's cells are."""
+    """A test for the cells of a column, and the text of its error."""
 
     holds: Callable[[str], bool]
     expected: str

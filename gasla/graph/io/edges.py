@@ -1,8 +1,8 @@
-"""Edge lists: `source destination [weight]` a line, ids from 0, `#` or `%` comments.
+"""Edge lists: lines `source target [weight]`, ids from 0, `#` or `%` comments.
 
-The form of SNAP (.txt, .tsv) and of the GAP benchmark suite (.el without, .wel with weights). A comment of SNAP's,
-`# Nodes: 5 Edges: 7`, gives the number of vertices and tells a truncated file; without it there are as many vertices as
-the largest id asks for.
+The format of SNAP (.txt, .tsv) and of the GAP benchmark suite (.el without weights, .wel with). The SNAP comment
+`# Nodes: 5 Edges: 7` gives the number of vertices, and reveals truncated files; without it the number of vertices is
+one more than the largest id.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SUFFIXES = (".txt", ".el", ".wel", ".tsv")
 
 
 def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False) -> csr_array:
-    """Return the graph in an edge list; `is_numbered` says that ids are no names, however large they are."""
+    """Return the graph in an edge list; `is_numbered` says that ids are vertex numbers, even very large ones."""
     bad = 0
     with open_text(path) as stream:
         start = stream.tell()
@@ -68,7 +68,7 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False) ->
 
 
 def _good(path: Path, header: _Header, text: IO[str], fields: list[tuple[str, str]]) -> tuple[Array, int]:
-    """The rows that are right, and the number of the others."""
+    """The valid rows, and the number of bad rows."""
     good, bad = [], 0
     for line in text:
         if words := uncommented(line, header.comments).split():
@@ -82,19 +82,19 @@ def _good(path: Path, header: _Header, text: IO[str], fields: list[tuple[str, st
 
 
 class Part(NamedTuple):
-    """Some edges of a list in their order, and what a comment at its head says of the whole."""
+    """Some consecutive edges of an edge list, and the sizes of the whole graph given in its header."""
 
     src: Array
     dst: Array
     weights: Array | None
-    n: int  # vertices
-    m: int  # edges; 0 if it doesn't say
+    n: int  # vertices; 0 if not given
+    m: int  # edges; 0 if not given
 
 
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
-    """The edges of all lines, or of a file that isn't compressed those of the lines that begin within a range of bytes.
+    """The edges of all lines; or, in an uncompressed file, of the lines that begin within a range of bytes.
 
-    What is said of the number of edges is left to whoever has read all parts.
+    The caller compares the number of edges in the header with the sum over all parts.
     """
     with open_text(path) as text:
         header = _look(path, text)
@@ -104,7 +104,7 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
     with open(path, "rb") as file:
         file.seek(max(start - 1, 0))
         if start > 0:
-            file.readline()  # which began before
+            file.readline()  # the line that began before `start`
         first = file.tell()
         file.seek(max(first, stop - 1))
         if stop > first:
@@ -126,10 +126,10 @@ def _part(path: Path, header: _Header, text: TextIO) -> Part:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an edge list; with weights if any is not 1, or for the names that promise them."""
+    """Write an edge list; with weights if any is not 1, and always for .wel and .tsv."""
     names = [suffix.lower() for suffix in path.suffixes]
     last_is_used = graph.n > 0 and (graph.out_degrees[-1] > 0 or graph.in_degrees[-1] > 0)
-    if not last_is_used or not {".el", ".wel"} & set(names):  # readers of these two know no comments
+    if not last_is_used or not {".el", ".wel"} & set(names):  # other readers of .el and .wel don't support comments
         stream.write(f"# Nodes: {graph.n} Edges: {graph.m}\n".encode())
     separator = "\t" if ".tsv" in names else " "
     weighted = has_weights(graph) or bool({".wel", ".tsv"} & set(names))
@@ -142,15 +142,15 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 class _Header(NamedTuple):
-    comments: str  # the signs that start one; NumPy reads a file of one sign far faster than of two
-    columns: int  # of the first edge
-    line: int | None  # of the comment that gives the next two
+    comments: str  # comment characters in use; NumPy reads files far faster with one than with two
+    columns: int  # number of columns of the first edge
+    line: int | None  # line of the comment that gives n and m
     n: int
     m: int
 
 
 def _look(path: Path, stream: IO[str]) -> _Header:
-    """Read up to the first edge."""
+    """Read the comments up to the first edge."""
     signs = ""
     said: tuple[int | None, int, int] = (None, 0, 0)
     number = 0
@@ -166,13 +166,13 @@ def _look(path: Path, stream: IO[str]) -> _Header:
                 raise FormatError(
                     path,
                     number,
-                    f"{columns} columns; expected `source destination` or with a weight, separated by spaces; "
-                    "gasla.io.read takes src=, dst= and weight= for some of more columns, and separator= for another "
-                    "sign",
+                    f"{columns} columns; expected `source target [weight]`, separated by spaces; to choose among more "
+                    "columns pass src=, dst= and weight= (--columns), for another separator pass separator= "
+                    "(--separator)",
                 )
             return _Header(signs or "#", columns, *said)
     if number == 0:
-        raise FormatError(path, 1, "the file is empty; expected an edge `source destination [weight]` a line")
+        raise FormatError(path, 1, "the file is empty; expected lines `source target [weight]`")
     return _Header(signs or "#", 2, *said)
 
 

@@ -1,4 +1,4 @@
-"""What all formats share: the error, compression, and tables of numbers."""
+"""Common parts of all file formats: errors, compression, parsing of numeric columns."""
 
 from __future__ import annotations
 
@@ -29,20 +29,18 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
-    ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # the name of a temporary file is nobody's business
+    ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # does not store the name of the temporary file
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
 
 
-EXPECTED_ID = (
-    "expected a whole number from 0, of 64 bits at most, or names=True for ids that are names (--vertices names)"
-)
+EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names (--vertices names)"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
 
 
 class FormatError(ValueError):
-    """A file that is not what its format asks for; `line` is where (from 1), or None for a binary file, `said` why."""
+    """A malformed or truncated file; `line` is the line number from 1, or None, and `said` the reason."""
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
         self.path, self.line, self.said = path, line, message
@@ -53,36 +51,36 @@ class FormatError(ValueError):
 
     @classmethod
     def of_count(cls, path: Path, line: int | None, promised: int, found: int) -> FormatError:
-        """Return the error for a file that holds more or fewer edges than its header says."""
-        hint = "is the file truncated?" if found < promised else "expected as many"
-        return cls(path, line, f"promises {promised} edges and {found} follow; {hint}")
+        """Return the error for a file with more or fewer edges than its header says."""
+        hint = "is the file truncated?" if found < promised else "expected the same number"
+        return cls(path, line, f"the header says {promised} edges, and {found} follow; {hint}")
 
 
 class TooLarge(FormatError, MemoryError):
-    """A file that asks for more memory than there is."""
+    """A file whose graph needs more memory than available."""
 
     @classmethod
     def of(cls, path: Path, wanted: str) -> TooLarge:
-        """Return the error for what is `wanted`, with the memory that there is."""
+        """Return the error, given a text on the memory `wanted`."""
         memory = physical_memory()
-        there = "more than can be had" if memory is None else f"{memory:,} bytes can be had"
+        there = "" if memory is None else f", and {memory:,} bytes are available"
         return cls(
             path,
             None,
-            f"asks for more memory than there is: {wanted}, and {there}; where ids are names, such as account numbers, "
-            "names=True (--vertices names) takes no vertex but those named; else read a part of the file",
+            f"not enough memory: {wanted}{there}; if ids are names, such as account numbers, pass names=True "
+            "(--vertices names), which numbers only the ids that occur; else read a part of the file",
         )
 
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turn what damaged compression and absurd sizes raise into a FormatError."""
+    """Convert the exceptions raised for damaged compression and excessive sizes to FormatError."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise FormatError(path, None, f"the compressed file is damaged or truncated ({error})") from error
     except OSError as error:
-        if error.errno is not None:  # not found, not allowed, ...
+        if error.errno is not None:  # from the operating system: not found, no permission, ...
             raise
         raise FormatError(path, None, f"the compressed file is damaged ({error})") from error
     except TooLarge:
@@ -90,33 +88,30 @@ def translate_errors(path: Path) -> Iterator[None]:
     except MemoryError as error:
         said = " ".join(str(error).split())
         size = path.stat().st_size if path.is_file() else 0
-        wanted = said if re.search(r"\d", said) else f"what is in it takes more than the file's {size:,} bytes"
+        wanted = said if re.search(r"\d", said) else f"the graph needs more than the {size:,} bytes of the file"
         raise TooLarge.of(path, wanted) from error
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Open for reading, decompressing by the name's end."""
+    """Open a file for reading, decompressed according to its suffix."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
 
         def place() -> tuple[int, int]:
-            with suppress(ValueError, OSError):  # closed by now, or a pipe
+            with suppress(ValueError, OSError):  # the file is closed, or is a pipe
                 return file.raw.tell(), size
             return size, size
 
         follow(place, "bytes")
-        source = file if file.seekable() else BytesIO(file.read())  # a pipe is read once, and readers go back
+        source = file if file.seekable() else BytesIO(file.read())  # readers seek, which pipes don't support
         with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(source, "rb") as stream:
             yield stream
 
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """Open for reading as text; every byte is a character, so that no file fails to decode.
-
-    What some editors put before the text, to say that it is UTF-8, is passed over.
-    """
+    """Open a file as Latin-1 text, in which every byte is a character and decoding never fails; skips a UTF-8 BOM."""
     with open_bytes(path) as stream:
         if stream.read(len(BOM_UTF8)) != BOM_UTF8:
             stream.seek(0)
@@ -126,16 +121,15 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """What is written to a stream, compressed by the name's end."""
+    """A stream that compresses what is written to `stream`, according to the suffix of `path`."""
     with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
         yield packed
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Array | None:
-    """Return the rest of a stream as records, a line each; None if any line does not have just these fields.
+    """Return the rest of a stream as one record per line; None if any line does not have exactly these fields.
 
-    A last field of type "number" is int64 if all of its numbers are whole, uint64 if some are from 2**63 and none is
-    negative, else float64.
+    A last field of type "number" becomes int64 if possible, else uint64 if possible, else float64.
     """
     start = stream.tell()
     for number in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
@@ -143,7 +137,7 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | lis
         stream.seek(start)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", DeprecationWarning)  # 1.5 taken for an integer
+                warnings.simplefilter("error", DeprecationWarning)  # raised when 1.5 is parsed as an integer
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
                 return np.loadtxt(stream, dtype=types, comments=comment, ndmin=1)
         except (ValueError, DeprecationWarning, OverflowError):
@@ -152,9 +146,9 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | lis
 
 
 def complain(path: Path, check: Callable[[int, list[str]], str | None], comments: str) -> FormatError:
-    """Return the error for the first line that `check(line number, words)` has something to say of.
+    """Return the error for the first line for which `check(line number, words)` returns a message.
 
-    `comments`: the signs that start one.
+    `comments` are the characters that start a comment.
     """
     number = 0
     with open_text(path) as stream:
@@ -167,7 +161,7 @@ def complain(path: Path, check: Callable[[int, list[str]], str | None], comments
 
 
 def uncommented(line: str, comments: str) -> str:
-    """Return a line up to the first sign that starts a comment.
+    """Return a line up to the first character that starts a comment.
 
     Examples
     --------
@@ -178,17 +172,17 @@ def uncommented(line: str, comments: str) -> str:
 
 
 def within(table: Array, n: int) -> bool:
-    """Whether the fields u and v hold 1 to n."""
+    """Whether the ids in the fields u and v are from 1 to n."""
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= n for end in ("u", "v"))
 
 
 def is_whole(word: str, stop: int = 2**63) -> bool:
-    """Whether a word is an integer that fits 64 bits; `stop` is 2**64 where it may be one of uint64."""
+    """Whether a word is an integer of at least -2**63 and below `stop`."""
     return re.fullmatch(r"[+-]?\d{1,30}", word, re.ASCII) is not None and -(2**63) <= int(word) < stop
 
 
 def is_count(word: str) -> bool:
-    """Whether a word is a number of things: digits alone."""
+    """Whether a word consists of at most 18 digits."""
     return word.isdecimal() and len(word) <= 18
 
 
@@ -202,26 +196,26 @@ def is_number(word: str) -> bool:
 
 
 def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
-    """Return the edges as a sparse array, columns ascending, parallel edges kept in their order."""
+    """Return the edges as a sparse array with ascending columns, parallel edges kept in their order."""
     from scipy.sparse import coo_array
 
     require_memory(n, len(src))
-    ids = index_dtype(max(n, len(src)))  # SciPy would keep the wide ones as read
+    ids = index_dtype(max(n, len(src)))  # SciPy would keep int64
     ends: Any = src.astype(ids, copy=False), dst.astype(ids, copy=False)
     coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
-    coo.has_canonical_format = True  # or they would be added up
+    coo.has_canonical_format = True  # keeps SciPy from summing parallel edges
     return coo.tocsc().tocsr()  # two stable sorts
 
 
 def require_memory(n: int, m: int) -> None:
-    """Refuse what would drive the machine out of memory, such as one edge between vertices 0 and 10**10."""
+    """Raise MemoryError for a graph larger than memory, such as one edge between vertices 0 and 10**10."""
     memory = physical_memory()
     if memory is not None and 16 * n + 24 * m > memory:
         raise MemoryError(f"{n:,} vertices and {m:,} edges need {16 * n + 24 * m:,} bytes")
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:
-    """Yield sources, destinations and weights of all edges by rows, in blocks; whole weights as int."""
+    """Yield sources, targets and weights of all edges by rows, in blocks; weights as int if all are whole numbers."""
     indptr, indices = graph.out.indptr, graph.out.indices
     values = weights(graph)
     whole = values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))
@@ -234,7 +228,7 @@ def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]
 
 
 def weights(graph: Graph) -> Array:
-    """Return the edge values by rows; ones where there are none."""
+    """Return the edge values by rows; ones for a graph without values."""
     return np.ones(graph.m, np.float32) if graph.out_values is None else graph.out_values
 
 

@@ -1,6 +1,7 @@
 """Matrix Market files, coordinate form: real, integer, unsigned-integer or pattern; general, symmetric or skew.
 
-SciPy has a faster reader, but that one ends the process on some truncated files and cuts off fractions of integers.
+The faster reader of SciPy is not used: it aborts the process on some truncated files, and truncates decimals in integer
+files.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".mtx",)
 _TYPES = {"real": "f8", "double": "f8", "integer": "i8", "unsigned-integer": "u8", "pattern": None}
-_MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}  # sign of the other half
+_MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}  # sign of the upper half, which files leave out
 
 
 class _Header(NamedTuple):
-    line: int  # of the sizes
+    line: int  # line with the sizes
     type: str | None
     mirrored: int
     n: int
@@ -44,7 +45,7 @@ class _Header(NamedTuple):
 
 
 def read(path: Path) -> csr_array:
-    """Return the graph in a Matrix Market file; of a symmetric one, both directions."""
+    """Return the graph in a Matrix Market file; symmetric files give both directions of each edge."""
     with open_text(path) as stream:
         header = _header(path, stream)
         fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
@@ -65,9 +66,9 @@ def read(path: Path) -> csr_array:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a general coordinate file: pattern if all values are 1, else by their type real or integer.
+    """Write a general coordinate file: pattern if all values are 1, else real or integer.
 
-    Integers that int64 can't hold make it unsigned-integer, which not all readers know.
+    Integers beyond int64 are written as unsigned-integer, which not all readers support.
     """
     field = "pattern"
     if has_weights(graph):
@@ -84,7 +85,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def _header(path: Path, stream: IO[str]) -> _Header:
-    """Read up to the line of the sizes."""
+    """Read the header, up to the line with the sizes."""
     first = stream.readline().lower().split()
     if len(first) != 5 or first[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
         expected = "`%%MatrixMarket matrix coordinate FIELD SYMMETRY`"
@@ -105,7 +106,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
             raise FormatError(path, number, f"{line.strip()[:60]!r}; expected `ROWS COLUMNS ENTRIES`")
         rows, columns, entries = map(int, words)
         if rows != columns:
-            raise FormatError(path, number, f"a matrix of {rows} x {columns}; expected a square one, a row a vertex")
+            raise FormatError(path, number, f"a matrix of {rows} x {columns}; expected a square matrix")
         return _Header(number, _TYPES[field], _MIRRORED[symmetry], rows, entries)
     raise FormatError(path, number, "the file ends; expected `ROWS COLUMNS ENTRIES`")
 

@@ -1,8 +1,9 @@
-"""METIS files: undirected, the neighbours of a vertex a line, ids from 1, `%` comments.
+"""METIS files: undirected graphs, the neighbors of one vertex per line, ids from 1, `%` comments.
 
-First line: `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The digits of FORMAT say whether a vertex's line starts with its
-size, whether its weights follow (CONSTRAINTS of them, by default 1), and whether each neighbour has a weight behind it.
-Edges count once, and are listed with both their ends, and the same weight. Vertex sizes and weights are skipped.
+First line: `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The three digits of FORMAT say whether each vertex's line starts
+with a vertex size, whether vertex weights follow (CONSTRAINTS of them, by default 1), and whether each neighbor is
+followed by an edge weight. EDGES counts each edge once; both ends list it, with the same weight. Vertex sizes and
+weights are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class _Header(NamedTuple):
     line: int
     n: int
     m: int
-    skip: int  # words before the neighbours
+    skip: int  # numbers before the neighbors
     weighted: bool
 
 
@@ -53,7 +54,7 @@ def read(path: Path) -> csr_array:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an undirected graph with whole weights; others do not fit the format."""
+    """Write an undirected graph with whole-number weights; ValueError for other graphs."""
     _require_undirected(graph)
     weighted = has_weights(graph)
     stream.write(f"{graph.n} {graph.m // 2}{' 001' if weighted else ''}\n".encode())
@@ -71,16 +72,16 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 def _require_undirected(graph: Graph) -> None:
     values = graph.values
     if not graph.has_symmetric_values:
-        problem = "edges that have no equal edge the other way"
+        problem = "edges without a reverse edge of equal weight"
     elif graph.has_self_loops:
         problem = "self loops"
     elif values is not None and not (np.all(np.isfinite(values)) and np.all(values == np.rint(values))):
         problem = "weights that are not whole numbers"
     elif values is not None and graph.m and not -(2**63) <= values.min().item() <= values.max().item() < 2**63:
-        problem = "weights beyond 64 bits"
+        problem = "weights of more than 64 bits"
     else:
         return
-    raise ValueError(f"the graph has {problem}; METIS files cannot hold them; write .mtx or .npz instead")
+    raise ValueError(f"the graph has {problem}; METIS files can't store them; write .mtx or .npz instead")
 
 
 def _is_comment(line: str) -> bool:
@@ -88,12 +89,12 @@ def _is_comment(line: str) -> bool:
 
 
 def _words(line: str) -> list[str]:
-    """Return the words between what C takes for white space, as NumPy does; Python takes more for it."""
+    """Split a line at C white space, as NumPy does; ``str.split`` splits at more characters."""
     return [word.decode("latin-1") for word in line.encode("latin-1").split()]
 
 
 def _header(path: Path, stream: IO[str]) -> _Header:
-    """Read up to the first line that is no comment."""
+    """Read the header: the first line that is not a comment."""
     expected = "expected `VERTICES EDGES [FORMAT [CONSTRAINTS]]`"
     number = 0
     while line := stream.readline():
@@ -112,7 +113,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
 
 
 def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | None:
-    """Return sources, destinations and weights; None if anything is amiss."""
+    """Return sources, targets and weights; None if anything is invalid."""
     counts = _words_per_line(text)
     if len(counts) < header.n or counts[header.n :].any() or (counts[: header.n] < header.skip).any():
         return None
@@ -135,7 +136,7 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
 
 def _words_per_line(text: str) -> Array:
     characters = np.frombuffer(text.encode("latin-1"), np.uint8)
-    word = (characters != 32) & ((characters < 9) | (characters > 13))  # neither a space nor a tab, a new line, ...
+    word = (characters != 32) & ((characters < 9) | (characters > 13))  # not white space
     starts = word.copy()
     starts[1:] &= ~word[:-1]
     ends = np.flatnonzero(characters == 10)
@@ -145,7 +146,7 @@ def _words_per_line(text: str) -> Array:
 
 
 def _numbers(text: str) -> Array | None:
-    """Return all numbers of a text of whole numbers; None if there is anything else in it."""
+    """Return all numbers of a text of whole numbers; None if it contains anything else."""
     if not text or text.isspace():
         return np.empty(0, np.int64)
     try:
@@ -156,14 +157,14 @@ def _numbers(text: str) -> Array | None:
         return None
     if numbers.min(initial=0) > -(2**63) and numbers.max(initial=0) < 2**63 - 1:
         return numbers
-    try:  # one too large reads as the largest: which is it?
+    try:  # NumPy clips numbers that are too large, so parse the words exactly
         return np.array([int(word) for word in _words(text)], np.int64)
     except (ValueError, OverflowError):
         return None
 
 
 def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the words of every vertex's line."""
+    """Yield the line number and the words of each vertex's line."""
     with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
             if number > header.line and not _is_comment(line):
@@ -171,7 +172,7 @@ def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
 
 
 def _one_sided(path: Path, header: _Header, A: csr_array) -> FormatError | None:
-    """Return the error for an edge that one of its ends doesn't list, or with another weight; None if there is none."""
+    """Return the error for the first edge listed at only one end, or with two different weights, if any."""
     from scipy.sparse import csr_array
 
     ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
@@ -180,13 +181,13 @@ def _one_sided(path: Path, header: _Header, A: csr_array) -> FormatError | None:
         if more.nnz:
             u, v = sorted(map(int, (more.row[0], more.col[0])))
             number = next(islice(_lists(path, header), u, None))[0]
-            reason = f"vertices {u + 1} and {v + 1} differ in {what}the edges between them"
-            return FormatError(path, number, f"{reason}; expected both their lines to say the same")
+            reason = f"the lines of vertices {u + 1} and {v + 1} differ in {what}the edges between them"
+            return FormatError(path, number, f"{reason}; expected both to be equal")
     return None
 
 
 def _complaint(path: Path, header: _Header) -> FormatError:
-    """Return the error for the first line that is wrong, or for the number of lines or edges."""
+    """Return the error for the first invalid line, or for a wrong number of lines or edges."""
     vertex, listed, number = 0, 0, header.line
     for number, words in _lists(path, header):
         vertex += 1
@@ -200,24 +201,22 @@ def _complaint(path: Path, header: _Header) -> FormatError:
             number,
             f"the file ends after vertex {vertex}; expected a line for each of {header.n}; is it truncated?",
         )
-    wanted = f"expected {2 * header.m} neighbours, since both ends list an edge"
-    return FormatError(path, header.line, f"promises {header.m} edges and {listed} neighbours follow; {wanted}")
+    wanted = f"expected {2 * header.m} neighbors, since both ends list an edge"
+    return FormatError(path, header.line, f"the header says {header.m} edges, and {listed} neighbors follow; {wanted}")
 
 
 def _check(vertex: int, words: list[str], header: _Header) -> str | None:
     if vertex > header.n:
-        return f"a line more than the {header.n} vertices of line {header.line}; expected the end" if words else None
+        return f"more lines than the {header.n} vertices of line {header.line}; expected the end" if words else None
     for word in words:
         if not is_whole(word):
             return f"{word[:60]!r}; expected whole numbers, of 64 bits at most"
     if len(words) < header.skip:
-        return (
-            f"{len(words)} numbers; expected at least {header.skip} before the neighbours, as line {header.line} says"
-        )
-    neighbours = words[header.skip :]
-    if header.weighted and len(neighbours) % 2:
-        return f"neighbour {neighbours[-1]} without a weight; expected pairs, as line {header.line} says"
-    for word in neighbours[:: 2 if header.weighted else 1]:
+        return f"{len(words)} numbers; expected at least {header.skip} before the neighbors, as line {header.line} says"
+    neighbors = words[header.skip :]
+    if header.weighted and len(neighbors) % 2:
+        return f"neighbor {neighbors[-1]} without a weight; expected pairs, as line {header.line} says"
+    for word in neighbors[:: 2 if header.weighted else 1]:
         if not 1 <= int(word) <= header.n:
-            return f"neighbour {word}; expected 1 to {header.n}, as line {header.line} says"
+            return f"neighbor {word}; expected 1 to {header.n}, as line {header.line} says"
     return None

@@ -1,4 +1,4 @@
-"""NumPy archives as `scipy.sparse.save_npz` writes them. SciPy sees what is read only once it is checked."""
+"""NumPy archives as written by `scipy.sparse.save_npz`. All arrays are checked before SciPy uses them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
-_EXPECTED = "expected what scipy.sparse.save_npz writes"
+_EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
 class _Compressed(NamedTuple):
-    """A matrix that SciPy has not seen yet."""
+    """The unchecked arrays of a compressed matrix."""
 
     format: str
     shape: tuple[int, int]
@@ -40,11 +40,11 @@ def read(path: Path) -> csr_array:
     """Return the graph in an archive."""
     with open_bytes(path) as stream:
         if not zipfile.is_zipfile(stream):
-            raise FormatError(path, None, f"is no archive, or truncated; {_EXPECTED}")
+            raise FormatError(path, None, f"is not an archive, or truncated; {_EXPECTED}")
         stream.seek(0)
         arrays = _arrays(path, stream)
     if "format" not in arrays:
-        raise FormatError(path, None, f"holds no sparse array; {_EXPECTED}")
+        raise FormatError(path, None, f"contains no sparse array; {_EXPECTED}")
     try:
         return _matrix(path, arrays)
     except KeyError as error:
@@ -56,34 +56,34 @@ def read(path: Path) -> csr_array:
 
 
 def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
-    """Return those of the archive's arrays that a matrix may have."""
+    """Return the arrays of the archive that may belong to a matrix."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of headers that look old, which damaged ones do
+            warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
             with np.load(stream, allow_pickle=False) as archive:
                 found = {name: archive[name] for name in _ARRAYS if name in archive}
-                return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # else bytes
+                return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
     except MemoryError:
         raise
-    except Exception as error:  # whatever the parsers of a damaged archive, its compression and its headers raise
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # that is a place before the file
+    except Exception as error:  # damaged archives, compression and headers raise many types
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: seek before the start
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
 
 
 def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
-    """Return the matrix of the arrays, all of them checked before SciPy converts it."""
+    """Return the matrix made of the arrays, which are checked first."""
     from scipy.sparse import bsr_array, csc_array, csr_array, dia_array
 
     format, data = _word(arrays["format"]), arrays["data"]
     if format not in _FORMATS:
-        raise FormatError(path, None, f"holds a matrix in format {format!r}; expected one of {', '.join(_FORMATS)}")
+        raise FormatError(path, None, f"has a matrix in format {format!r}; expected one of {', '.join(_FORMATS)}")
     shape = tuple(map(int, as_ids("shape", arrays["shape"])))
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 0:
         shown = " x ".join(map(str, shape))
-        raise FormatError(path, None, f"a matrix of {shown}; expected a square one, a row a vertex")
+        raise FormatError(path, None, f"a matrix of {shown}; expected a square matrix")
     if data.dtype.name not in SCALAR_NAMES:
-        raise FormatError(path, None, f"holds {data.dtype} values; expected one of {', '.join(SCALAR_NAMES)}")
+        raise FormatError(path, None, f"has {data.dtype} values; expected one of {', '.join(SCALAR_NAMES)}")
     n = shape[0]
     require_memory(n, data.size)
     data = data.astype(data.dtype.newbyteorder("="), copy=False)
@@ -103,19 +103,19 @@ def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
     if format == "bsr":
         A = A.tocoo()
         return to_csr(n, A.row, A.col, A.data)
-    return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()  # sorts, and sums nothing
+    return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()  # sorts without summing entries
 
 
 def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
     if not len(row) == len(col) == data.size or data.ndim != 1:
-        raise ValueError(f"there are {len(row)} rows, {len(col)} columns and {data.shape} values; expected as many")
+        raise ValueError(f"{len(row)} rows, {len(col)} columns and {data.shape} values; expected equal counts")
     check_range("row", row, n)
     check_range("col", col, n)
     return to_csr(n, row, col, data)
 
 
 def _word(array: Array) -> str:
-    """Return the one word that an array holds."""
+    """Return the string in a zero-dimensional array."""
     word = array.item()
     return word.decode("ascii") if isinstance(word, bytes) else str(word)
 
@@ -124,6 +124,6 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write an archive of the CSR arrays."""
     from scipy.sparse import csr_array, save_npz
 
-    archive = io.BytesIO()  # an archive seeks back, which a compressed stream cannot do
+    archive = io.BytesIO()  # zip archives need to seek, which compressed streams can't
     save_npz(archive, csr_array((weights(graph), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n)))
     stream.write(archive.getbuffer())

@@ -1,7 +1,7 @@
-"""Text in columns: which sign separates them, which lines are comments, and the rows with the numbers of their lines.
+"""Text in columns: detect the separator and the comments, and iterate over rows with line numbers.
 
-A comment is a line that begins with `#` or `%`: anywhere in an edge list, and in a CSV file above everything else,
-where names such as `#python` may begin so.
+Comments are lines that begin with `#` or `%`: anywhere in an edge list, but only before the first row of a CSV file,
+because names such as `#python` may begin with these characters.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ SPACES = " "  # any number of spaces and tabs
 
 
 class Layout(NamedTuple):
-    """How a text is divided."""
+    """How a text file is divided into columns."""
 
-    separator: str  # one sign, or SPACES
-    head: int = 0  # lines above the first row that are comments, or empty
-    has_comments: bool = False  # further down
-    is_spaced: bool = False  # spaces stand beside each separator, and belong to no cell
-    left_out: frozenset[int] = frozenset()  # lines of bad rows
+    separator: str  # one character, or SPACES
+    head: int = 0  # number of comments and empty lines before the first row
+    has_comments: bool = False  # whether later lines may be comments
+    is_spaced: bool = False  # whether spaces around each separator are not part of the cells
+    left_out: frozenset[int] = frozenset()  # line numbers of bad rows to skip
 
 
 def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
-    """The layout of a text, of which the first rows tell the separator unless it is given."""
+    """Detect the layout of a text file; the first rows determine the separator unless it is given."""
     check_separator(separator)
     lines = list(islice(_decoded(path), 4096))
     if lines and lines[0][:2] == "\ufffd\ufffd":
-        raise FormatError(path, 1, "is no UTF-8, but UTF-16 by its first two bytes; save it as UTF-8")
+        raise FormatError(path, 1, "the file looks like UTF-16 by its first two bytes; expected UTF-8")
     is_comment = [line[:1] in ("#", "%") or not line.strip() for line in lines]
     head = 0 if all(is_comment) else is_comment.index(False)
     first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
@@ -47,7 +47,7 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
 
 
 def check_separator(separator: str | None) -> None:
-    """Refuse what separates nothing."""
+    """Raise ValueError for an invalid separator."""
     if separator is None:
         return
     if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n' or not separator.isascii():
@@ -57,11 +57,11 @@ def check_separator(separator: str | None) -> None:
 
 
 def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
-    """The sign that divides the first rows into the same number of columns, two or more."""
+    """The character that divides the first rows into the same number of columns, two or more."""
     found = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
     if "," in found and ";" in found:
         raise FormatError(
-            path, line, f"{sample[0].strip()[:60]!r} has both ',' and ';' in it; pass separator=',' or separator=';'"
+            path, line, f"{sample[0].strip()[:60]!r} contains both ',' and ';'; pass separator=',' or separator=';'"
         )
     if found:
         return found[0]
@@ -69,7 +69,7 @@ def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
 
 
 def _columns(sample: list[str], sign: str) -> int:
-    """How many columns each row has; 0 if they differ."""
+    """The number of columns of all rows; 0 if they differ."""
     try:
         counts = {len(row) for row in csv.reader(sample, delimiter=sign) if row}
     except csv.Error:
@@ -78,7 +78,7 @@ def _columns(sample: list[str], sign: str) -> int:
 
 
 def rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """The rows with the numbers of their lines, empty ones and comments left out."""
+    """The rows with their line numbers, without empty lines and comments."""
     lines = _decoded(path)
     if layout.has_comments:
         lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
@@ -98,7 +98,7 @@ def rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a line; what stands in double quotes is one.
+    """Split a line at spaces and tabs; text in double quotes is one word.
 
     Examples
     --------
@@ -117,9 +117,9 @@ def _decoded(path: Path) -> Iterator[str]:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether an edge list begins with numbers between spaces; else it is a table, by its first row.
+    """Whether the first row of an edge list has numbers separated by spaces; else the file is read as a table.
 
-    A comma further on is then part of a bad weight, such as 1,5.
+    In a plain edge list a later comma is an error in a weight, such as 1,5.
     """
     with translate_errors(path), open_text(path) as text:
         words = next((words for line in text if (words := line.split()) and words[0][0] not in "#%"), [])
@@ -129,6 +129,6 @@ def is_plain(path: Path) -> bool:
 
 
 def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:
-    """Say how many rows were left out, and what is wrong with the first of them."""
+    """Warn with the number of skipped rows and the first error."""
     said = f"{count} bad row is" if count == 1 else f"{count} bad rows are"
-    warnings.warn(f"{path}: {said} left out, the first in line {first.line}: {first.said}", UserWarning, stacklevel=4)
+    warnings.warn(f"{path}: {said} skipped, the first in line {first.line}: {first.said}", UserWarning, stacklevel=4)

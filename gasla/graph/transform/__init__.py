@@ -1,1 +1,1 @@
-"""Graphs from graphs, where the graph is: contracted, cut, symmetrized, simple, turned round."""
+"""Graphs made from graphs, on the same device: subgraphs, quotients, simple and undirected graphs, and their origin."""

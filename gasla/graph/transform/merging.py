@@ -1,4 +1,4 @@
-"""Graphs in which several edges, or several vertices, become one: `simple`, `contract` and `symmetrized` of `Graph`."""
+"""`Graph.simple`, `Graph.contract` and `Graph.symmetrized`: graphs with merged edges or vertices."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from gasla.arrays import array_module, index_dtype, module_of, with_bits_of_numbers
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.transform.combining import (
-    is_for_product,
-    nothing,
+from gasla.graph.transform.origin import Derived, ExplicitIdMap, IdMap, LazyIdMap, Origin, derived, run_numbers
+from gasla.graph.transform.segmented_reduce import (
+    identities,
     reduce_by,
-    reduce_picked,
+    reduce_by_product,
     reduce_runs,
     require_closed,
+    uses_product,
 )
-from gasla.graph.transform.origin import Derived, Known, LaterNumbers, Numbers, Origin, derived, numbered
 from semirings import Monoid, plus
 from semirings import any as any_of
 
 
 def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bool) -> Derived:
-    """One edge for all from i to j: see `Graph.simple`."""
+    """See `Graph.simple`."""
     weights = _combined(lists, values, combine)
-    same = Numbers(lists.device, lists.n, lists.n)
+    same = IdMap(lists.device, lists.n, lists.n)
     if loops or not lists.has_self_loops:
         return _merged(lists, weights, combine, same)
     src, dst = lists.edges()
@@ -36,40 +36,40 @@ def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bo
 
 
 def contract(lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool) -> Derived:
-    """The graph of groups of vertices: see `Graph.contract`."""
+    """See `Graph.contract`."""
     weights = _combined(lists, values, combine)
     became, count = _groups(lists, labels)
     if combine is not None and lists.device == "cpu":
-        from gasla.graph.transform import contracting  # which has kernels
+        from gasla.graph.transform import contract_cpu  # here, because it imports the compiler
 
-        if contracting.is_for(lists.rows, weights, combine, count):
+        if contract_cpu.is_for(lists.rows, weights, combine, count):
             return _summed(lists, weights, became, count, loops)
     return _grouped(lists, weights, combine, became, count, loops)
 
 
 def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> Derived:
-    """Every edge in both directions: see `Graph.symmetrized`."""
+    """See `Graph.symmetrized`."""
     weights = _combined(lists, values, combine)
     src, dst = lists.edges()
     xp = array_module(src)
     turned = _between_two(lists, src, dst)
     ids = xp.concatenate([xp.arange(lists.m, dtype=lists.offset_dtype), turned])
     ends = xp.concatenate([src, dst[turned]]), xp.concatenate([dst, src[turned]])
-    same = Numbers(lists.device, lists.n, lists.n)
+    same = IdMap(lists.device, lists.n, lists.n)
     found = _merged(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same)
     became, back = found.origin.new_edges[: lists.m], found.origin.new_edges[lists.m :]
     both = None
-    if weights is not None and combine is not None:  # once for all edges between two, so both directions have it
+    if weights is not None and combine is not None:  # reduced once per pair of vertices, then copied to both directions
         is_up = xp.less(src[turned], dst[turned])
         one = became.copy()
         one[turned] = xp.where(is_up, became[turned], back)
         (both,) = reduce_by(combine, one, (weights,), found.lists.m)
         both[xp.where(is_up, back, became[turned])] = both[one[turned]]
-    return Derived(found.lists, both, Origin(same, Known(lists.device, ids[found.origin.edges], became)))
+    return Derived(found.lists, both, Origin(same, ExplicitIdMap(lists.device, ids[found.origin.edges], became)))
 
 
 def _between_two(lists: Lists, src: Array, dst: Array) -> Array:
-    """The numbers of all edges but loops."""
+    """The numbers of all edges that are not self loops."""
     selected: Array = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(lists.offset_dtype)
     return selected
 
@@ -78,11 +78,14 @@ def _merged(
     lists: Lists,
     weights: Array | None,
     combine: Monoid | None,
-    vertices: Numbers,
+    vertices: IdMap,
     selected: Array | None = None,
     before: int | None = None,
 ) -> Derived:
-    """The graph with one edge for all from i to j; of its edges, `selected` says which of `before` they were."""
+    """The graph with parallel edges merged.
+
+    If `lists` has only some edges of a graph with `before` edges, `selected` has their numbers there.
+    """
     rows = lists.sorted_out
     ids, indices = rows.numbers(), rows.indices
     xp, m = array_module(indices), lists.m
@@ -102,40 +105,40 @@ def _merged(
         found = _as_symmetric(kept, found, combine, rows, weights)
     made = Lists(lists.n, lists.device, kept)
     members = ids if selected is None else selected[ids]
-    numbers = Numbers(lists.device, before or m, made.m, members, None if whole else begins)
+    numbers = IdMap(lists.device, before or m, made.m, members, None if whole else begins)
     return Derived(made, found, Origin(vertices, numbers))
 
 
 def _grouped(
     lists: Lists, weights: Array | None, combine: Monoid | None, became: Array, count: int, loops: bool
 ) -> Derived:
-    """The graph of groups, of which each vertex became one."""
+    """The quotient graph by grouping edges, for any monoid: vertex v becomes ``became[v]``."""
     src, dst = (became[ends] for ends in lists.edges())
     selected = None
     if not loops:
         selected = _between_two(lists, src, dst)
         src, dst = src[selected], dst[selected]
     weights = weights if weights is None or selected is None else weights[selected]
-    groups = Numbers(lists.device, lists.n, count, became=became)
+    groups = IdMap(lists.device, lists.n, count, became=became)
     edges = derived(lists, count, src, dst, weights, groups, selected)
     return edges if combine is None else _merged(edges.lists, weights, combine, groups, selected, lists.m)
 
 
 def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) -> Derived:
-    """The graph of groups, weights added up; the edges that each edge was made of are worked out when asked for."""
-    from gasla.graph.transform import contracting
+    """The quotient graph with `plus`, by `contract_cpu`; the origin of edges is computed at first use."""
+    from gasla.graph.transform import contract_cpu
 
     assert lists.rows is not None
-    rows, values = contracting.summed(lists.rows, weights, became, count, loops)
+    rows, values = contract_cpu.summed(lists.rows, weights, became, count, loops)
     values = _as_symmetric(rows, values, plus, lists.rows, weights)
     edges = partial(_edges_of_groups, lists.n, lists.rows, became, count, loops)
-    groups = Numbers(lists.device, lists.n, count, became=became)
+    groups = IdMap(lists.device, lists.n, count, became=became)
     made = Lists(count, lists.device, rows)
-    return Derived(made, values, Origin(groups, LaterNumbers(lists.device, lists.m, made.m, edges)))
+    return Derived(made, values, Origin(groups, LazyIdMap(lists.device, lists.m, made.m, edges)))
 
 
 def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Array | None:
-    """The values that are to be combined: 1 for each edge without, if that makes a difference."""
+    """The values to reduce: 1 per edge if the graph has no values and the monoid is not idempotent."""
     kind = np.dtype(np.int64) if values is None else values.dtype
     if combine is not None:
         require_closed(combine, (kind,))
@@ -146,7 +149,7 @@ def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Arr
 
 
 def _groups(lists: Lists, labels: Array) -> tuple[Array, int]:
-    """The number of each vertex's group, and how many groups there are."""
+    """The group of each vertex, numbered without gaps in the order of labels, and the number of groups."""
     xp = array_module(labels)
     if lists.n == 0:
         return labels.astype(lists.id_dtype), 0
@@ -156,16 +159,16 @@ def _groups(lists: Lists, labels: Array) -> tuple[Array, int]:
     return xp.subtract(numbers, 1)[labels].astype(lists.id_dtype, copy=False), int(numbers[-1])
 
 
-def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> Numbers:
-    """The edges that each edge between groups was made of."""
-    return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_numbers
+def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> IdMap:
+    """The map of edge numbers to those of the quotient graph."""
+    return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_map
 
 
 def _as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
-    """Combined values, by rows; if the weights that they are made of were symmetric, those of i -> j for j -> i, i < j.
+    """Reduced `values` by rows; if `weights` are symmetric, the value of i -> j is copied to j -> i, i < j.
 
-    Weights are in the order of the input. Both directions combine the same ones, but in two orders: sums of floats may
-    then differ in the last bits, and `any` may take two of them.
+    Both directions reduce the same weights, but in different orders: float sums may differ in the last bits, and `any`
+    may choose different values.
     """
     has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
     if not (has_order and combine.commutative):
@@ -177,20 +180,20 @@ def _as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjace
 
 
 def mirrored(lists: Adjacency, values: Array) -> Array:
-    """Values by rows, those of i -> j for j -> i where i < j, in a symmetric pattern without parallel edges."""
+    """Values by rows, with the value of i -> j copied to j -> i for i < j; for simple symmetric lists."""
     back = lists.transposed().numbers()
     chosen: Array = array_module(values).where(lists.owners() > lists.indices, values[back], values)
     return chosen
 
 
 def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: Array) -> Array | None:
-    """What the values of edges that come together come to; the first without a monoid."""
+    """The reduced values of each run of merged edges; the first value of each run without a monoid."""
     if weights is None:
         return None
     if combine is None:
         return weights[ids[begins]]
-    if is_for_product(combine, (weights,)):
-        return reduce_picked(combine, array_module(ids).append(begins, len(ids)).astype(ids.dtype), ids, weights)
-    found = nothing(combine, (weights,), len(begins))
-    reduce_runs(combine, numbered(begins, len(ids), begins.dtype), (weights[ids],), found)
+    if uses_product(combine, (weights,)):
+        return reduce_by_product(combine, array_module(ids).append(begins, len(ids)).astype(ids.dtype), ids, weights)
+    found = identities(combine, (weights,), len(begins))
+    reduce_runs(combine, run_numbers(begins, len(ids), begins.dtype), (weights[ids],), found)
     return found[0]

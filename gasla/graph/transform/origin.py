@@ -1,6 +1,6 @@
-"""Where the vertices and edges of a graph came from that was made of another one, and where those of that one went.
+"""`Graph.origin`: maps between vertex and edge numbers of a graph and of the graph it was made from.
 
-Both follow from the old number of each new one, which is stored; each is worked out when it is first asked for.
+Only the old number of each new vertex or edge is stored; both directions are computed from it at first use.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import numpy as np
 
 from gasla.arrays import Device, array_module, index_dtype, module_of, moved
 from gasla.graph.adjacency import Array, lists_on
-from gasla.graph.exchange.naming import Names
-from gasla.graph.neighbor_lists import Lists, lasting
+from gasla.graph.exchange.names import Names
+from gasla.graph.neighbor_lists import Lists, finished_property
 
 
-class Numbers:
-    """Who became whom: each of the new ones was one or more of the old ones, and an old one became one, or none.
+class IdMap:
+    """A map from old ids to new ids, of vertices or edges: several old ids may be merged into one, or dropped.
 
     Parameters
     ----------
     device : "cpu" or "gpu"
     old, new : int
-        How many there were, and how many there are.
+        Number of old ids and of new ids.
     members : array of integers, optional
-        The old ones, by the new ones that they became: each those it was, ascending. By default, they stayed.
+        The old ids, grouped by new id, ascending within each group. By default, the identity.
     begins : (new,) array of integers, optional
-        Where in `members` each of the new ones begins. By default each was one.
+        Where the group of each new id begins in `members`. By default each group has one member.
     became : (old,) array of integers, optional
-        In place of both: what each of the old ones became, of whom none is gone.
+        Instead of `members` and `begins`: the new id of each old id, if none is dropped.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Numbers:
         self.counts = old, new
         self._members, self._begins, self._became = members, begins, became
 
-    @lasting
-    def first(self) -> Array:
-        """Of each of the new ones, the first that it was."""
+    @finished_property
+    def old_ids(self) -> Array:
+        """For each new id, its old id; the least if several were merged."""
         if self._became is not None:
             offsets, _, members = lists_on(self._became).group(self._became, self._became, self.counts[1])
             return members[offsets[:-1]]
@@ -56,9 +56,9 @@ class Numbers:
             return self._arange(self.counts[1])
         return self._members if self._begins is None else self._members[self._begins]
 
-    @lasting
-    def became(self) -> Array:
-        """Of each of the old ones, what it became; -1 if it is gone."""
+    @finished_property
+    def new_ids(self) -> Array:
+        """For each old id, its new id; -1 if dropped."""
         if self._became is not None:
             return self._became
         if self._members is None:
@@ -67,17 +67,17 @@ class Numbers:
         found[self._members] = self._places()
         return found
 
-    def handed_on(self, names: Names) -> Names | None:
-        """The names of the new ones, if each was one: what several became has none."""
+    def map_names(self, names: Names) -> Names | None:
+        """The names of the new vertices; None if vertices were merged."""
         if self._became is not None or self._begins is not None:
             return None
         return names if self._members is None else Names(names.each[moved(self._members, "cpu")])
 
     def _places(self) -> Array:
-        """What each of the members became."""
+        """The new id of each member."""
         assert self._members is not None
         count = len(self._members)
-        return self._arange(count) if self._begins is None else numbered(self._begins, count, self._members.dtype)
+        return self._arange(count) if self._begins is None else run_numbers(self._begins, count, self._members.dtype)
 
     def _arange(self, count: int) -> Array:
         kind = index_dtype(max(self.counts))
@@ -91,55 +91,54 @@ class Numbers:
         return sum(held.values())
 
 
-class LaterNumbers(Numbers):
-    """Numbers that are worked out when they are first asked for."""
+class LazyIdMap(IdMap):
+    """An IdMap computed by a function at first use."""
 
-    def __init__(self, device: Device, old: int, new: int, find: Callable[[], Numbers]) -> None:
+    def __init__(self, device: Device, old: int, new: int, find: Callable[[], IdMap]) -> None:
         super().__init__(device, old, new)
         self._find = find
 
-    @lasting
-    def first(self) -> Array:
-        return self._found.first
+    @finished_property
+    def old_ids(self) -> Array:
+        return self._found.old_ids
 
-    @lasting
-    def became(self) -> Array:
-        return self._found.became
+    @finished_property
+    def new_ids(self) -> Array:
+        return self._found.new_ids
 
     @cached_property
-    def _found(self) -> Numbers:
+    def _found(self) -> IdMap:
         return self._find()
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, those of the graph before aside."""
-        found: Numbers | None = vars(self).get("_found")
+        """Bytes held now, without those of the previous graph."""
+        found: IdMap | None = vars(self).get("_found")
         return 0 if found is None else found.nbytes
 
 
-class Known(Numbers):
-    """Numbers that are known both ways."""
+class ExplicitIdMap(IdMap):
+    """An IdMap given in both directions."""
 
-    def __init__(self, device: Any, first: Array, became: Array) -> None:
-        super().__init__(device, len(became), len(first))
-        self.__dict__.update(first=first, became=became)
+    def __init__(self, device: Any, old_ids: Array, new_ids: Array) -> None:
+        super().__init__(device, len(new_ids), len(old_ids))
+        self.__dict__.update(old_ids=old_ids, new_ids=new_ids)
 
 
 class Origin:
     """Where the vertices and edges of a graph came from: `Graph.origin`.
 
-    Arrays are on the device where the graph was made, of int32 where that suffices, and not to be written to. They are
-    made when they are first asked for; what they are made of, up to 8 bytes for an edge of the graph before, is held as
-    long as the graph is.
+    Arrays are on the device where the graph was made, of int32 if ids fit, and must not be written to. They are
+    computed at first use, from up to 8 bytes per edge of the previous graph that are held as long as the graph is.
 
     Attributes
     ----------
     vertices : (n,) array
-        The number that each vertex had in the graph before. Of one made of several, the least.
+        The number of each vertex in the previous graph; the least if several were merged.
     edges : (m,) array
-        The number that each edge had. Of one made of several, the least.
+        The number of each edge in the previous graph; the least if several were merged.
     new_vertices, new_edges : array
-        For each vertex, and each edge, of the graph before its number here; -1 if it is not here.
+        The number of each vertex and edge of the previous graph in this one; -1 if it was dropped.
 
     Examples
     --------
@@ -152,37 +151,37 @@ class Origin:
     (array([-1,  2,  1,  0], dtype=int32), array([-1,  0,  1, -1], dtype=int32))
     """
 
-    def __init__(self, vertices: Numbers, edges: Numbers) -> None:
-        self.vertex_numbers, self.edge_numbers = vertices, edges
+    def __init__(self, vertices: IdMap, edges: IdMap) -> None:
+        self.vertex_map, self.edge_map = vertices, edges
 
     @property
     def vertices(self) -> Array:
-        return self.vertex_numbers.first
+        return self.vertex_map.old_ids
 
     @property
     def edges(self) -> Array:
-        return self.edge_numbers.first
+        return self.edge_map.old_ids
 
     @property
     def new_vertices(self) -> Array:
-        return self.vertex_numbers.became
+        return self.vertex_map.new_ids
 
     @property
     def new_edges(self) -> Array:
-        return self.edge_numbers.became
+        return self.edge_map.new_ids
 
     @property
     def nbytes(self) -> int:
         """Bytes held now."""
-        return self.vertex_numbers.nbytes + self.edge_numbers.nbytes
+        return self.vertex_map.nbytes + self.edge_map.nbytes
 
     def __repr__(self) -> str:
-        (vertices, n), (edges, m) = self.vertex_numbers.counts, self.edge_numbers.counts
+        (vertices, n), (edges, m) = self.vertex_map.counts, self.edge_map.counts
         return f"Origin({n} of {vertices} vertices, {m} of {edges} edges)"
 
 
 class Derived(NamedTuple):
-    """What a graph is made of that is derived from another one."""
+    """The parts of a graph made from another graph."""
 
     lists: Lists
     values: Array | None
@@ -190,15 +189,15 @@ class Derived(NamedTuple):
 
 
 def derived(
-    lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: Numbers, selected: Array | None
+    lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: IdMap, selected: Array | None
 ) -> Derived:
-    """A graph of edges that are known to be right, of which `selected` says which of another's they were."""
+    """A graph of edges known to be valid; `selected` has the numbers of these edges in the previous graph."""
     made = Lists.of_edges(n, lists.device, src, dst)
-    return Derived(made, values, Origin(vertices, Numbers(lists.device, lists.m, made.m, selected)))
+    return Derived(made, values, Origin(vertices, IdMap(lists.device, lists.m, made.m, selected)))
 
 
-def numbered(begins: Array, count: int, kind: np.dtype) -> Array:
-    """Of so many positions, in which run each is; the first run begins at 0."""
+def run_numbers(begins: Array, count: int, kind: np.dtype) -> Array:
+    """For each of `count` positions, the number of its run, given where runs begin (the first at 0)."""
     xp = array_module(begins)
     steps = xp.zeros(count, kind)
     steps[begins[1:]] = 1

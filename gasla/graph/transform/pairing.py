@@ -1,4 +1,4 @@
-"""Edges and their partners: `paired` of `Graph`, for what is written into both directions."""
+"""`Graph.paired`: add missing reverse edges."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from gasla.arrays import array_module, module_of
 from gasla.graph.adjacency import Array
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.transform.origin import Known, Numbers, Origin
+from gasla.graph.transform.origin import ExplicitIdMap, IdMap, Origin
 
 
 def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Array, Array]]:
-    """The numbers of edges without a partner, and sources and targets of edges to add; `loops`, one at every vertex."""
+    """The numbers of edges without a reverse edge, and sources and targets of the edges to add, then of self loops."""
     xp = array_module(partners)
     alone = xp.flatnonzero(xp.less(partners, 0))
     everyone = xp.arange(lists.n if loops else 0, dtype=lists.id_dtype)
@@ -22,24 +22,24 @@ def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Ar
 
 
 def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
-    """The partners of all edges after those that were `missing` have been added, loops last."""
+    """`reverse_edge_ids` after the `missing` edges have been added."""
     xp, m = array_module(partners), len(partners)
-    own = xp.arange(m, made.m, dtype=made.offset_dtype)  # numbers of the new edges
+    own = xp.arange(m, made.m, dtype=made.offset_dtype)  # numbers of the added edges
     found: Array = xp.concatenate([partners.astype(made.offset_dtype), own])
     found[alone], found[m : m + len(alone)] = own[: len(alone)], alone
     return found
 
 
 def origin(lists: Lists, m: int) -> Origin:
-    """Where the edges came from, of which those from `lists.m` on are new."""
+    """The origin of a graph with `m` edges, of which those from `lists.m` on were added."""
     xp: Any = module_of(lists.device)
     first = xp.full(m, -1, np.int64)
     first[: lists.m] = became = xp.arange(lists.m, dtype=np.int64)
-    return Origin(Numbers(lists.device, lists.n, lists.n), Known(lists.device, first, became))
+    return Origin(IdMap(lists.device, lists.n, lists.n), ExplicitIdMap(lists.device, first, became))
 
 
 def as_held(fill: Any, kind: np.dtype[Any]) -> Any:
-    """`fill` in the type of a graph's values; refused where that is another number, rounding of floats aside."""
+    """`fill` converted to the type of a graph's values; TypeError if that changes it, except by rounding of floats."""
     given = np.asarray(fill)
     if given.ndim == 0 and given.dtype.kind in "biuf":
         with np.errstate(all="ignore"):

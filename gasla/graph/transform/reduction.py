@@ -1,4 +1,4 @@
-"""Reduction by key: of values with the same key, what they come to by a monoid. On NumPy's arrays or CuPy's."""
+"""`reduce_by_key`: reduce values with equal keys by a monoid, on NumPy or CuPy arrays."""
 
 from __future__ import annotations
 
@@ -7,45 +7,44 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, device_of
-from gasla.graph.transform.combining import reduce_by, require_closed
+from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from gasla.graph.validate import as_ids, as_values, check_range, vertex_count
 from semirings import Monoid
 
 
 def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = None) -> Any:
-    """Reduce values by key: ``result[k]`` is what those ``values[i]`` come to for which ``keys[i]`` is k.
+    """Reduce values by key: ``result[k]`` is the reduction of all ``values[i]`` with ``keys[i] == k``.
 
-    Values are combined in their order, and the result is the same every time: on the CPU one after the other where the
-    monoid is a NumPy ufunc, on a GPU by a product, and else, as tuples everywhere, neighbours of one key and then what
-    they come to. So integers are exact, float sums may differ in their last bits between the devices, and monoids need
-    not commute. On a GPU a kernel is compiled for the monoid.
+    Values are combined in their order, so monoids need not commute, and the result is deterministic. Float sums may
+    differ in their last bits between CPU and GPU.
 
     Parameters
     ----------
     keys : (m,) array of integers
-        From 0 on. On the device of the values.
-    values : (m,) array, or tuple of such
-        Of bool, an integer type, float32 or float64. A tuple is combined as such, by `semirings.argmin` and its like.
+        0 or more; on the device of the values.
+    values : (m,) array, or tuple of (m,) arrays
+        Of bool, an integer type, float32 or float64. Tuples are for monoids on tuples, such as `semirings.argmin`.
     monoid : semirings.Monoid
     size : int, optional
-        How many keys there are; by default one more than the largest.
+        Number of keys; by default one more than the largest.
 
     Returns
     -------
-    (size,) array, or tuple of such
-        Of the types of the values; integers wrap. The monoid's identity at keys that are not there.
+    (size,) array, or tuple of (size,) arrays
+        Of the types of the values; integers wrap. Keys without values get the monoid's identity.
 
     Raises
     ------
     TypeError
-        If keys are no integers, values are of another type or elsewhere, or the monoid can't combine them.
+        If keys are not integers, values have another type or device, or the monoid does not accept their type.
     ValueError
-        If there are more or fewer keys than values, or a key is out of range.
+        If the number of keys and of values differ, or a key is out of range.
 
     Notes
     -----
-    Peak memory on the CPU, for a ufunc: the result. Else, and on a GPU: 32 bytes a value and twice the values, in one
-    sort by key and passes over less and less.
+    On the CPU, monoids that are NumPy ufuncs combine values one by one, without memory besides the result. All other
+    cases sort by key, with a peak of 32 bytes per value and twice the values: numbers on a GPU are then reduced by a
+    matrix product, compiled for the monoid, and tuples by combining adjacent pairs in log2 rounds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Graphs of some edges or some vertices: `select` and `subgraph` of `Graph`."""
+"""`Graph.select` and `Graph.subgraph`: graphs of some edges or some vertices."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ import numpy as np
 from gasla.arrays import any_true, array_module, device_of, moved, running_sums
 from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.transform.origin import Derived, Numbers, Origin, derived
+from gasla.graph.transform.origin import Derived, IdMap, Origin, derived
 from gasla.graph.validate import as_array, as_ids, check_range, for_names
 
 
 def select(lists: Lists, values: Array | None, edges: Any) -> Derived:
-    """Some of the edges, and all vertices: see `Graph.select`."""
+    """See `Graph.select`."""
     selected = _chosen(lists, "edges", edges, lists.m).astype(lists.offset_dtype)
     if any_true(array_module(selected).less_equal(selected[1:], selected[:-1])):
         raise ValueError("the numbers of edges don't ascend; expected each once, in ascending order: numpy.unique")
     src, dst = lists.edges()
-    same = Numbers(lists.device, lists.n, lists.n)
+    same = IdMap(lists.device, lists.n, lists.n)
     return derived(lists, lists.n, src[selected], dst[selected], _of(values, selected), same, selected)
 
 
 def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
-    """Some vertices and all edges between them: see `Graph.subgraph`."""
+    """See `Graph.subgraph`."""
     chosen = _chosen(lists, "vertices", vertices, lists.n).astype(lists.id_dtype)
     xp, count = array_module(chosen), len(chosen)
-    number = xp.zeros(lists.n, lists.id_dtype)  # from 1 on, as pages of zeros that are never written cost nothing
+    number = xp.zeros(lists.n, lists.id_dtype)  # new numbers from 1; zeros, because untouched zero pages cost nothing
     number[chosen] = own = xp.arange(1, count + 1, dtype=lists.id_dtype)
     in_order = not any_true(xp.less_equal(chosen[1:], chosen[:-1]))
     if not in_order and any_true(lost := xp.not_equal(number[chosen], own)):
         raise ValueError(f"vertex {int(chosen[int(lost.argmax())])} is given twice; expected each once")
-    numbers = Numbers(lists.device, lists.n, count, chosen)
+    numbers = IdMap(lists.device, lists.n, count, chosen)
     given = lists.rows or lists.columns
     if given is not None and in_order and lists.device == "cpu":
-        from gasla.graph.transform import cutting  # which has kernels
+        from gasla.graph.transform import subgraph_cpu  # here, because it imports the compiler
 
-        if cutting.is_for(given):
-            found, selected = cutting.cut(given, chosen, number)
+        if subgraph_cpu.is_for(given):
+            found, selected = subgraph_cpu.cut(given, chosen, number)
             made = Lists(count, "cpu", *((None, found) if lists.rows is None else (found, None)))
-            origin = Origin(numbers, Numbers("cpu", lists.m, made.m, selected))
+            origin = Origin(numbers, IdMap("cpu", lists.m, made.m, selected))
             return Derived(made, _of(values, selected), origin)
     src, dst, ids = _leaving_from(lists, chosen)
     src, dst = number[src], number[dst]
@@ -50,13 +50,15 @@ def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
 
 
 def require_here(lists: Lists, name: str, given: Array) -> None:
-    """Refuse an array on another device than the graph."""
+    """Raise TypeError for an array on another device than the graph."""
     if len(given) and device_of(given) != lists.device:
-        raise TypeError(f"{name} on the {device_of(given)}, the graph on the {lists.device}; expected one device")
+        raise TypeError(
+            f"{name} is on the {device_of(given)} and the graph on the {lists.device}; expected the same device"
+        )
 
 
 def _leaving_from(lists: Lists, chosen: Array) -> tuple[Array, Array, Array | None]:
-    """Sources, targets and numbers of the edges that leave some vertices, or of all edges, without numbers."""
+    """Sources, targets and numbers of the out-edges of `chosen`; of all edges, without numbers, if these are many."""
     rows = lists.rows or lists.__dict__.get("out")
     if rows is None or len(chosen) == 0:
         return *lists.edges(), None
@@ -78,20 +80,20 @@ def _of(values: Array | None, selected: Array) -> Array | None:
 
 
 def _chosen(lists: Lists, name: str, given: Any, count: int) -> Array:
-    """Vertices or edges that were named, by a mask or by their numbers, as numbers."""
+    """The numbers of vertices or edges given by a mask or by numbers."""
     xp = array_module(given)
     chosen = as_array(name, given)
     if not chosen.ndim:
-        raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers: ids")
+        raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers (ids)")
     require_here(lists, name, chosen)
-    if not len(chosen):  # which may be given anywhere
+    if not len(chosen):  # an empty array may be on either device
         chosen = moved(chosen, lists.device)
     if chosen.dtype.kind == "b":
         if chosen.shape != (count,):
             raise ValueError(f"{name} is a mask of shape {chosen.shape}; expected ({count},), or an array of ids")
         return xp.flatnonzero(chosen)
     if chosen.size and chosen.dtype.kind not in "iu":
-        raise TypeError(f"{name} holds {chosen.dtype}; expected a mask of bool, or integers: ids{for_names(chosen)}")
+        raise TypeError(f"{name} holds {chosen.dtype}; expected a mask of bool, or integers (ids){for_names(chosen)}")
     ids = as_ids(name, chosen if chosen.size else chosen.astype(np.int32))
     check_range(name, ids, count)
     return ids

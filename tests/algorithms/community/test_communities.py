@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, datasets
-from gasla.graph.transform.combining import nothing, reduce_picked, reduce_runs
+from gasla.graph.transform.segmented_reduce import identities, reduce_by_product, reduce_runs
 from tests.gpu.test_graph import sent
 
 GPU = pytest.param("gpu", marks=pytest.mark.gpu)
@@ -60,9 +60,9 @@ def test_a_product_reduces_what_is_picked_as_whole_arrays_do(kind: Any) -> None:
     ids, values = rng.integers(0, 50, sum(lengths)), rng.integers(0, 5, 50).astype(kind)
     indptr = np.append(0, np.cumsum(lengths))
     for monoid in (semirings.plus, semirings.min, semirings.max, semirings.first, semirings.second):
-        expected = nothing(monoid, (values,), len(lengths))
+        expected = identities(monoid, (values,), len(lengths))
         reduce_runs(monoid, np.repeat(np.arange(len(lengths)), lengths), (values[ids],), expected)
-        found = reduce_picked(monoid, indptr, ids, values)
+        found = reduce_by_product(monoid, indptr, ids, values)
         assert found.dtype == kind and (found == expected[0]).all(), monoid
 
 

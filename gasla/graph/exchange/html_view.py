@@ -1,4 +1,4 @@
-"""Graphs and results as pieces of HTML: tables of facts, of fields, and a small picture of degrees."""
+"""HTML for notebooks: graphs (properties, histogram of degrees) and results (properties, table of fields)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from gasla.arrays import converted, moved
 from gasla.graph.adjacency import Array
 
-_HIGH, _WIDE = 48, 14  # pixels, of the picture and of a bar
+_HIGH, _WIDE = 48, 14  # pixels: height of the histogram, width of a bar
 _SINGLE = np.dtype(np.float32)
-_SHOWN = 4  # values of a field, from the first on
+_SHOWN = 4  # number of first values shown of each field
 
 
-def of_graph(facts: Mapping[str, str], degrees: Array) -> str:
-    """A table of facts above a histogram of degrees.
+def of_graph(properties: Mapping[str, str], degrees: Array) -> str:
+    """A table of properties above a histogram of degrees.
 
     Examples
     --------
     >>> of_graph({"vertices": "3"}, np.array([1, 1, 4])).count("<rect")
     2
     """
-    return _page("Graph", facts, _histogram(degrees))
+    return _page("Graph", properties, _histogram(degrees))
 
 
-def of_result(facts: Mapping[str, str], fields: Mapping[str, Any]) -> str:
-    """A table of facts above one of fields: type, shape, from where to where values go, and the first few.
+def of_result(properties: Mapping[str, str], fields: Mapping[str, Any]) -> str:
+    """A table of properties above a table of fields: type, shape, range and first values of each.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def of_result(facts: Mapping[str, str], fields: Mapping[str, Any]) -> str:
     rows = "".join(
         _row([name, str(array.dtype), str(array.shape), _range(array), _first(array)]) for name, array in fields.items()
     )
-    return _page("Result", facts, f"<table><tr>{titles}</tr>{rows}</table>" if rows else "")
+    return _page("Result", properties, f"<table><tr>{titles}</tr>{rows}</table>" if rows else "")
 
 
-def _page(title: str, facts: Mapping[str, str], more: str) -> str:
+def _page(title: str, properties: Mapping[str, str], more: str) -> str:
     rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts.items()
+        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in properties.items()
     )
     return f"<div><b>{title}</b><table>{rows}</table>{more}</div>"
 
@@ -54,7 +54,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _range(array: Array) -> str:
-    """The least and the largest value: NaN, if any is."""
+    """The least and the largest value, as text; NaN if any value is."""
     if not array.size:
         return ""
     array = converted(array, _SINGLE) if array.dtype == np.float16 else array
@@ -73,13 +73,13 @@ def _more(array: Array) -> str:
 
 
 def _short(number: Any) -> str:
-    """A number in few digits; CuPy's may be arrays of no dimension."""
+    """A number in few digits; CuPy scalars are arrays of dimension 0."""
     value = number.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _histogram(degrees: Array) -> str:
-    """Bars for degrees 0, 1, 2-3, 4-7, …; heights by the logarithm of counts, so that few vertices show too."""
+    """Bars for degrees 0, 1, 2-3, 4-7, …; heights are logarithms of counts, so that small counts are visible."""
     if not len(degrees):
         return ""
     counts = np.bincount(np.where(degrees > 0, np.frexp(degrees)[1], 0))
@@ -95,5 +95,5 @@ def _histogram(degrees: Array) -> str:
         )
     return (
         f"<svg width='{len(counts) * _WIDE}' height='{_HIGH}' role='img' aria-label='out-degrees'>{''.join(bars)}</svg>"
-        "<div><small>out-edges a vertex: 0, 1, 2-3, 4-7, …</small></div>"
+        "<div><small>out-degrees: 0, 1, 2-3, 4-7, …</small></div>"
     )

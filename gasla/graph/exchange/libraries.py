@@ -1,4 +1,4 @@
-"""Edges from and to the graphs of NetworkX, igraph and PyTorch Geometric."""
+"""Conversion from and to the graphs of NetworkX, igraph and PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gasla.graph.validate import as_ids, vertex_count
 
 
 def of_networkx(G: Any, weight: str | None) -> Edges:
-    """The edges of a graph of NetworkX's."""
+    """The edges of a NetworkX graph."""
     if not hasattr(G, "adjacency") or not hasattr(G, "is_directed"):
-        raise TypeError(f"G is a {type(G).__name__}; expected a graph of NetworkX's")
+        raise TypeError(f"G is a {type(G).__name__}; expected a NetworkX graph")
     nodes = list(G.nodes)
     numbers = {node: v for v, node in enumerate(nodes)}
     edges = list(G.edges(data=weight)) if weight is not None else [(u, v, None) for u, v in G.edges()]
@@ -31,7 +31,7 @@ def of_networkx(G: Any, weight: str | None) -> Edges:
 
 
 def to_networkx(n: int, src: Array, dst: Array, weights: Array | None, names: Array | None, parallel: bool) -> Any:
-    """NetworkX's graph of the edges."""
+    """A NetworkX graph of the edges."""
     import networkx as nx
 
     G = nx.MultiDiGraph() if parallel else nx.DiGraph()
@@ -46,21 +46,21 @@ def to_networkx(n: int, src: Array, dst: Array, weights: Array | None, names: Ar
 
 
 def of_igraph(g: Any, weight: str | None) -> Edges:
-    """The edges of a graph of igraph's."""
+    """The edges of an igraph graph."""
     if not hasattr(g, "get_edgelist"):
-        raise TypeError(f"g is a {type(g).__name__}; expected a graph of igraph's")
+        raise TypeError(f"g is a {type(g).__name__}; expected an igraph graph")
     edges = np.array(g.get_edgelist(), np.int64).reshape(-1, 2)
     weights = None
     if weight is not None and weight in g.es.attributes():
         weights = _numbers(g.es[weight], weight)
     names = np.fromiter(g.vs["name"], object, g.vcount()) if "name" in g.vs.attributes() else None
     if names is not None and len(set(names.tolist())) != len(names):
-        raise ValueError("two vertices have one name; expected different ones, or none: del g.vs['name']")
+        raise ValueError("two vertices have the same name; expected distinct names, or none: del g.vs['name']")
     return _both(Edges(g.vcount(), edges[:, 0].copy(), edges[:, 1].copy(), weights, names), g.is_directed())
 
 
 def to_igraph(n: int, src: Array, dst: Array, weights: Array | None, names: Array | None) -> Any:
-    """The edges as a graph of igraph's."""
+    """An igraph graph of the edges."""
     import igraph
 
     g = igraph.Graph(n, np.stack([src, dst], axis=1).tolist(), directed=True)
@@ -72,10 +72,10 @@ def to_igraph(n: int, src: Array, dst: Array, weights: Array | None, names: Arra
 
 
 def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int | None) -> Edges:
-    """The edges of an ``edge_index``."""
+    """The edges of an ``edge_index`` of PyTorch Geometric."""
     ids = _array(edge_index)
     if ids.ndim != 2 or len(ids) != 2:
-        raise ValueError(f"edge_index has shape {ids.shape}; expected (2, m), sources above destinations")
+        raise ValueError(f"edge_index has shape {ids.shape}; expected (2, m): a row of sources and a row of targets")
     src, dst = as_ids("edge_index[0]", ids[0]), as_ids("edge_index[1]", ids[1])
     if n is None:
         n = 1 + int(ids.max()) if ids.size else 0
@@ -83,11 +83,11 @@ def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int |
 
 
 def _array(x: Any) -> Array:
-    """An array of NumPy's or CuPy's, shared with whoever speaks DLPack."""
+    """A NumPy or CuPy array; memory is shared with tensors that support DLPack."""
     if array_module(x) is not np or isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
         empty = not hasattr(x, "dtype") and np.size(x) == 0
         return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
-    x = x.detach() if hasattr(x, "detach") else x  # a tensor that wants gradients gives none away
+    x = x.detach() if hasattr(x, "detach") else x  # a tensor that requires gradients can't be exported
     if x.__dlpack_device__()[0] == 1:  # kDLCPU
         return np.from_dlpack(x)
     import cupy
@@ -97,23 +97,23 @@ def _array(x: Any) -> Array:
 
 
 def _numbers(values: list[Any], attribute: str | None) -> Array:
-    """Edge values that are numbers, or an error that shows the first that isn't one."""
+    """Edge values as an array; TypeError for the first value that is not a number."""
     for e, value in enumerate(values):
         if not isinstance(value, (int, float, np.number)):
             raise TypeError(f"edge {e} has {attribute} {value!r}; expected a number, or weight=None")
     found = np.array(values)
     if found.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
-        try:  # NumPy takes integers on both sides of 2**63 for floats
+        try:  # NumPy converts integers below and above 2**63 to float64
             found = np.array(values, np.uint64)
         except OverflowError:
             found = np.array(values, object)
     if found.dtype == object:
-        raise TypeError(f"{attribute} holds numbers beyond 64 bits; expected int64 or float64, or weight=None")
+        raise TypeError(f"{attribute} has integers of more than 64 bits; expected int64 or float64, or weight=None")
     return found
 
 
 def _both(edges: Edges, directed: bool) -> Edges:
-    """Edges in both directions where they have none: each beside its reverse, and loops once."""
+    """For an undirected graph, every edge followed by its reverse; self loops once."""
     if directed:
         return edges
     stays = np.ones((len(edges.src), 2), bool)

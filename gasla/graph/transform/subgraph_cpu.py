@@ -1,7 +1,7 @@
-"""The edges between some vertices, on the CPU: only their lists are read, and what stays is written to its place.
+"""`Graph.subgraph` on the CPU: reads only the lists of the chosen vertices, in parallel.
 
-Each list is read twice: entries that stay are counted, so that every list has its place, and then written. Two reads
-from the nearest caches are cheaper than memory for entries that may not stay.
+Each list is read twice: first to count the remaining entries, which gives the offsets, then to write them. The second
+read comes from the cache, and is cheaper than memory for entries that may be dropped.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -15,14 +15,14 @@ from gasla.graph.adjacency import Adjacency, Array
 
 
 def is_for(lists: Adjacency) -> bool:
-    """Whether `cut` takes these lists: those of the input, in which a kernel is worth compiling."""
+    """Whether `cut` applies: lists of the input, long enough to be worth compiling a kernel."""
     return lists.edge_ids is None and len(lists.indices) >= SMALL
 
 
 def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Array]:
-    """The lists of some vertices, ascending, without all others, and where each entry was.
+    """The lists of the `chosen` vertices (ascending), without all other vertices, and the old position of each entry.
 
-    `number` is 1, 2, … of the chosen in their order, and 0 of all others.
+    `number` is 1, 2, … for the chosen vertices in their order, and 0 for all others.
     """
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())
@@ -38,7 +38,7 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
 
 @compiled
 def _count(thread, threads, control, chosen, indptr, indices, number, lengths, grain):
-    """Of each list, how many entries stay."""
+    """Count the remaining entries of each list."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, staying = np.uint64(chosen[i]), np.int64(0)
@@ -49,7 +49,7 @@ def _count(thread, threads, control, chosen, indptr, indices, number, lengths, g
 
 @compiled
 def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, grain):
-    """Of each list, the entries that stay, by their new numbers, and where they were."""
+    """Write the remaining entries of each list with their new numbers, and their old positions."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, place = np.uint64(chosen[i]), np.uint64(firsts[i])

@@ -1,7 +1,7 @@
-"""Vertices of a group become one, on the CPU: what edges between two groups weigh together, by a table a thread.
+"""`Graph.contract` with `plus` on the CPU: total weights between groups, summed in a dense table per thread.
 
-Edges are looked at once, in the order of the input, and those of a group together: so a table of all groups, for the
-group at work, holds what its edges come to. Nothing is sorted but what is left.
+A thread handles one group at a time. It reads the edges of the group's vertices and adds their weights to a table with
+one entry per target group. Only the resulting edges are sorted.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -14,20 +14,20 @@ from gasla.cpu.runtime.blocks import SMALL, block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency, Array
 from semirings import Monoid
 
-_KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # few, so that few are compiled
+_KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # the kernel is compiled for these types
 
 
 def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
-    """Whether `summed` adds up these lists' weights by so many groups, and sooner than a sort of all edges does."""
+    """Whether `summed` applies, and is faster than a sort of all edges."""
     if lists is None or weights is None or lists.edge_ids is not None:
         return False
     m = len(lists.indices)
-    is_worth_it = m >= SMALL and threads_for(m) * count <= m  # tables take no more than edges do
+    is_worth_it = m >= SMALL and threads_for(m) * count <= m  # tables take no more memory than edges
     return is_worth_it and monoid.op.function is np.add and weights.dtype in _KINDS
 
 
 def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: bool) -> tuple[Adjacency, Array]:
-    """Lists of groups, ascending, and the sums of weights, in the order of the input; without loops if not wanted."""
+    """Ascending neighbor lists of the groups, and total weights, added in the order of the input."""
     starts, _, members = Adjacency.grouped(became, became, count)
     degrees = np.diff(lists.indptr)[members]
     firsts = running_sums(degrees)[starts]
@@ -49,7 +49,7 @@ def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain
 ):  # fmt: skip
-    """Of each group, the other groups in the order in which they appear, and what edges between them weigh."""
+    """For each group, the target groups in order of first appearance, and total weights."""
     seen_by, sum_of = seen[thread], sums[thread]
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):

@@ -1,4 +1,4 @@
-"""The names of vertices, where ids of the caller's were names: strings, wide integers, or whatever else hashes."""
+"""The names of vertices: strings, large integers, or any hashable objects that were ids in the input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from gasla.graph.adjacency import Array
 from gasla.names import meant
 
-_FEW = 10_000  # names that are soon compared
+_FEW = 10_000  # up to this many names, an error suggests a similar one
 
 
 def _is_text(name: Any) -> bool:
@@ -16,7 +16,7 @@ def _is_text(name: Any) -> bool:
 
 
 class Names:
-    """A name a vertex. An object of its own, so that it is no array of the graph's device."""
+    """One name per vertex, in a NumPy array on either device."""
 
     def __init__(self, each: Array) -> None:
         self.each = each
@@ -26,7 +26,7 @@ class Names:
         return {name: v for v, name in enumerate(self.each.tolist())}
 
     def number(self, name: Any) -> int:
-        """The vertex of this name.
+        """The number of the vertex with this name.
 
         Examples
         --------

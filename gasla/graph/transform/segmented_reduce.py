@@ -1,11 +1,10 @@
-"""Many values to few: those that belong together, in their order, by any monoid.
+"""Segmented reduction: reduce values with equal keys, in their order, by any monoid.
 
-On the CPU, where NumPy has a loop for it, values are taken one by one, in the order of the input. On a GPU numbers are
-reduced by a product.
-
-All else by operations on whole arrays that NumPy and CuPy both have, so that nothing is compiled for a monoid.
-Neighbours that belong together are combined, and what they come to again, so that each keeps its order and a long run
-takes no more rounds than its length has bits; who is alone is done and goes. Every round leaves two thirds at most.
+There are three methods. On the CPU, if the monoid is a NumPy ufunc, ``ufunc.at`` combines values one by one. On a GPU,
+numbers are reduced by a sparse matrix product. All other cases, such as tuples, use array operations that NumPy and
+CuPy have in common, so that nothing is compiled for the monoid: each round combines adjacent pairs within every run of
+equal keys, which keeps the order and takes log2(length of the longest run) rounds; runs of one value are finished and
+removed, so each round leaves at most two thirds of the values.
 """
 
 from __future__ import annotations
@@ -16,35 +15,35 @@ import numpy as np
 
 from gasla.arrays import array_module, index_dtype
 from gasla.graph.adjacency import Array, lists_on
-from gasla.graph.transform.origin import numbered
+from gasla.graph.transform.origin import run_numbers
 from semirings import Monoid, Semiring, Symbol, TupleType, plus_second
 from semirings import any as any_of
 from semirings.advice import monoid_for
 
-Parts = tuple[Array, ...]  # the items of a tuple, or one array alone
+Parts = tuple[Array, ...]  # one array per item of a tuple type, or a single array
 
 
-@np.errstate(all="ignore")  # of NaN and overflow, which are values like others
+@np.errstate(all="ignore")  # NaN and overflow are ordinary values here
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
-    """For each key from 0 to `count` what its values come to; the identity where it has none."""
-    found = nothing(monoid, parts, count)
-    if takes_one_by_one(monoid, parts):
+    """For each key from 0 to `count` - 1, its values reduced; the identity for keys without values."""
+    found = identities(monoid, parts, count)
+    if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(found[0], keys, parts[0])  # type: ignore[attr-defined]
         return found
     indptr, rows, order = lists_on(keys).group(keys, keys, count)
-    if is_for_product(monoid, parts):
-        return (reduce_picked(monoid, indptr, order, parts[0]),)
+    if uses_product(monoid, parts):
+        return (reduce_by_product(monoid, indptr, order, parts[0]),)
     reduce_runs(monoid, rows, tuple(part[order] for part in parts), found)
     return found
 
 
 @np.errstate(all="ignore")
 def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None:
-    """Write into `found`, at each number that there is among `rows`, what the values there come to.
+    """Write the reduced values of each run of equal `rows`, which ascend, to ``found[row]``.
 
-    `rows` ascends. Vectors have their items first.
+    Parts may have leading dimensions, for the items of vectors.
     """
-    if takes_one_by_one(monoid, parts):
+    if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(found[0], rows, parts[0])  # type: ignore[attr-defined]
         return
     xp, single = array_module(rows), len(parts) == 1
@@ -67,17 +66,14 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None
             part[..., paired] = new
 
 
-def is_for_product(monoid: Monoid, parts: Parts) -> bool:
-    """Whether `reduce_picked` is for them: numbers on a GPU; of several right ones `any` takes another each time."""
+def uses_product(monoid: Monoid, parts: Parts) -> bool:
+    """Whether `reduce_by_product` applies: numbers on a GPU. Not for `any`, whose choice would vary between calls."""
     return array_module(parts[0]) is not np and len(parts) == 1 and parts[0].ndim == 1 and monoid is not any_of
 
 
-def reduce_picked(monoid: Monoid, indptr: Array, ids: Array, values: Array) -> Array:
-    """What values come to that are picked by their numbers, a list of these for each result.
-
-    It is a product, of a matrix whose rows are these lists: on a GPU one pass over them, in which long ones are cut.
-    """
-    import gasla  # products stand on graphs, so they come by gasla's public names
+def reduce_by_product(monoid: Monoid, indptr: Array, ids: Array, values: Array) -> Array:
+    """Reduce ``values[ids[indptr[k]:indptr[k + 1]]]`` for each k, as the product of a sparse matrix and a vector."""
+    import gasla  # here, because products import graphs
 
     lists = gasla.Sparse((len(indptr) - 1, len(values)), indptr, ids, ids)
     found: Array = gasla.mxv(lists, values, Semiring(monoid, plus_second.multiply))
@@ -85,18 +81,18 @@ def reduce_picked(monoid: Monoid, indptr: Array, ids: Array, values: Array) -> A
 
 
 def _places(rows: Array) -> Array:
-    """Of ascending numbers, the place of each among its like."""
+    """For ascending numbers, the position of each within its run of equal numbers."""
     xp, count = array_module(rows), len(rows)
     kind = index_dtype(count)
     begins = xp.zeros(count, bool)
     begins[:1] = True
     begins[1:] = xp.not_equal(rows[1:], rows[:-1])
     starts = xp.flatnonzero(begins).astype(kind)
-    return xp.subtract(xp.arange(count, dtype=kind), starts[numbered(starts, count, kind)])
+    return xp.subtract(xp.arange(count, dtype=kind), starts[run_numbers(starts, count, kind)])
 
 
-def takes_one_by_one(monoid: Monoid, parts: Parts) -> bool:
-    """Whether NumPy has a loop that combines values in place, one after the other, from the identity on."""
+def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
+    """Whether ``ufunc.at`` can reduce the values: the monoid is a NumPy ufunc for their type, on the CPU."""
     op = monoid.op.function
     if len(parts) > 1 or parts[0].ndim > 1 or array_module(parts[0]) is not np or not isinstance(op, np.ufunc):
         return False
@@ -104,8 +100,8 @@ def takes_one_by_one(monoid: Monoid, parts: Parts) -> bool:
     return monoid.is_neutral and op.nin == 2 and op.resolve_dtypes((kind, kind, None)) == (kind, kind, kind)
 
 
-def nothing(monoid: Monoid, parts: Parts, count: int) -> Parts:
-    """As many times what no values come to, of the types of some: the identity, where the monoid has one."""
+def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
+    """Arrays of `count` identities of the monoid, in the types of `parts`."""
     xp, types = array_module(parts[0]), tuple(part.dtype for part in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
     each = (identity,) if len(types) == 1 else identity
@@ -113,13 +109,13 @@ def nothing(monoid: Monoid, parts: Parts, count: int) -> Parts:
 
 
 def require_monoid(monoid: Any, name: str = "combine") -> None:
-    """Refuse what is no monoid."""
+    """Raise TypeError for an argument that is not a monoid."""
     if not isinstance(monoid, Monoid):
         raise TypeError(f"{name} is {monoid!r}; expected {monoid_for(monoid)}")
 
 
 def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "combine") -> None:
-    """Refuse what is no monoid, and one that can't combine values of such a type, or makes another type of them."""
+    """Raise TypeError unless `monoid` is a monoid on values of these types."""
     require_monoid(monoid, name)
     kind = types[0] if len(types) == 1 else TupleType(types)
     monoid.identity(kind)
