@@ -1,7 +1,7 @@
-"""What to write in place of what a symbolic value can't do: the texts of errors, by what was tried.
+"""Error texts with replacements for operations that symbolic values don't support.
 
-A symbolic value stands for a number that is known only when the compiled code runs. Python and NumPy ask it for what
-only a number has: a truth value, a hash, an index. Each of these has another way of saying it.
+A symbolic value stands for a number that is known only when the compiled code runs. So it has no truth value, no hash
+and can't be an index; each text names what to write instead.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _INSTEAD = {
 
 
 def instead(name: str) -> str | None:
-    """What to write for NumPy's function, or an array's method, of this name; None if nothing is known of it.
+    """The replacement for a NumPy function or an array method of this name; None if there is no advice.
 
     Examples
     --------
@@ -87,7 +87,7 @@ _MONOIDS = {
 
 
 def monoid_for(given: Any) -> str:
-    """What is expected in place of something that is no monoid; by name, where it is clear which one is meant.
+    """The expectation to name in an error on something that is not a monoid; the likely monoid, if it is clear.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Between which numbers a value lies, as far as the structure of its expression tells."""
+"""Bounds of a value, derived from the structure of its expression."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from semirings.expr import Expr, in_order
 from semirings.types import Type
 
-Bounds = tuple[float, float]  # inclusive; whole numbers where they are of integers
+Bounds = tuple[float, float]  # inclusive; ints for expressions of integers
 
 
 def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
     """
-    The least and the largest that a value may be; infinities where nothing is known, or where it may be NaN.
+    The least and the largest possible value of an expression; infinities where unknown, or where it may be NaN.
 
-    Known of symbols, by their names, are those given. Constants, sums of integers, choices, and casts between integers
-    are seen through; of all else it is the type that counts.
+    `known` gives the bounds of symbols by name. Bounds propagate through constants, sums of integers, `where`, and
+    casts between integers; the bounds of other expressions are those of their types.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def _bounds(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds
         found = min(low for low, _ in given[1:]), max(high for _, high in given[1:])
     elif e.op == "cast" and is_whole_number and e.args[0].dtype.kind in "biu":
         found = given[0]
-    return found if whole[0] <= found[0] and found[1] <= whole[1] else whole  # integers wrap
+    return found if whole[0] <= found[0] and found[1] <= whole[1] else whole  # otherwise integers may wrap
 
 
 def _of_type(kind: Type) -> Bounds:

@@ -1,4 +1,4 @@
-"""The predefined operators, monoids and semirings; a semiring is called ``{monoid}_{multiply}``."""
+"""The predefined operators, monoids and semirings; semirings are named ``{monoid}_{multiply}``."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ def highest(dtype: np.dtype[Any]) -> Any:
 
 
 def exact_lowest(dtype: np.dtype[Any]) -> Any:
-    """What no minimum can go below: nothing for floats, since NaN takes precedence even of minus infinity."""
+    """The terminal value of the minimum; None for floats, since NaN takes precedence even over minus infinity."""
     return None if dtype.kind == "f" else lowest(dtype)
 
 
 def exact_highest(dtype: np.dtype[Any]) -> Any:
-    """What no maximum can go above; see `exact_lowest`."""
+    """The terminal value of the maximum; see `exact_lowest`."""
     return None if dtype.kind == "f" else highest(dtype)
 
 
 def exact_zero(dtype: np.dtype[Any]) -> Any:
-    """Zero, where it annihilates: not for floats, whose product of 0 and infinity is NaN."""
+    """The terminal value of the product, zero; None for floats, since 0 times infinity is NaN."""
     return None if dtype.kind == "f" else 0
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:
-    """Every bit set; floats have no bit operations."""
+    """The value with all bits set; None for floats."""
     return {"b": True, "f": None}[dtype.kind] if dtype.kind in "bf" else ~dtype.type(0)
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
-    """What `first` and `second` give of no values: NaN, the extreme integer, or False."""
+    """The result of `first` and `second` for no values: NaN, the most extreme integer, or False."""
     return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
 
 
@@ -75,7 +75,7 @@ def _second(x: Any, y: Any) -> Any:
 
 
 def _pair(x: Any, y: Any) -> Any:
-    """One, as int64, whatever the values: counts matches without overflow."""
+    """The int64 1 for any values: sums of it count matches without overflow."""
     if is_symbolic((x, y)):
         return as_expr(1)
     parts = [part[0] if isinstance(part, tuple) else part for part in (x, y)]
@@ -83,12 +83,12 @@ def _pair(x: Any, y: Any) -> Any:
 
 
 def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """The operator's value, and at which k it came."""
+    """The operator's value, and its index k."""
     return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """The row of the right value: for a vector times a matrix, the vertex that a value comes from."""
+    """The row of the right value: for a vector times a matrix, the vertex that the value comes from."""
     return k
 
 
@@ -110,18 +110,18 @@ def _scalar_type(x: Any) -> np.dtype[Any]:
 
 
 def either(x: Any, y: Any) -> Any:
-    """One of the two: x, unless it is zero, the identity. A tuple is taken or left as a whole."""
+    """One of the two values: x, unless it is zero, the identity. Tuples are chosen as a whole."""
     parts = tuple(x) if is_tuple(x) else (x,)
     return where(reduce(operator.or_, (differs(part, 0) for part in parts)), x, y)
 
 
 def lexicographic_min(x: Any, y: Any) -> Any:
-    """The tuple that comes first in lexicographic order; NaN comes before everything."""
+    """The lexicographically smaller tuple; NaN is smallest."""
     return _lexicographic("argmin", x, y, np.less)
 
 
 def lexicographic_max(x: Any, y: Any) -> Any:
-    """The tuple that comes last in lexicographic order; NaN comes after everything."""
+    """The lexicographically larger tuple; NaN is largest."""
     return _lexicographic("argmax", x, y, np.greater)
 
 
@@ -133,7 +133,7 @@ def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
 
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
-    """Whether tuple x is preferred: by its first item, on a tie by the others."""
+    """Whether tuple x is preferred, by its first item, and on a tie by the others."""
     before, not_after = _preferred(x[0], y[0], less)
     if len(x) == 1:
         return before
@@ -144,29 +144,29 @@ def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
     """(x is preferred to y, y is not preferred to x), where NaN is preferred to any number."""
     if _scalar_type(x).kind != "f":
         return less(x, y), ~less(y, x)
-    at_most = np.less_equal if less is np.less else np.greater_equal  # true of no NaN: a comparison less to make
+    at_most = np.less_equal if less is np.less else np.greater_equal  # False for NaN, which saves a comparison
     return ~at_most(y, x) & ~np.isnan(y), at_most(x, y) | np.isnan(x)
 
 
 def _as_exponent(x: Any) -> Any:
-    """A number x as the pair (m, t) that stands for m + log(1 + t)."""
+    """Lift a number to a pair (m, t) with the value m + log(1 + t)."""
     return x, constant(0, _scalar_type(x)) if is_symbolic(x) else np.zeros_like(x)
 
 
 def _add_exponents(x: Any, y: Any) -> Any:
-    """The larger m, and both sums of exponentials as multiples of exp(m): one exponential, and no logarithm."""
+    """The larger m, and the sum of exponentials relative to exp(m): one exponential, and no logarithm."""
     (m, t), (n, u) = x, y
-    apart = abs(m - n)  # NaN for equal infinities and where m or n is, which the maximum shows anyway
-    # What underflows counts for nothing: libraries take ten times as long for it.
+    apart = abs(m - n)  # NaN for equal infinities or NaN operands: then the maximum alone is the result
+    # An exponential that underflows is replaced by 0: libraries take ten times as long for it.
     scale = where(apart < -np.log(np.finfo(_scalar_type(m)).tiny), np.exp(-apart), 0)
     return np.maximum(m, n), where(m >= n, t + (1 + u) * scale, u + (1 + t) * scale)
 
 
 def _from_exponent(x: Any) -> Any:
-    """The number that a pair stands for; in place of log1p, which takes longer, the log of the rounded sum 1 + t."""
+    """The value of a pair, by log(1 + t) with a correction for rounding, which is faster than log1p."""
     m, t = x
     total = 1 + t
-    return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # what was rounded off matters where the log is small
+    return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # the rounding of 1 + t matters if the log is small
 
 
 # --- operators: semirings.binary ----------------------------------------------------------------------------------

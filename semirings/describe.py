@@ -1,4 +1,4 @@
-"""Expressions as text for people."""
+"""Expressions as readable text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _PREFIX = {"negative": "-", "invert": "~"}
 
 @means(str)
 def describe(expr: Expr, limit: int = 200) -> str:
-    """The expression as a person would write it, cut off after `limit` characters."""
-    texts: dict[int, str] = {}  # by id: while a user's function is read, nodes have no hash
+    """The expression in Python's notation, truncated to `limit` characters."""
+    texts: dict[int, str] = {}  # by id: while a function is traced, nodes are not hashable
     for part in in_order(expr):
         texts[id(part)] = _describe(part, [texts[id(arg)] for arg in part.args], limit)
     return texts[id(expr)]

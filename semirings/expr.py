@@ -1,18 +1,17 @@
-"""The typed expression graph: what a user's function yields when it is called with symbols.
+"""The typed expression graph that a user's function builds when it is called with symbols.
 
 Nodes are hash-consed: two structurally equal expressions are one object, so common subexpressions are
-computed once and structure is compared with ``is``. Arithmetic goes through NumPy's ufuncs, which hand it to what
-`semirings.ufuncs` has registered here (`means`). Every operation is on scalars: tuples are taken apart, and so are
-vectors of at most `SHORT` items.
+computed once and structure is compared with ``is``. Arithmetic goes through NumPy's ufuncs, which dispatch to the
+functions that `semirings.ufuncs` registers here (`means`). Every operation is on scalars: tuples are split into their
+items, and so are vectors of at most `SHORT` items.
 
-A longer vector is *wide*, and what is computed of it a loop over its lanes. It is a source (a symbol, an item of a
-symbol of a tuple, or a ``"table"`` of constants) or an ``"each"``, whose one argument is the body of the loop: a scalar
-in which leaves stand for what a lane has of its own, ``"lane"`` for the item of a source and ``"lane_number"`` for
-where that is. An operation on vectors makes one body of theirs (`lanewise`), so that however long an expression is, it
-stays one loop; what is the same for all lanes stands in the body as it is, and the printers compute it once, before. A
-``"fold"`` reduces the lanes to a scalar: its arguments are the first lane's value, the body, and what ``"left"`` (so
-far) and ``"right"`` (the next) combine to. A loop in the body of another is whole in itself: leaves belong to the
-innermost loop around them.
+A longer vector is *wide*: operations on it are loops over its items, called lanes. A wide vector is a source (a symbol,
+an item of a symbol of a tuple, or a ``"table"`` of constants) or an ``"each"``, whose only argument is the body of the
+loop: a scalar with the leaves ``"lane"``, the item of a source at the loop's index, and ``"lane_number"``, the index.
+An operation on vectors combines their bodies into one (`lanewise`), so an expression is a single loop, however long it
+is; parts that don't depend on the lane are computed once, before the loop. A ``"fold"`` reduces the lanes to a scalar:
+its arguments are the value of the first lane, the body, and the combination of ``"left"`` (the result so far) and
+``"right"`` (the next value). Loops may be nested: leaves belong to the innermost loop around them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, c
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
-_READING: ContextVar[bool] = ContextVar("reading", default=False)  # a user's function is being called with symbols
+_READING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a function is being traced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MEANINGS: dict[Any, Callable[..., Any]] = {}
@@ -38,7 +37,7 @@ LOOPS = ("each", "fold")
 
 
 def means(function: Any) -> Callable[[F], F]:
-    """Register what a function does with symbolic values: one of NumPy, or str; `np.ufunc` stands for all ufuncs."""
+    """Register the implementation of a NumPy function, or of str, for symbolic values; `np.ufunc` is for all ufuncs."""
 
     def register(meaning: F) -> F:
         _MEANINGS[function] = meaning
@@ -49,7 +48,7 @@ def means(function: Any) -> Callable[[F], F]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """While a user's function is called: there symbolic values have no hash, so that no dict misses one silently."""
+    """Make symbolic values unhashable while a function is traced: a lookup in a dict would silently miss them."""
     token = _READING.set(True)
     try:
         yield
@@ -58,7 +57,7 @@ def reading() -> Iterator[None]:
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
-    """The two methods (plain, reflected) of a binary operator."""
+    """The methods of a binary operator: plain and reflected."""
 
     def method(self: Expr, other: Any) -> Expr:
         result: Expr = ufunc(self, other)
@@ -89,12 +88,12 @@ class Expr:
     ----------
     op : str
         ``"symbol"``, ``"constant"``, ``"item"``, ``"vector"``, ``"tuple"``, ``"where"``, ``"cast"``, ``"load"``,
-        the name of a NumPy ufunc, or one of those of wide vectors, above.
+        the name of a NumPy ufunc, or one of the operations on wide vectors, above.
     type : numpy.dtype, VectorType or TupleType
     args : tuple of Expr
     payload : object
-        A symbol's name, a constant's NumPy scalar, a table's bytes, an item's index, a fold's number of lanes, that a
-        ``where`` is of Python numbers; else None.
+        A symbol's name, a constant's NumPy scalar, a table's bytes, an item's index, a fold's number of lanes, or the
+        `Weak` of a ``where`` of Python numbers; otherwise None.
     """
 
     __slots__ = ("__weakref__", "args", "op", "payload", "type")
@@ -232,10 +231,10 @@ class Expr:
         raise TypeError(advice.ARRAY)
 
     def __format__(self, spec: str) -> str:
-        return str(self)  # `.2f` is for the numbers that come later
+        return str(self)  # a format such as `.2f` is for numbers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        nodes = in_order(self)  # flat: there may be more than Python recurses
+        nodes = in_order(self)  # a flat list, as nesting may exceed Python's recursion limit
         places = {id(e): place for place, e in enumerate(nodes)}
         return _copied, ([(e.op, e.type, [places[id(arg)] for arg in e.args], e.payload) for e in nodes],)
 
@@ -279,7 +278,7 @@ class Symbol(Expr):
 
 
 def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
-    """The one node with this operation, type, arguments and payload."""
+    """The unique node with this operation, type, arguments and payload."""
     key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
     found = _NODES.get(key)
     if found is None:
@@ -290,7 +289,7 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
-    """What a copied or pickled node, the last of these, becomes: the one that is like it."""
+    """The node that the last of these descriptions, of a copied or pickled expression, stands for."""
     done: list[Expr] = []
     for op, type, places, payload in nodes:
         done.append(node(op, type, *(done[place] for place in places), payload=payload))
@@ -299,7 +298,7 @@ def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
 
 def constant(value: Any, type: Any = None) -> Expr:
     """
-    The constant `value`: of its own type, or cast to `type`.
+    The constant `value`, of its own type or cast to `type`.
 
     Examples
     --------
@@ -317,8 +316,8 @@ def as_expr(value: Any) -> Expr:
     """
     A symbolic value for `value`: itself, a constant, or a tuple or vector of those.
 
-    A Python tuple becomes a tuple value (a NamedTuple keeps its names). A NumPy array of one dimension becomes a
-    vector, and so does a single column, which means the same beside arrays, whose vectors lie along the first axis.
+    A Python tuple becomes a tuple value (a NamedTuple keeps its names). A one-dimensional NumPy array becomes a vector,
+    and so does a single column, as vectors on arrays lie along the first axis.
 
     Examples
     --------
@@ -350,7 +349,7 @@ def item(container: Expr, index: int) -> Expr:
 
 
 def make_vector(items: Iterable[Expr]) -> Expr:
-    """The vector of these scalars of one type."""
+    """The vector of some scalars of one type."""
     entries = tuple(items)
     types = {entry.type for entry in entries}
     first = entries[0].type
@@ -361,7 +360,7 @@ def make_vector(items: Iterable[Expr]) -> Expr:
 
 
 def _table(entries: tuple[Expr, ...]) -> Expr:
-    """A wide vector of constants: the number of the lane or one constant for all, where they are so."""
+    """A wide vector of constants; a loop over the lane number or over one constant, where it is so simple."""
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
             f"a vector of {len(entries)} values, each computed by itself: expected at most {SHORT}, or constants; "
@@ -404,7 +403,7 @@ def cast_expr(value: Expr, target: Type) -> Expr:
 
 
 def lanewise(function: Callable[..., Expr], length: int, *values: Any) -> Expr:
-    """The vector of what a function of scalars gives for the items of vectors of this length, and scalars as they are.
+    """Apply a function of scalars to vectors of a given length, item by item; scalars are repeated.
 
     Examples
     --------
@@ -426,14 +425,14 @@ def _is_vector(value: Any) -> bool:
 
 
 def at_lane(value: Any) -> Any:
-    """What stands for a wide vector in the body of a loop; a scalar stands for itself."""
+    """The body of a wide vector, as part of another loop's body; for a scalar, itself."""
     if not _is_vector(value):
         return value
     return value.args[0] if value.op == "each" else node("lane", value.dtype, value)
 
 
 def each(body: Expr, length: int) -> Expr:
-    """The wide vector whose items a body gives."""
+    """The wide vector with a given body."""
     if body.op == "lane":
         return body.args[0]
     assert isinstance(body.type, np.dtype)
@@ -441,14 +440,14 @@ def each(body: Expr, length: int) -> Expr:
 
 
 def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
-    """The items of a wide vector, combined from the first to the last."""
+    """Reduce the items of a wide vector from the first to the last."""
     body, kind = at_lane(vector), vector.dtype
     return node("fold", kind, _at(body, 0), body, combine(node("left", kind), node("right", kind)), payload=len(vector))
 
 
 def _at(body: Expr, lane: int) -> Expr:
-    """What the body of a loop is at one lane."""
-    done: dict[int, Expr] = {}  # by id: while a user's function is read, nodes have no hash
+    """The body of a loop for one lane."""
+    done: dict[int, Expr] = {}  # by id: while a function is traced, nodes are not hashable
     for e in in_order(body, within=False):
         if e.op == "lane":
             done[id(e)] = item(e.args[0], lane)
@@ -461,12 +460,12 @@ def _at(body: Expr, lane: int) -> Expr:
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
-    """An item of an array, for which a symbol of the item's type stands, below a count; `outside` at other indices."""
+    """Item `index` of an array of `count` items, or `outside`; the array is a symbol with the type of its items."""
     return node("load", array.type, array, index, count, outside)
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
-    """The nodes under these that are another in each turn of the loop around them."""
+    """The nodes under some expressions that depend on the lane of the loop around them."""
     found: set[Expr] = set()
     for e in in_order(exprs):
         if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not found.isdisjoint(e.args)):
@@ -476,7 +475,7 @@ def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
 
 def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
     """
-    The symbols that these expressions read, each once, in order of appearance.
+    The distinct symbols in some expressions, in order of appearance.
 
     Examples
     --------
@@ -488,7 +487,7 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
 
 
 def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
-    """Every node under these expressions once, arguments before what uses them; those `within` loops as well or not."""
+    """The distinct nodes of some expressions in topological order, including or excluding those `within` loops."""
     found: dict[int, Expr] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
     while pending:
@@ -503,7 +502,7 @@ def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Expr:
-    """The expression with another node wherever `change` of a node and its rebuilt arguments gives one."""
+    """Rebuild an expression: `change`, of a node and its rebuilt arguments, returns a replacement or None."""
     done: dict[Expr, Expr] = {}
     for e in in_order(expr):
         args = [done[arg] for arg in e.args]

@@ -1,8 +1,8 @@
-"""The functions for symbolic values and NumPy arrays alike: a user's function works on both unchanged.
+"""Functions that work on symbolic values and on NumPy arrays alike.
 
-Most are NumPy's own ufuncs under their own names: NumPy hands symbolic operands to `semirings.ufuncs`.
-On arrays a vector field is held with its items first, shape ``(k, n)``, so that ``v[i]`` and ``v + scalar`` mean
-the same for arrays and symbols; a tuple is a Python tuple of arrays.
+Most are NumPy's own ufuncs under their own names: NumPy dispatches symbolic operands to `semirings.ufuncs`.
+On arrays a vector field has its items first, shape ``(k, n)``, so that ``v[i]`` and ``v + scalar`` mean the same for
+arrays and symbols; a tuple is a Python tuple of arrays.
 """
 
 from __future__ import annotations
@@ -17,56 +17,11 @@ from semirings.types import TupleType, Type, VectorType, as_type, cast_array
 from semirings.ufuncs import WeakArray, choose, common_type, joined_kind, operand, operand_as, settled, strong
 
 __all__ = [
-    "abs",
-    "arccos",
-    "arcsin",
-    "arctan",
-    "arctan2",
-    "cast",
-    "cbrt",
-    "ceil",
-    "clip",
-    "copysign",
-    "cos",
-    "cosh",
-    "ctz",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "fmax",
-    "fmin",
-    "fmod",
-    "hash",
-    "hypot",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "popcount",
-    "power",
-    "random",
-    "reciprocal",
-    "rint",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-    "trunc",
-    "vector",
-    "where",
+    "abs", "arccos", "arcsin", "arctan", "arctan2", "cast", "cbrt", "ceil", "clip", "copysign", "cos", "cosh", "ctz",
+    "exp", "exp2", "expm1", "floor", "fmax", "fmin", "fmod", "hash", "hypot", "isfinite", "isinf", "isnan", "log",
+    "log1p", "log2", "log10", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "popcount", "power", "random", "reciprocal", "rint", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+    "trunc", "vector", "where",
 ]  # fmt: skip
 
 minimum, maximum, fmin, fmax = np.minimum, np.maximum, np.fmin, np.fmax
@@ -93,15 +48,15 @@ def is_tuple(value: Any) -> bool:
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """
-    `a` where `condition` holds, else `b`: what stands for a Python ``if``.
+    `a` where `condition` is true, else `b`: the replacement of a Python ``if``.
 
-    Both `a` and `b` are computed. They may be tuples, chosen item by item. Two Python numbers stay one: it takes the
-    type of what it meets next, where `numpy.where` makes it int64 or float64.
+    Both `a` and `b` are computed. They may be tuples, chosen item by item. A choice between two Python numbers is weak,
+    like these: it takes the type of the next operand, while `numpy.where` makes it int64 or float64.
 
     Parameters
     ----------
     condition : symbolic value, array or scalar
-        Any number; all but 0 is true.
+        Any number; nonzero is true.
     a, b : symbolic values, arrays, scalars or tuples of those
 
     Examples
@@ -123,24 +78,24 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
-    """`where` of arrays and numbers."""
+    """`where` for arrays and numbers."""
     if isinstance(a, WeakArray) or isinstance(b, WeakArray):
         dtype = common_type([a, b])
         chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
     else:
         chosen = np.where(condition, a, b)
-    is_numpys = isinstance(chosen, np.ndarray)  # CuPy's take no such class
+    is_numpys = isinstance(chosen, np.ndarray)  # CuPy arrays can't be viewed as a subclass
     return chosen.view(WeakArray) if is_numpys and joined_kind(a, b, chosen.dtype) else chosen
 
 
 @means(np.where)
 def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
-    """NumPy's own, whose values are never weak."""
+    """`numpy.where`, whose results are never weak."""
     return settled(_where(condition, settled(a), settled(b)))
 
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
-    """`where` on symbols: item by item for tuples and vectors."""
+    """`where` for symbols, item by item for tuples and vectors."""
     if is_tuple(a) or is_tuple(b):
         return _where_tuples(condition, a, b)
     test = as_expr(condition)
@@ -153,7 +108,7 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
-    """`where` of two tuples of equal length; the names are those of the first that has some."""
+    """`where` of two tuples of equal length, with the names of the first that has names."""
     if not (is_tuple(a) and is_tuple(b) and len(a) == len(b)):
         given = " and ".join(str(value.type) if isinstance(value, Expr) else repr(value) for value in (a, b))
         raise TypeError(f"where(…, a, b) of {given}: both must be tuples of one length")
@@ -170,10 +125,10 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 def cast(value: Any, type: Any) -> Any:
     """
-    `value` as another type.
+    Convert a value to another type.
 
-    Integers wrap, floats become integers by dropping the fraction; a float outside the integer's range becomes the
-    nearest integer inside, and NaN becomes 0.
+    Integers wrap. Floats are truncated to integers; a float outside the integer's range becomes the
+    nearest integer in it, and NaN becomes 0.
 
     Parameters
     ----------
@@ -200,7 +155,7 @@ def _cast_arrays(value: Any, target: Type) -> Any:
 @means(np.clip)
 def clip(x: Any, low: Any, high: Any) -> Any:
     """
-    `x`, but at least `low` and at most `high`; NaN stays NaN.
+    Clip `x` to the range from `low` to `high`; NaN stays NaN.
 
     Examples
     --------
@@ -212,9 +167,9 @@ def clip(x: Any, low: Any, high: Any) -> Any:
 
 def popcount(x: Any) -> Any:
     """
-    How many bits of an integer are set, as int64: what counts, counts without overflow.
+    The number of set bits of an integer, as int64.
 
-    Of a negative number those of its two's complement, where `numpy.bitwise_count` takes the absolute value.
+    For a negative number those of its two's complement, while `numpy.bitwise_count` takes the absolute value.
 
     Examples
     --------
@@ -226,7 +181,7 @@ def popcount(x: Any) -> Any:
 
 def ctz(x: Any) -> Any:
     """
-    How many zeros an integer's bits end with, as int64: the place of its lowest bit; of 0, the number of bits.
+    The number of trailing zero bits of an integer, as int64; for 0, the number of bits.
 
     Examples
     --------
@@ -240,16 +195,16 @@ def ctz(x: Any) -> Any:
 
 def hash(*values: Any) -> Any:
     """
-    64 bits, as uint64, in which every bit of all these integers has its part; the same everywhere and always.
+    A 64-bit hash of integers, as uint64: the same on every machine and in every version.
 
-    ``hash(x)`` is output x of the generator SplitMix64 (Steele, Lea and Flood 2014) that starts at 1, counted from 0;
-    ``hash(x, y)`` output y of the one that starts at ``hash(x)``, and so on. Integers of all types mix as 64-bit ones,
-    so ``hash(int8(-1))`` is ``hash(int64(-1))``. It is no secret: who wants equal hashes finds them.
+    ``hash(x)`` is output x, from 0, of the generator SplitMix64 (Steele, Lea and Flood 2014) with seed 1;
+    ``hash(x, y)`` is output y of the generator with seed ``hash(x)``, and so on. Integers of all types are converted to
+    64 bits, so ``hash(int8(-1))`` is ``hash(int64(-1))``. It is not cryptographic: collisions are easy to construct.
 
     Parameters
     ----------
     *values : symbolic values, arrays or scalars
-        One integer or more, bools too; their order counts.
+        One or more integers or bools. The order matters.
 
     Examples
     --------
@@ -264,10 +219,10 @@ def hash(*values: Any) -> Any:
 
 def random(seed: Any, *counters: Any) -> Any:
     """
-    A number between 0 and 1, as float64, that looks drawn: a function of its arguments alone.
+    A pseudorandom float64, uniform in [0, 1): a function of its arguments only.
 
-    The upper 53 bits of their `hash`, over 2**53: 0 may come, 1 doesn't, and the mean is 1/2. Who draws more than once
-    says which draw it is, by a counter: a vertex, an iteration, a place in a walk.
+    It is the upper 53 bits of their `hash`, divided by 2**53. Counters distinguish draws of the same seed: a vertex, an
+    iteration, a position in a walk.
 
     Parameters
     ----------
@@ -285,7 +240,7 @@ def random(seed: Any, *counters: Any) -> Any:
 
 
 def _unsigned(x: Any, name: str) -> Any:
-    """The bits of an integer as an unsigned one."""
+    """The bits of an integer as an unsigned integer."""
     x = x if isinstance(x, Expr) else np.asanyarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
@@ -293,8 +248,8 @@ def _unsigned(x: Any, name: str) -> Any:
 
 
 def _word(x: Any) -> Any:
-    """An integer as one of 64 bits, unsigned."""
-    x = x if hasattr(x, "astype") else np.asarray(x)  # CuPy's stay so
+    """An integer converted to uint64."""
+    x = x if hasattr(x, "astype") else np.asarray(x)  # CuPy arrays stay CuPy arrays
     if x.dtype.kind not in "biu":
         given = "an integer of more than 64 bits" if x.dtype == object else str(x.dtype)
         raise TypeError(f"hash of {given}: it takes integers; semirings.cast(x, np.int64) makes one")
@@ -302,7 +257,7 @@ def _word(x: Any) -> Any:
 
 
 def _mixed(state: Any, number: Any) -> Any:
-    """Output `number` of the SplitMix64 that starts at a state."""
+    """Output `number` of the generator SplitMix64 with seed `state`."""
     z = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -311,7 +266,7 @@ def _mixed(state: Any, number: Any) -> Any:
 
 def vector(*items: Any) -> Any:
     """
-    The vector with these scalars as items.
+    The vector of the given scalars.
 
     Examples
     --------

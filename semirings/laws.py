@@ -1,7 +1,7 @@
-"""Try the laws of a monoid or semiring on a type's awkward values, and show where they break.
+"""Check the laws of a monoid or semiring on test values of a type, and report counterexamples.
 
-A law must hold on ordinary values (small, exact ones). On extreme values (infinities, NaN, the ends of the integers)
-rounding and overflow break even ordinary addition, so what fails only there is a caveat and not a failure.
+A law must hold on ordinary values (small, exact numbers). On extreme values (infinities, NaN, the ends of the integer
+range) rounding and overflow break even ordinary addition, so a law that fails only there is a caveat, not a failure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Function = Callable[..., Values]
 
 @dataclass(frozen=True)
 class Violation:
-    """A law, and values that break it."""
+    """A law, and values that violate it."""
 
     law: str
     values: dict[str, Any]
@@ -39,7 +39,7 @@ class Violation:
 @dataclass(frozen=True)
 class LawReport:
     """
-    What `check_laws` found.
+    The report of `check_laws`.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class LawReport:
     holds : list of str
         The laws that hold on all values tried.
     failures : list of Violation
-        Laws that break on ordinary values.
+        Laws that fail on ordinary values.
     caveats : list of Violation
-        Laws that break on extreme values alone, and the annihilator, which sparse products do not need.
+        Laws that fail only on extreme values, and the annihilator laws, which sparse products don't need.
     """
 
     name: str
@@ -88,22 +88,22 @@ class _Law(NamedTuple):
 
 def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     """
-    Try the laws of a monoid or semiring on values of a type.
+    Check the laws of a monoid or semiring on test values of a type.
 
-    Identity, associativity, commutativity, idempotence, the terminal value and the held form of a monoid, each as far
-    as the monoid claims it; for a semiring also that multiplication distributes over addition. Where any
-    value is terminal, the operator must give one of the two, and not the identity, unless it's given no other.
+    The laws are identity, associativity, commutativity, idempotence, the terminal value and the held form of a monoid,
+    as far as it claims them; for a semiring also that multiplication distributes over addition. If any value is
+    terminal, the operator must return one of its arguments, and the identity only if both are.
 
     Parameters
     ----------
     algebra : Monoid or Semiring
     type : dtype-like or tuple of types
-        The type of the values. A vector is checked as its items are.
+        The type of the values. For a vector its items are checked.
 
     Returns
     -------
     LawReport
-        True where the laws hold; printed, it shows a counterexample for each law that does not.
+        True if the laws hold; printed, it shows a counterexample for each law that fails.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     kind = as_type(type)
     if isinstance(kind, VectorType):
         kind = kind.scalar
-    x, y = Symbol("x", kind), Symbol("y", kind)  # what no program can say fails here, with advice
+    x, y = Symbol("x", kind), Symbol("y", kind)  # an operator that can't be traced fails here, with advice
     if isinstance(algebra, Monoid):
         trace(algebra.op.function, x, y)
     else:
@@ -140,7 +140,7 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
 
 
 def _try_monoid(monoid: Monoid, kind: Type, report: LawReport) -> None:
-    """Try a monoid's laws, if its operator stays within the type; of a product those of each item."""
+    """Check a monoid's laws, if its operator is closed in the type; for a product those of each item."""
     if isinstance(monoid, Product):
         return _try_items(monoid, kind, report)
     sample = _unpack(_values(kind, False))
@@ -154,7 +154,7 @@ def _try_monoid(monoid: Monoid, kind: Type, report: LawReport) -> None:
 
 
 def _try_items(monoid: Product, kind: Type, report: LawReport) -> None:
-    """Try the laws of each item's own monoid."""
+    """Check the laws of each item's monoid."""
     for i, (part, item) in enumerate(monoid.each(kind)):
         found, prefix = check_laws(part, item), f"item {i}, "
         report.holds.extend(prefix + law for law in found.holds)
@@ -163,7 +163,7 @@ def _try_items(monoid: Product, kind: Type, report: LawReport) -> None:
 
 
 def _try(laws: Iterable[_Law], kind: Type, report: LawReport) -> None:
-    """Try each law on the ordinary values of a type, then on all, and enter it into the report."""
+    """Check each law on ordinary values of a type, then on all, and add it to the report."""
     ordinary, extreme = _values(kind, False), _values(kind, True)
     for law in laws:
         on_ordinary = _counterexample(law, ordinary)
@@ -177,7 +177,7 @@ def _try(laws: Iterable[_Law], kind: Type, report: LawReport) -> None:
 
 
 def _product_type(semiring: Semiring, kind: Type) -> Type:
-    """The type of the products of two values of this type, wherever they are."""
+    """The type of the product of two values of a type."""
     values = _values(kind, False)
     sample, place = _unpack(values), np.zeros(len(values[0]), np.int64)
     places = [place] * 3 if semiring.positional else []
@@ -195,7 +195,7 @@ def _type_of(value: Any) -> Type:
 
 
 def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
-    """The laws a monoid claims to obey."""
+    """The laws that a monoid claims to obey."""
 
     def op(x: Values, y: Values) -> Values:
         return _pack(monoid.combine(_unpack(x), _unpack(y)))
@@ -260,7 +260,7 @@ def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterat
 
 
 def _nearer(result: Values, x: Values, y: Values) -> Values:
-    """Take y where the result equals it, else x."""
+    """Return y where the result equals it, else x."""
     is_y = _equal(result, y)
     return tuple(np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
 
@@ -269,7 +269,7 @@ def _nearer(result: Values, x: Values, y: Values) -> Values:
 
 
 def _values(kind: Type, extreme: bool) -> Values:
-    """Values to try: small exact ones, or the awkward ends of the type."""
+    """Test values of a type: small exact numbers, or extreme values."""
     if isinstance(kind, TupleType):
         count = 3 if len(kind.items) > 2 else 4
         columns = [_values(item, extreme)[0][:count] for item in kind.items]
@@ -279,7 +279,7 @@ def _values(kind: Type, extreme: bool) -> Values:
 
 
 def _scalars(dtype: np.dtype[Any], extreme: bool) -> list[Any]:
-    """Ordinary values first 0, 1, -1 …; extreme ones the worst first."""
+    """Test values of a scalar type; ordinary values start with 0, 1, -1, extreme values with the most critical."""
     if dtype.kind == "b":
         return [False, True]
     if dtype.kind == "f":
@@ -305,7 +305,7 @@ def _unpack(values: Values) -> Any:
 
 
 def _counterexample(law: _Law, values: Values) -> Violation | None:
-    """The first combination of values for which the two sides differ."""
+    """The first combination of values for which the two sides of a law differ."""
     count = len(values[0])
     grid = np.indices((count,) * len(law.variables)).reshape(len(law.variables), -1)
     arguments = [tuple(part[index] for part in values) for index in grid]
@@ -319,7 +319,7 @@ def _counterexample(law: _Law, values: Values) -> Violation | None:
 
 
 def _equal(left: Values, right: Values) -> Any:
-    """Where two sides agree: exactly, both NaN, or floats within rounding."""
+    """A mask of where two sides agree: exactly, both NaN, or floats within rounding."""
     result: Any = True
     for a, b in zip(left, right, strict=True):
         same = a == b
@@ -331,6 +331,6 @@ def _equal(left: Values, right: Values) -> Any:
 
 
 def _show(values: Values, position: int) -> Any:
-    """One value, as a person reads it."""
+    """One value, as readable text."""
     parts = [part if part.ndim == 0 else part[position] for part in values]
     return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"

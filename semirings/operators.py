@@ -24,11 +24,11 @@ class _Any:
         return "semirings.ANY"
 
     def __reduce__(self) -> str:
-        return "ANY"  # a copy is the very same, as it is compared by identity
+        return "ANY"  # copies and pickles give the same object, as it is compared by identity
 
 
 ANY = _Any()
-"""The terminal of a monoid for which every value but the identity is terminal: the first one found is the answer."""
+"""The terminal of a monoid for which every value except the identity is terminal: any one found is a valid result."""
 
 
 class BinaryOp:
@@ -63,7 +63,7 @@ class BinaryOp:
 
 
 def as_operator(op: BinaryOp | Callable[..., Any], name: str | None = None) -> BinaryOp:
-    """`op` itself, or a BinaryOp around a function, called by the function's name unless `name` is given."""
+    """`op` itself, or a BinaryOp of a function, with the function's name unless `name` is given."""
     if isinstance(op, BinaryOp):
         return op
     return BinaryOp(name or getattr(op, "__name__", "op").strip("<>"), op)
@@ -71,9 +71,9 @@ def as_operator(op: BinaryOp | Callable[..., Any], name: str | None = None) -> B
 
 class Held(NamedTuple):
     """
-    Another form for the values of a monoid while many are reduced, that is faster to combine or loses less.
+    Another representation of a monoid's values during a reduction, which is faster to combine or more precise.
 
-    ``lower(monoid(lift(x), lift(y)))`` is ``op(x, y)``, and ``lower`` of its identity the identity.
+    ``lower(monoid(lift(x), lift(y)))`` is ``op(x, y)``, and ``lower`` maps the identity of `monoid` to the identity.
     """
 
     lift: Callable[[Any], Any]
@@ -83,28 +83,28 @@ class Held(NamedTuple):
 
 class Monoid:
     """
-    An associative operator, as a rule with an identity: a way to reduce many values to one.
+    An associative operator, usually with an identity, that reduces many values to one.
 
     Parameters
     ----------
     op : BinaryOp or function of two values
     identity : scalar, tuple, or function of a dtype
-        ``op(identity, x)`` is x, and no values reduce to it. A function is given each scalar type and tells its
-        identity; a scalar serves all types. For a tuple type, a tuple gives each item's own.
+        ``op(identity, x)`` is x; also the result of reducing no values. A scalar for all types, or a function from a
+        scalar type to its identity. For a tuple type, a tuple has one entry per item.
     name : str, optional
-        Otherwise the operator's.
+        By default the operator's.
     commutative : bool
-        If not, gasla reduces in the order of the input.
+        If False, gasla reduces in the order of the input.
     idempotent : bool
-        Whether ``op(x, x)`` is x, so that a value may be counted twice.
+        Whether ``op(x, x)`` is x, so that reducing a value twice is harmless.
     terminal : scalar, tuple, function of a dtype, ANY, or None
-        The value z with ``op(z, x) == z`` for all x, where a reduction can stop; a function may return None for a type
-        that has none. ANY says that any value but the identity will do, whichever is found first.
+        The value z with ``op(z, x) == z`` for all x, at which a reduction can stop; a function may return None for a
+        type without one. ANY means that any value except the identity is a valid result.
     held : Held, optional
-        The form in which `gasla.mxv` and `gasla.vxm` reduce: each product lifted, the total of a row lowered.
+        The form in which `gasla.mxv` and `gasla.vxm` reduce: each product is lifted, and the total of a row lowered.
     is_neutral : bool
-        Whether ``op(identity, x)`` is x. If not, as for `first`, of which no value can be a true identity, `identity`
-        is only what no values reduce to: a reduction starts from its first value. See `held_of`.
+        Whether ``op(identity, x)`` is x. If False, as for `first`, which has no identity, `identity` is only the result
+        of reducing no values, and a reduction starts from its first value. See `held_of`.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Monoid:
     >>> product_mod_7.identity(np.int8)
     np.int8(1)
 
-    Resistors in parallel, a division for each and not three:
+    Resistors in parallel, with one division per value instead of three:
 
     >>> from semirings import plus, reciprocal
     >>> parallel = Monoid(lambda x, y: 1 / (1 / x + 1 / y), np.inf, held=Held(reciprocal, plus, reciprocal))
@@ -144,23 +144,23 @@ class Monoid:
         self._terminal = terminal
 
     def identity(self, type: Any) -> Any:
-        """What no values of a type reduce to: a NumPy scalar, an array for a vector, a tuple of those for a tuple."""
+        """The identity for a type: a NumPy scalar, an array for a vector, a tuple of these for a tuple."""
         value = self._value(self._identity, as_type(type), "identity")
         if value is None:
             raise TypeError(f"monoid {self.name} has no identity for {as_type(type)}")
         return value
 
     def terminal(self, type: Any) -> Any:
-        """The value no other can change, ANY where every value but the identity is so, or None."""
+        """The terminal value for a type, ANY, or None."""
         if self._terminal is ANY or self._terminal is None:
             return self._terminal
         return self._value(self._terminal, as_type(type), "terminal value")
 
     def held_of(self, type: Any) -> Held | None:
         """
-        The form in which values of a type must be held where a reduction starts from an identity; None for their own.
+        The form that a reduction from an identity needs for values of a type; None if it can use the values themselves.
 
-        A monoid without an identity has one in another form: each value with a flag that says there is one.
+        For a monoid without an identity, each value has a flag; the identity is a value without the flag.
 
         Examples
         --------
@@ -175,7 +175,7 @@ class Monoid:
 
     def is_final(self, value: Expr) -> Expr | None:
         """
-        Whether a reduction that has come to a symbolic value can stop there; None if it never can.
+        Whether a symbolic value is terminal, as an expression; None if no value is.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class Monoid:
         (<x != 0: bool>, <x == 127: bool>, None)
         """
         terminal = self.terminal(value.type)
-        if terminal is None or has_wide(value.type):  # to look at all lanes takes as long as to go on
+        if terminal is None or has_wide(value.type):  # checking all lanes takes as long as going on
             return None
         if terminal is not ANY:
             return as_expr(functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal))))
@@ -194,9 +194,9 @@ class Monoid:
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
-        Whether the first of such values is the answer: any will do, and none is the identity.
+        Whether the first such value is a valid result: the terminal is ANY, and the value is never the identity.
 
-        Known are `bounds` of symbols, by their names.
+        `known` gives the bounds of symbols by name; see `semirings.bounds`.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class Monoid:
         return bool(functools.reduce(_joined(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
-        """`given` for a type: items of tuples and vectors each have their own; None if any has none."""
+        """`given` for a type, item by item for tuples and vectors; None if it is None for any item."""
         if isinstance(type, TupleType):
             each = given if isinstance(given, tuple) else (given,) * len(type.items)
             if len(each) != len(type.items):
@@ -228,7 +228,7 @@ class Monoid:
             found = type.type(value)
         except (OverflowError, TypeError, ValueError):
             found = None
-        if found is None or (type.kind != "f" and found != value):  # an integer has dropped the fraction
+        if found is None or (type.kind != "f" and found != value):  # the fraction was lost
             raise ValueError(
                 f"monoid {self.name}: its {what} {value!r} is not a value of {type}: give a function of the dtype"
             )
@@ -236,12 +236,12 @@ class Monoid:
 
     def combine(self, x: Any, y: Any) -> Any:
         """
-        ``op(x, y)`` for symbolic values, arrays or tuples of either; of the type of x and y.
+        ``op(x, y)`` of symbolic values, arrays or tuples of either; it must have the type of x and y.
 
         Raises
         ------
         TypeError
-            If the operator returns another type than it was given, so that its result could not be combined again.
+            If the operator returns another type than its arguments', so that the result could not be combined again.
         """
         if isinstance(self.op.function, np.ufunc) and (is_tuple(x) or is_tuple(y)):
             raise TypeError(
@@ -261,9 +261,9 @@ class Monoid:
 
     def __call__(self, x: Any, *y: Any) -> Any:
         """
-        `combine` of two values; of a vector alone, all of its items, from the first to the last.
+        `combine` two values; or reduce the items of a single vector from the first to the last.
 
-        The type is the items'. On arrays, the items lie along the first axis.
+        The result has the type of the items. On arrays, the items lie along the first axis.
 
         Examples
         --------
@@ -284,7 +284,7 @@ class Monoid:
 
     def reduce(self, array: Any) -> Any:
         """
-        Reduce the last axis of an array in order, or each array of a tuple together; the identity where it is empty.
+        Reduce the last axis of an array, or of a tuple of arrays, in order; the identity for an empty axis.
 
         Examples
         --------
@@ -309,7 +309,7 @@ class Monoid:
         return result[0] if single else result
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
-        """Combine neighbours, which keeps the order; an odd last value is carried over."""
+        """Combine adjacent values, which keeps the order; an odd last value is carried over."""
         even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
         odd = tuple(part[..., 1:count:2] for part in parts)
         combined = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
@@ -322,7 +322,7 @@ class Monoid:
 
 
 class Product(Monoid):
-    """Tuples whose items combine each by a monoid of its own; see `product`."""
+    """A monoid of tuples with one monoid per item; see `product`."""
 
     def __init__(self, monoids: tuple[Monoid, ...], name: str | None) -> None:
         self.monoids = monoids
@@ -347,7 +347,7 @@ class Product(Monoid):
         return tuple(monoid.identity(kind) for monoid, kind in self.each(type))
 
     def terminal(self, type: Any) -> Any:
-        """The terminal values of the items; None if one has none, or where any value but the identity is one's."""
+        """The tuple of terminal values; ANY if all are ANY, None if an item has none, or if only some are ANY."""
         ends = [monoid.terminal(kind) for monoid, kind in self.each(type)]
         if all(end is ANY for end in ends):
             return ANY
@@ -359,28 +359,28 @@ class Product(Monoid):
         return None if any(end is None for end in ends) else as_expr(functools.reduce(operator.and_, ends))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
-        """Whether every item takes the first."""
+        """Whether the first value is a valid result for every item."""
         return all(monoid.takes_first(item, known) for monoid, item in zip(self.monoids, value, strict=True))
 
 
 def product(*monoids: Monoid, name: str | None = None) -> Monoid:
     """
-    A monoid of tuples whose items combine on their own, each by a monoid of its own.
+    A monoid of tuples whose items combine independently, each by its own monoid.
 
-    It commutes if all of them do, and is idempotent if all of them are. In a program that reduces so, active vertices
-    send the items of a tuple apart, each by an atomic operation.
+    It commutes if all of them do, and is idempotent if all of them are. In a program that reduces by a product, active
+    vertices push the items of a tuple independently, each by an atomic operation.
 
     Parameters
     ----------
     *monoids : Monoid
-        One for each item of the tuples.
+        One per item of the tuples.
     name : str, optional
-        ``product(…)`` of their names otherwise.
+        By default ``product(…)`` with their names.
 
     Raises
     ------
     TypeError
-        If there is none, or what is given is no monoid; later, for values other than tuples of so many items.
+        If there are no monoids, or an argument is not a monoid; later, for values other than tuples of this many items.
 
     Examples
     --------
@@ -399,7 +399,7 @@ def product(*monoids: Monoid, name: str | None = None) -> Monoid:
 
 
 def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
-    """Two tuples combined item by item; names stay."""
+    """Combine two tuples item by item, keeping names."""
     if not (is_tuple(x) and is_tuple(y) and len(x) == len(y) == len(monoids)):
         raise TypeError(f"a product of {len(monoids)} monoids combines tuples of as many items, not {x!r} and {y!r}")
     combined = tuple(monoid.combine(a, b) for monoid, a, b in zip(monoids, x, y, strict=True))
@@ -410,7 +410,7 @@ def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
 
 
 class _Flagged(Monoid):
-    """Values of a type, each followed by a flag that says whether there is one, combined where both are there."""
+    """A monoid with an identity from one without: each value has a flag, whether it is present."""
 
     def __init__(self, monoid: Monoid, type: Type) -> None:
         self.of, self.type = monoid, type
@@ -419,11 +419,11 @@ class _Flagged(Monoid):
         )
 
     def identity(self, type: Any) -> Any:
-        """No value: the flag is False, and the value is what the monoid gives for no values."""
+        """An absent value: the flag is False, and the value is the monoid's result for no values."""
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
-        """A value that is there."""
+        """A present value."""
         return *_items(x), True
 
     def lower(self, lifted: Any) -> Any:
@@ -441,60 +441,60 @@ class _Flagged(Monoid):
 
 
 def _flagged(monoid: Monoid, type: Type) -> Held:
-    """The form in which a monoid without an identity has one."""
+    """The held form of a monoid without an identity."""
     flagged = _Flagged(monoid, type)
     return Held(flagged.lift, flagged, flagged.lower)
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """The items of a tuple; of another value, itself."""
+    """The items of a tuple; for another value, itself."""
     return tuple(value) if is_tuple(value) else (value,)
 
 
 def differs(x: Any, number: Any) -> Any:
-    """Whether a value is another than a number; NaN, too, is like itself."""
+    """Whether a value differs from a number; NaN equals NaN."""
     return ~np.isnan(x) if number != number else x != number
 
 
 def _joined(value: Expr) -> Callable[[Any, Any], Any]:
-    """How the parts of a value say that it is no identity: a tuple as a whole, each item of a vector for itself."""
+    """How to join tests that items differ from the identity: one suffices for a tuple, a vector needs all."""
     return operator.or_ if isinstance(value.type, TupleType) else operator.and_
 
 
 def _beside(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
-    """The scalars of a value, each with that of a constant of its type."""
+    """The scalars of a value, paired with those of a constant of its type."""
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """The scalars of a value of any type, in order; of a wide vector, the body that stands for all of its items."""
+    """The scalars of a value of any type, in order; for a wide vector, the body of its loop."""
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
         return [s for part in value for s in scalars(part)]
     return [at_lane(value)]
 
 
 def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """The type, if the operation on two values stays within it: by itself a sum or product widens small ones."""
+    """The type for `ufunc.reduce`: the given one if the operation is closed in it, as NumPy widens small integers."""
     return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None
 
 
 def same_layout(a: Type, b: Type) -> bool:
-    """Whether two types are equal, apart from the names of a tuple's items."""
+    """Whether two types are equal, ignoring the names of a tuple's items."""
     return a == b or (isinstance(a, TupleType) and isinstance(b, TupleType) and a.items == b.items)
 
 
 class Semiring:
     """
-    A monoid to add with and an operator to multiply with.
+    A semiring: a monoid for addition and an operator for multiplication.
 
     Parameters
     ----------
     monoid : Monoid
     multiply : BinaryOp or function
-        Of two values (x from the matrix's row side, y from the other), or of five: ``(x, y, i, k, j)``, where x is
+        Of two values (x of the left operand, y of the right), or of five: ``(x, y, i, k, j)``, where x is
         entry [i, k] and y is entry [k, j].
     name : str, optional
-        ``{monoid}_{multiply}`` otherwise.
+        By default ``{monoid}_{multiply}``.
 
     Examples
     --------
@@ -515,7 +515,7 @@ class Semiring:
         self.name = name or f"{monoid.name}_{self.operator.name}"
 
     def multiply(self, x: Any, y: Any, i: Any = None, k: Any = None, j: Any = None) -> Any:
-        """The product of entry x at [i, k] and entry y at [k, j]; the indices matter only to a positional operator."""
+        """Multiply entry x at [i, k] by entry y at [k, j]; only positional operators use the indices."""
         if self.positional:
             return self.operator.function(x, y, i, k, j)
         return self.operator.function(x, y)
@@ -525,7 +525,7 @@ class Semiring:
 
 
 def _arity(function: Callable[..., Any]) -> int:
-    """2 or 5: how many values an operator takes."""
+    """The number of values that an operator takes: 2 or 5."""
     if isinstance(function, np.ufunc):
         count = function.nin
     else:

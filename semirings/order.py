@@ -1,8 +1,8 @@
-"""What lets values travel in any order, as far as the structure of expressions shows.
+"""Properties of expressions under which reduced values may arrive in any order, late or twice.
 
-A monoid may combine the parts of a value each on its own (`independent`), a function may do just what the monoid does
-(`is_absorbing`), and an expression may grow with some of its symbols (`grows_with`): where what is reduced grows with
-what it is computed from, a value that comes late or twice changes nothing about the end.
+A monoid may combine the parts of a value independently (`independent`), a function may do nothing but reduce by the
+monoid (`are_combined`), and an expression may be monotone in some of its symbols (`grows_with`). All are derived from
+the structure of expressions.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from semirings.expr import Expr, Symbol, as_expr, cast_expr, free_symbols, in_order, rebuilt
+from semirings.expr import Expr, Symbol, as_expr, free_symbols, in_order, rebuilt
 from semirings.functions import maximum, minimum, where
-from semirings.operators import Monoid, same_layout, scalars
-from semirings.types import Type, as_type
+from semirings.operators import Monoid, scalars
+from semirings.types import as_type
 
-# How an expression goes with the symbols: not at all, the same way, the other way, or nobody knows.
+# How an expression depends on the symbols: not at all, increasing, decreasing, or unknown.
 FREE, UP, DOWN, UNKNOWN = "free", "up", "down", "unknown"
 _FLIPPED = {UP: DOWN, DOWN: UP}
 _GROWING = {
@@ -34,18 +34,18 @@ Order = Literal["numbers", "bits", "any"]
 
 def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
     """
-    What two values of each part come to, where a monoid combines parts on their own; None where it doesn't.
+    The combination of each part of a value, if a monoid combines parts independently; None if it does not.
 
     Parameters
     ----------
     monoid : Monoid
     type : dtype-like, (dtype, (k,)) or tuple of types
-        Its parts are the items of a tuple and those of a vector; a scalar is one.
+        Its parts are the items of a tuple and of a vector; a scalar is a single part.
 
     Returns
     -------
     tuple of Expr, or None
-        For each part an expression of the symbols x and y, of the part's type.
+        For each part an expression in the symbols x and y of the part's type.
 
     Examples
     --------
@@ -68,38 +68,17 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
     return tuple(found)
 
 
-def is_absorbing(result: Expr, old: Expr, gathered: Expr, monoid: Monoid) -> bool:
-    """
-    Whether `result` is the combination of `old` and `gathered` by `monoid`, read off its structure.
+def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr) -> bool:
+    """Whether `result` combines each part of `old` and `gathered` as `parts`, from `independent`, gives it.
 
     Either order of the operands counts, and for min and max the spelling with `where`.
-
-    Examples
-    --------
-    >>> import semirings
-    >>> old, new = Symbol("old", "f4"), Symbol("new", "f4")
-    >>> is_absorbing(semirings.where(new < old, new, old), old, new, semirings.min)
-    True
-    >>> is_absorbing(old + new, old, new, semirings.min)
-    False
     """
-    parts = independent(monoid, old.type) if old.type == gathered.type else None
-    if parts is not None:
-        return are_combined(parts, result, old, gathered)
-    if result.op == "cast":
-        result = result.args[0]
-    spellings = (as_expr(monoid.combine(old, gathered)), as_expr(monoid.combine(gathered, old)))
-    return any(result is _renamed(spelling, result.type) for spelling in spellings)
-
-
-def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Whether each part of `result` is what `parts` say of those of `old` and `gathered`; see `independent`."""
     values = [scalars(value) for value in (result, old, gathered)]
     return {len(value) for value in values} == {len(parts)} and all(map(_is_combined, parts, *values))
 
 
 def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> bool:
-    """The same of scalars."""
+    """`are_combined` for scalars."""
     if result.op == "cast":
         result = result.args[0]
     x, y = (Symbol(name, combined.type) for name in "xy")
@@ -112,54 +91,30 @@ def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> boo
 
 
 def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
-    """The ways of writing "a if it is smaller (larger), else b"."""
+    """The spellings of "a if it is smaller (larger), else b" with `where`."""
     tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
     return [where(test, a, b) for test in tests]
 
 
-def _renamed(value: Expr, type: Type) -> Expr:
-    """A tuple with the names of another tuple type, if the types agree otherwise."""
-    return cast_expr(value, type) if same_layout(value.type, type) else value
-
-
-def order_of(monoid: Monoid, type: np.dtype) -> Order:
-    """
-    In which order a monoid's operator gives the least or the greatest of two values, if it does: see `grows_with`.
-
-    Parameters
-    ----------
-    monoid : Monoid
-    type : numpy.dtype
-        Of the values.
-
-    Examples
-    --------
-    >>> import semirings
-    >>> order_of(semirings.min, np.dtype("f4")), order_of(semirings.bor, np.dtype("i4"))
-    ('numbers', 'bits')
-    """
-    return order_in(monoid.combine(Symbol("x", type), Symbol("y", type)))
-
-
 def order_in(combined: Expr) -> Order:
-    """The same, of what two values come to."""
+    """The order in which a combination of x and y is their least or greatest value; "any" if unknown."""
     op = combined.op
     return "numbers" if op in ("minimum", "maximum", "fmin", "fmax") else "bits" if op in _BITS else "any"
 
 
 def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") -> bool:
     """
-    Whether `expr` never becomes less where the symbols become greater, or doesn't depend on them.
+    Whether `expr` is monotone: it never decreases if the symbols increase.
 
-    Overflow is not looked at, and a factor that is no constant is taken to be positive.
+    Overflow is ignored, and a factor that is not constant is taken to be positive.
 
     Parameters
     ----------
     expr : Expr
     symbols : collection of Symbol
     order : "numbers", "bits" or "any"
-        What is greater: the larger number; what has the same bits set and others; or in whatever order there may be,
-        which only a symbol itself, or a choice between several, grows with for sure.
+        The order of values: by number; by inclusion of set bits; or an unknown order, in which only a symbol itself, or
+        a choice between symbols, is certainly monotone.
 
     Examples
     --------
@@ -186,7 +141,7 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
 
 
 def _one_way(ways: list[str]) -> str:
-    """What goes with each of several, where those that aren't free agree."""
+    """The common direction of several arguments, if those that depend on the symbols agree."""
     known = set(ways) - {FREE}
     return known.pop() if len(known) == 1 else UNKNOWN
 

@@ -16,15 +16,14 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     Parameters
     ----------
     function : callable
-        Any Python function of values; it may branch on anything but a symbolic value.
+        Any Python function of values; it may branch on anything except a symbolic value.
     *args : Expr or objects with symbolic attributes
-        Handed over as they are.
+        Passed unchanged.
 
     Returns
     -------
     Expr, tuple of Expr, or dict of str to Expr
-        What the function returned, with numbers turned into constants, and no type left to what it will meet; a
-        NamedTuple keeps its names.
+        The function's result, with numbers converted to constants of definite type. A NamedTuple keeps its names.
 
     Examples
     --------
@@ -40,9 +39,9 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
             result = function(*args)
     except Exception as error:
         if isinstance(error, ValueError) and isinstance(error.__cause__, TypeError):
-            raise error.__cause__ from None  # NumPy says that something is a sequence; the cause says what to do
+            raise error.__cause__ from None  # NumPy's message is misleading; the cause has the advice
         error.add_note(
-            f"{name} is called with symbols in place of numbers; what may stand in it is said in the user guide, under "
+            f"{name} is called with symbols in place of numbers; the user guide lists what it may contain, under "
             '"What may stand in a function"'
         )
         raise

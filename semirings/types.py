@@ -1,8 +1,8 @@
-"""The types a symbolic value can have: NumPy scalar types, vectors of them, and tuples.
+"""The types of symbolic values: NumPy scalar types, vectors of them, and tuples.
 
 A scalar type is a plain ``numpy.dtype``; `VectorType` is a fixed number of equal scalars (a field of
-shape ``(k,)``); `TupleType` is several values of any types, optionally named. A cast of scalars has one meaning
-everywhere: as ``astype``, except that float to integer saturates.
+shape ``(k,)``); `TupleType` is several values of any types, optionally named. A cast of scalars is the same everywhere:
+like ``astype``, except that float to integer saturates.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
-SHORT = 8  # items of the longest vector whose items are values of their own; a longer one is wide
+SHORT = 8  # the longest vector that is unrolled into its items; a longer vector is wide
 
 HALF: np.dtype[Any] = np.dtype(np.float16)
 
-_OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  # of symbolic values
+_OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  # attributes of Expr
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class VectorType:
     """
     A fixed number of scalars of one type: the type of a field of shape ``(length,)``.
 
-    It has no attribute called dtype on purpose: NumPy would take it for that dtype, and compare equal with it.
+    It deliberately has no attribute `dtype`: NumPy would treat it as that dtype, and compare it equal.
     """
 
     scalar: np.dtype[Any]
@@ -39,7 +39,7 @@ class VectorType:
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are so many items that they are computed by a loop: see `semirings.expr`."""
+        """Whether the vector is longer than `SHORT`, and so computed by a loop: see `semirings.expr`."""
         return self.length > SHORT
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class VectorType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """Several values side by side, such as ``(distance, parent)``; `names` lets them be read as attributes."""
+    """Several values, such as ``(distance, parent)``; with `names` they are readable as attributes."""
 
     items: tuple[Type, ...]
     names: tuple[str, ...] | None = None
@@ -83,7 +83,7 @@ def as_type(spec: Any, stored: bool = False) -> Type:
     spec : dtype-like, (dtype, (k,)), sequence of types, mapping of names to types, or a type
         A structured dtype or a mapping stands for a tuple type with names.
     stored : bool
-        Whether float16 is allowed, which is a type to store numbers in: what is computed of them is float32.
+        Whether float16 is allowed. It is a storage type: computations on it are in float32.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def as_type(spec: Any, stored: bool = False) -> Type:
 
 
 def _vector_or_tuple(spec: tuple[Any, ...], stored: bool) -> Type:
-    """Tell ``(dtype, (k,))`` from a tuple of types."""
+    """Distinguish ``(dtype, (k,))`` from a tuple of types."""
     is_shape = len(spec) == 2 and isinstance(spec[1], tuple) and all(isinstance(k, int | np.integer) for k in spec[1])
     if is_shape:
         dtype, shape = spec
@@ -139,7 +139,7 @@ def scalar_type(spec: Any, stored: bool = False) -> np.dtype[Any]:
 
 
 def computed(type: Type) -> Type:
-    """The type that a field's values are computed with: float32 for float16."""
+    """The type in which values of a stored type are computed: float32 for float16."""
     if isinstance(type, VectorType):
         return VectorType(np.dtype(np.float32), type.length) if type.scalar == HALF else type
     return np.dtype(np.float32) if type == HALF else type
@@ -151,7 +151,7 @@ def has_wide(type: Type) -> bool:
 
 
 def parts_of(type: Type) -> tuple[Type, ...]:
-    """The items of a tuple type; of another, itself."""
+    """The items of a tuple type; for another type, itself."""
     return type.items if isinstance(type, TupleType) else (type,)
 
 
@@ -159,19 +159,19 @@ def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
     """
     Cast an array, or a scalar, to `dtype`.
 
-    Integers wrap; a float that does not fit an integer becomes the nearest integer that does, NaN becomes 0.
+    Integers wrap; a float outside the range of an integer type becomes the nearest integer in it, NaN becomes 0.
 
     Examples
     --------
     >>> cast_array(np.array([1.9, -1e9, np.inf, np.nan]), np.dtype(np.int8))
     array([   1, -128,  127,    0], dtype=int8)
     """
-    array = value if hasattr(value, "astype") else np.asanyarray(value)  # another library's stays its own
+    array = value if hasattr(value, "astype") else np.asanyarray(value)  # CuPy arrays stay CuPy arrays
     if array.dtype.kind == "f" and dtype.kind in "iu":
         array = _saturate(array, dtype)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            array = array.astype(dtype, copy=False)  # which a subclass of arrays stays through
+            array = array.astype(dtype, copy=False)  # preserves subclasses
     return array if isinstance(value, np.ndarray) else array[()]
 
 
