@@ -113,7 +113,7 @@ _MODULES = (
     "verify",
 )
 
-__all__ = [*_HOMES, *(name for name in _MODULES if name != "engines")]  # which is there for those who write one
+__all__ = [*_HOMES, *(name for name in _MODULES if name != "engines")]  # engines is only for implementing one
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""NumPy or CuPy: whose arrays are these, and how do they get to the other device.
+"""Arrays on either device, NumPy's or CuPy's: module, device, conversion, transfer, and a few operations on both.
 
-CuPy is imported only once an array of it is passed, or the GPU is asked for.
+CuPy is imported only if one of its arrays is passed, or a GPU is requested.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HALF = np.dtype(np.float16)
 
 
 def array_module(x: Any) -> ModuleType:
-    """CuPy for its arrays and sparse matrices, NumPy for anything else.
+    """The module of an array: CuPy for its arrays and sparse matrices, NumPy for anything else.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def array_module(x: Any) -> ModuleType:
 
 
 def device_of(x: Any) -> Device:
-    """Where an array is: "gpu" if it is CuPy's.
+    """The device of an array: "gpu" for CuPy's.
 
     Examples
     --------
@@ -44,19 +44,19 @@ def device_of(x: Any) -> Device:
 
 
 def module_of(device: Device) -> ModuleType:
-    """NumPy or CuPy, by the device whose arrays they are."""
+    """The array module of a device: NumPy or CuPy."""
     return np if device == "cpu" else require_gpu()
 
 
 def moved(x: Any, device: Device) -> Any:
-    """`x` itself if it is there already, else a copy on that device."""
+    """`x` on a device: itself, or a copy if it is on the other one."""
     if device_of(x) == device:
         return x
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
 def index_dtype(largest: int) -> np.dtype[Any]:
-    """The type of indices up to `largest`: int32 where it holds them, else int64.
+    """The type for indices up to `largest`: int32 if it holds them, else int64.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def index_dtype(largest: int) -> np.dtype[Any]:
 
 
 def converted(array: Any, kind: np.dtype[Any]) -> Any:
-    """An array as one of another type; itself, if it is of that.
+    """An array converted to another type; the array itself if it has that type.
 
-    CuPy's own code for float16 needs headers of the CUDA toolkit, which there may not be; PTX has instructions.
+    CuPy's conversions of float16 need headers of the CUDA toolkit, which may be missing, so PTX instructions are used.
     """
     if array.dtype == kind or _HALF not in (array.dtype, kind) or array_module(array) is np:
         return array.astype(kind, copy=False)
@@ -78,13 +78,13 @@ def converted(array: Any, kind: np.dtype[Any]) -> Any:
 
 
 def as_bits(array: Any) -> Any:
-    """An array as it is moved about: float16 as whole numbers, for which CuPy needs no header."""
+    """A view for copies: float16 as uint16, for which CuPy needs no CUDA header."""
     return array.view(np.uint16) if array.dtype == _HALF else array
 
 
 @cache
 def _half_kernels() -> tuple[Any, Any]:
-    """What any number is in half precision, rounded once, as bits; and what such bits are as float32."""
+    """Kernels that convert any number to the bits of a float16, rounded once, and these bits to float32."""
     cupy: Any = require_gpu()
     to_half = 'asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y) : "d"((double)x))'
     widened_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
@@ -95,22 +95,22 @@ def _half_kernels() -> tuple[Any, Any]:
 
 
 def address(array: Any) -> int:
-    """Where in memory an array begins."""
+    """The address of an array."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
 def fills(device: Device, vertices: float) -> bool:
-    """Whether so many vertices an iteration keep a device busy; with fewer it mostly waits for the next iteration."""
+    """Whether iterations of this many vertices keep a device busy, instead of mostly waiting for each other."""
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
 
 
 def finish(device: Device) -> None:
-    """Wait until the arrays are there that the current stream of a GPU is making."""
+    """Wait for the work on the GPU's current stream."""
     if device == "gpu":
         require_gpu().cuda.get_current_stream().synchronize()
 
 
-@cache  # of what is there; what is missing may come
+@cache  # an error is not cached: CuPy may be installed later
 def require_gpu() -> ModuleType:
     """CuPy, or an error that says what is missing."""
     try:
@@ -131,9 +131,9 @@ def require_gpu() -> ModuleType:
 
 
 def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An array as `checksum` takes it: an odd number of rows of words, and the bytes after them.
+    """An array in the form that `checksum` takes: an odd number of rows of words, and the remaining bytes.
 
-    Were it an even number, bits at the top, as those of signs, would be lost where all have them.
+    With an even number of rows, a top bit that all words share, such as a sign, would cancel in their sum.
     """
     parts = values.view(np.uint8)
     rows = len(parts) // (8 * _SUMS)
@@ -143,9 +143,9 @@ def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
-    """What tells that an array was written to: sums of every 509th word, and the bytes after those.
+    """A checksum that shows writes to an array: sums of every 509th word, and the remaining bytes.
 
-    A pass at the speed of memory. Not all changes show: two words that swap places in the same sum do not.
+    One pass at the speed of memory. Swapping two words of the same sum goes unnoticed.
     """
     return np.add.reduce(words, axis=0).tobytes() if len(words) else b"", rest.tobytes()
 
@@ -154,16 +154,16 @@ _SUMS = 509
 
 
 def running_sums(counts: Any) -> Any:
-    """0, and what the counts come to up to each: where lists of such lengths begin and end, in int64."""
+    """The offsets of lists with the given lengths: 0 and the prefix sums, in int64."""
     xp: Any = array_module(counts)
     sums = xp.zeros(len(counts) + 1, np.int64)
-    if len(counts):  # CuPy sums up no empty arrays
+    if len(counts):  # CuPy fails for empty arrays
         xp.cumsum(counts, out=sums[1:])
     return sums
 
 
 def shares(costs: Any, most: int) -> Iterator[slice]:
-    """Cut a list of work into slices of about so much at most, each of one entry or more."""
+    """Split a list into slices whose costs add up to about `most`, each of one entry or more."""
     xp, sums = array_module(costs), running_sums(costs)
     cuts = xp.searchsorted(sums, xp.arange(most, int(sums[-1]) + 1, most), side="right") - 1
     bounds = [0, *cuts.tolist(), len(costs)]
@@ -171,23 +171,23 @@ def shares(costs: Any, most: int) -> Iterator[slice]:
 
 
 def any_true(flags: Any) -> bool:
-    """Whether any of an array of bool is true.
+    """Whether any entry of an array of bool is True.
 
-    By their maximum, for which CuPy comes with code: for `any` it compiles CUB when it is first asked, for seconds.
+    Computed as a maximum: CuPy's `any` compiles CUB on first use, which takes seconds.
     """
     return bool(flags.size and flags.view(np.uint8).max())
 
 
 class Values(np.ndarray[Any, Any]):
-    """Values of vertices or edges, along the last axis, as functions of programs see them; the items of vectors first.
+    """Values of vertices or edges along the last axis, as functions of programs receive them; items of vectors first.
 
-    Any other array of one dimension is a constant vector: beside these, a column. In compiled code, too, it has
-    an item for each of a vector, and not for each vertex.
+    Any other one-dimensional array in an expression is a constant vector: it is broadcast as a column, over the items
+    and not over the vertices, as in compiled code.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, np.ndarray) and type(x) not in (np.ndarray, Values) for x in inputs):
-            return NotImplemented  # a choice between Python numbers knows of which type it is then
+            return NotImplemented  # left to `semirings.where` of Python numbers, which adapts its type
         plain = [_plain(_column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])
@@ -200,14 +200,14 @@ class Values(np.ndarray[Any, Any]):
 
 
 def as_values(x: Any) -> Any:
-    """An array as `Values`, a tuple of arrays as one of those, anything else as it is."""
+    """An array as `Values`, a tuple with its arrays as `Values`, anything else unchanged."""
     if isinstance(x, tuple):
         return x._make(map(as_values, x)) if hasattr(x, "_make") else tuple(map(as_values, x))
     return x.view(Values) if type(x) is np.ndarray and x.ndim else x
 
 
 def _plain(x: Any) -> Any:
-    """An array as NumPy's own; a Python number stays one, which takes the type of what is beside it."""
+    """`Values` as a plain array; a Python number stays one, so that it adapts to the other operand's type."""
     return np.asarray(x) if isinstance(x, np.ndarray) else x
 
 
@@ -217,7 +217,7 @@ def _column(x: Any) -> Any:
 
 
 def with_bits_of_numbers(values: Any) -> Any:
-    """Values in which equal numbers have the same bits: 0.0 for -0.0, one NaN for all; the array itself if it is so.
+    """Values with equal bits for equal numbers: 0.0 for -0.0, and one NaN; the array itself if nothing changes.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What an engine offers, and the one place where engines are named: by string, after the device of the arrays.
+"""The protocols that an engine implements, and the choice of the engine by the device of the arrays.
 
-An engine is a package whose face implements `Engine`; one that compiles nothing implements `Runner` alone. Nothing
-above asks which one it has.
+An engine is a package whose `__init__.py` implements `Engine`; the reference engine implements only `Runner`. Engines
+are named only here, by string: callers don't depend on which engine they have.
 """
 
 from __future__ import annotations
@@ -29,107 +29,108 @@ from gasla.program.walk_program import WalkProgram
 
 
 class MatrixProduct(Protocol):
-    """A product of two sparse matrices that is to be computed: how large it is, then what it is.
+    """A product of two sparse matrices in two steps: count its entries, then compute them.
 
-    In the terms `value` is an entry of A at (`row`, `other`), `x` one of B at (`other`, `column`).
+    In its terms `value` is an entry of A at (`row`, `other`), and `x` an entry of B at (`other`, `column`).
     """
 
     def count(self) -> Array | None:
-        """How many entries each row has, an int64 array; None if a matrix points outside itself."""
+        """The number of entries of each row, as int64; None if an offset or index of a matrix is out of range."""
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
-        """Fill in the columns of the entries, ascending in each row, and their values.
+        """Fill `indices` with the columns of the entries, ascending in each row, and `outs` with their values.
 
-        All arrays are given: `indptr` holds the sums of the counts, and is of the type of `indices`, int32 or int64.
+        `indptr` holds the prefix sums of the counts, and has the type of `indices`, int32 or int64.
         """
 
 
 class Products(Protocol):
-    """Products over semirings; `gasla.operations.multiply` settles what may be given."""
+    """Products over semirings, of operands that `gasla.operations` has checked."""
 
     def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
-        """What computes a product of a matrix, see `Ready`."""
+        """Compile a product of a matrix with a vector; see `gasla.program.terms.Ready`."""
 
     def ready_wide(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
-        """The same where x has columns: x, the mask and what is filled are C-contiguous, of shape (rows, columns)."""
+        """Compile a product with a dense matrix: x, mask and outs are C-contiguous, of shape (rows, columns)."""
 
     def of_matrices(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> MatrixProduct:
-        """A product of two sparse matrices by rows, without the positions of the entries of a third."""
+        """Prepare a product of two sparse matrices by rows, without the positions of the entries of `left_out`."""
 
     def at_entries(self, A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
-        """Fill `outs` with the product at each entry of a mask, in its order; False if a matrix points outside itself.
+        """Fill `outs` with the product at each entry of a mask, in the mask's order.
 
-        Where the product has no entry, that is the monoid's identity. Parallel entries of the mask get the same.
+        The value is the identity where the product has no entry. Parallel entries of the mask get equal values.
+        Returns False if an offset or index of a matrix is out of range.
         """
 
     def available(self) -> int | None:
-        """Bytes of memory that could be had now; None where the system doesn't tell."""
+        """Bytes of memory that are available; None where the system doesn't say."""
 
     def in_format(self, A: Any, wanted: Format) -> Any:
-        """A matrix as CSR or CSC: itself, or what has its `indptr`, `indices` and `data`; all entries, in order."""
+        """A matrix as CSR or CSC, with all entries in stored order; `indptr`, `indices` and `data` suffice."""
 
     def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-        """What `make` returns, which may be cached for the next product of the matrix."""
+        """The lists that `make` returns, possibly cached for the next product of the matrix."""
 
 
 class Running(Protocol):
-    """A run that has begun."""
+    """A run in progress."""
 
-    log_rows: int  # that a trace has room for
+    log_rows: int  # capacity of the trace's buffer, in iterations
     iteration: int
     edges: int
     ended: bool
-    stopped: bool  # because the program's `stop()` held
+    stopped: bool  # ended because `stop()` was true
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations up to such a number, or the program's end, or until Python should hear Ctrl-C."""
+        """Run until the iteration `until`, or the program's end, or a pause in which Python handles Ctrl-C."""
 
     def leave(self, until: int) -> bool:
-        """Run them while Python does other things; False if it can't be, and nothing has happened."""
+        """Run to `until` asynchronously. Returns False, without side effects, if the engine cannot."""
 
     def known(self) -> dict[str, Any]:
-        """What a result says of the run that has been left, as far as it is known beforehand."""
+        """Attributes of the result of an asynchronous run that are known before its end."""
 
     def finish(self) -> None:
-        """Wait for the end of the run that has been left."""
+        """Wait for the end of an asynchronous run."""
 
     def log(self, rows: int) -> np.ndarray:
-        """So many rows of the trace: active vertices, edges, way; over ranks also exchanges and bytes."""
+        """The first rows of the trace: active vertices, edges, direction; distributed also exchanges and bytes."""
 
     def reasons(self) -> Mapping[int, str]:
-        """Why iterations go each way."""
+        """The reason for each direction of an iteration."""
 
     def state(self) -> Mapping[str, Any]:
-        """The fields as they are now."""
+        """The current values of fields."""
 
     def changed(self) -> Mapping[str, Any]:
-        """The parameters that `idle` may change, as they are now."""
+        """The current values of the parameters that `idle` changes."""
 
     def found(self) -> Found:
-        """What the run has left by now."""
+        """The current state of the run, as in `Result`."""
 
     def close(self) -> None:
-        """Give back what the next run can use."""
+        """Release the workspace for the next run."""
 
 
 class Part(Running, Protocol):
-    """A run of one part of a graph: between its iterations others change what it has copies of."""
+    """A run on one part of a distributed graph: between iterations its mirrored vertices are updated."""
 
     def go_on(self, active: Array, parameters: Mapping[str, Any]) -> None:
-        """Have just these vertices be active, and parameters be others, in the next iteration; see that there is one.
+        """Go on with these active vertices, and with changed parameters, even if the run had ended.
 
-        Those that were active may stay out only if the program has a test of its own for who is (`activate`). Where
-        everyone takes part everyone still does, whoever is active.
+        Currently active vertices may be omitted only if the program has `activate`. With `everyone = True` all vertices
+        receive in any case.
         """
 
 
 class Runs(Protocol):
-    """What the runs of a program on a graph have in common. It refers to no graph, so that a graph may keep it."""
+    """The shared preparation of all runs of a program on a graph, which keeps it. It does not refer to the graph."""
 
-    turn: Lock  # acquired by whatever begins a run
+    turn: Lock  # held during a run
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Begin to compile, where that doesn't take this thread's time."""
+        """Start to compile in the background, if the engine can."""
 
     def begin(
         self,
@@ -141,116 +142,116 @@ class Runs(Protocol):
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> Running:
-        """A run at its start, from these vertices or along a schedule; the program may have other parameters."""
+        """Begin a run from a frontier or along a schedule; the program may have other parameters than before."""
 
 
 class Primitives(Protocol):
-    """The stages that need no vertex program; `gasla.primitives` says what they do, and looks at what it is given.
+    """The primitives, documented in `gasla.primitives`, for arguments that it has checked.
 
-    Forests are arrays of one parent a vertex. Graphs are Graphs, arrays are the device's.
+    A forest is an array with the parent of each vertex. Arrays are on the engine's device.
     """
 
     def hook(self, graph: Graph) -> Any:
-        """A first forest: every vertex under its first out-neighbour if that is smaller."""
+        """Make a first forest, from the first out-neighbor of each vertex."""
 
     def link(self, graph: Graph, parents: Any, first: int, last: int | None, known: int | None) -> None:
         """Unite the trees at both ends of edges, in place."""
 
     def compress(self, parents: Any) -> None:
-        """Point every vertex at its root, in place."""
+        """Set every parent to the root of its tree, in place."""
 
     def number(self, parents: Any) -> int:
-        """Replace parents by the number of the tree, in place; how many there are."""
+        """Replace parents by the number of the tree, in place; returns the number of trees."""
 
     def likely_largest(self, parents: Any) -> int:
-        """The root that most of a sample of vertices have."""
+        """The most frequent root in a sample of vertices."""
 
     def label_components(self, graph: Graph) -> tuple[Any, Any]:
-        """How many components there are, and the number of each vertex's own."""
+        """The number of components, and the component of each vertex. A whole algorithm (Afforest)."""
 
     def simplify(self, graph: Graph) -> Graph:
-        """The graph with every edge in both directions, once, and without self loops; itself where it is so."""
+        """The graph as simple and undirected; the graph itself if it is so already."""
 
     def orient(self, graph: Graph) -> Any:
-        """What `count_common_neighbours` goes by: a simple graph's sorted Adjacency, or lists by degree."""
+        """The engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
 
     def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[Any, Any]:
-        """Sum up, over all edges, the common neighbours that follow both ends; if wanted at each vertex, too."""
+        """Count triangles, and if wanted those at each vertex. A whole algorithm (forward lists)."""
 
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
-        """That sum; and for each stored edge, in the order of the input, all common neighbours of its ends."""
+        """Count triangles, and those at each stored edge, in the order of the input."""
 
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
-        """Count the common out-neighbours of pairs of vertices, or add up their weights, which are float64."""
+        """Count the common out-neighbors of pairs of vertices, or add up their float64 weights."""
 
     def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
-        """Columns and values of the k largest entries of each row, -1 and 0 behind those of a row that has fewer."""
+        """Columns and values of the k largest entries of each row, padded with -1 and 0."""
 
     def common(self, graph: Graph, sources: Any, targets: Any, above: Any | None) -> tuple[Any, Any]:
-        """List the common out-neighbours of pairs, in order: which pair, and which vertex; those above a bound each."""
+        """List the common out-neighbors of pairs, above a bound each: the positions of pairs, and the vertices."""
 
     def has_edges(self, graph: Graph, sources: Any, targets: Any) -> Any:
-        """Whether there is an edge between each of some pairs of vertices."""
+        """For each pair of vertices, whether there is an edge."""
 
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
-        """The number of sets of k vertices, four or more, that are all joined; `lists` are what `orient` returns."""
+        """Count the cliques of k >= 4 vertices, given the lists of `orient`. A whole algorithm (pivoting)."""
 
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
-        """The sums of each list's weights up to each position, in float64, added in order."""
+        """Prefix sums of each list's weights, in float64, added in order."""
 
     def list_guides(self, lists: Adjacency, sums: Any) -> Any:
-        """For each list of d entries, at j of d: the first place in it whose sum exceeds j / d of the total; uint32."""
+        """Guide tables: for entry j of a list of d, the first position whose sum exceeds j / d of the total; uint32."""
 
     def walk(self, walking: WalkBinding, starts: Any, steps: int, key: int, weights: tuple[Any, Any] | None) -> Any:
-        """Walks of a program by lot, a row a walker; by sums of weights and their guides, where there are any."""
+        """Random walks of a program, one row per walker; weighted if prefix sums and guide tables are given."""
 
     def sample(self, graph: Graph, ids: Any, k: int, key: int, replace: bool) -> Any:
-        """Out-neighbours by lot, a row a vertex."""
+        """Random out-neighbors, one row per vertex."""
 
 
 class Runner(Protocol):
-    """What runs vertex programs."""
+    """Runs vertex programs."""
 
     def prepare(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> Runs:
-        """What the runs of a program on a graph have in common."""
+        """Prepare the runs of a program on a graph. `way` is AUTO, PUSH or PULL of `gasla.program.binding`."""
 
 
 class Engine(Runner, Protocol):
-    """What runs on one kind of device."""
+    """An engine for one kind of device."""
 
     def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
-        """What such runs do, and why: a sentence each."""
+        """The sentences of `gasla.explain`."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
-        """A program and a graph for a loop written by hand."""
+        """A program bound to a graph for `gasla.stages`."""
 
     def source(self, program: type[VertexProgram], id_type: np.dtype[Any]) -> str:
-        """The code that is generated for a program."""
+        """The generated code of a program."""
 
     def walk_source(self, program: type[WalkProgram], id_type: np.dtype[Any]) -> str:
-        """The same for a walk program."""
+        """The generated code of a walk program."""
 
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-        """Bytes that a run takes beside the graph and its fields, at most."""
+        """The most bytes that a run takes, besides the graph and its fields."""
 
     def products(self) -> Products:
-        """What computes products over semirings."""
+        """The engine's products over semirings."""
 
     def primitives(self) -> Primitives:
-        """The stages that need no program."""
+        """The engine's primitives."""
 
 
 @cache
 def engine(device: str) -> Engine:
-    """The engine for arrays of a device; or for graphs whose parts are on ranks, "distributed"."""
+    """The engine for arrays of a device, "cpu" or "gpu"; or "distributed" for distributed graphs."""
     return cast(Engine, _face(device))
 
 
 @cache
 def runner(device: str, compiled: bool) -> Runner:
-    """What runs programs on graphs of a device: its engine, or what calls their functions as they are."""
+    """The engine of a device if `compiled`; otherwise the reference engine."""
     found = engine(device)
     if compiled:
         return found
@@ -262,11 +263,11 @@ _interprets = ContextVar("interprets", default=False)
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Run every vertex program of this context as `compile=False` does, those of gasla's algorithms too.
+    """Run every vertex program in this context as with `compile=False`, including those of gasla's algorithms.
 
-    NumPy calls the functions of a program on whole arrays, so a program costs no compilation, and each of its
-    iterations some hundred times as much as compiled code. For small graphs, for tests, and to debug. Stages that are
-    no programs (intersections of neighbour lists, components, products, walks) stay compiled.
+    Functions of programs are called on whole NumPy arrays: nothing is compiled, and iterations are some hundred times
+    slower. For small graphs, tests, and debugging. Operations that are not vertex programs (primitives, products,
+    walks) stay compiled.
 
     Examples
     --------
@@ -284,12 +285,12 @@ def interpreted() -> Iterator[None]:
 
 
 def compiles() -> bool:
-    """Whether programs are compiled here: everywhere but within `interpreted`."""
+    """Whether programs are compiled in this context: not within `interpreted`."""
     return not _interprets.get()
 
 
 def _face(package: str) -> object:
-    """A package with an engine's functions, imported when it is first needed."""
+    """The package of an engine, imported on first use."""
     return import_module(f"gasla.{package}")
 
 

@@ -1,20 +1,20 @@
-"""Names that people give, as generated source and file names may hold them.
+"""Names of users in generated source and in file names; and suggestions for misspelt names.
 
-In generated text the name of a field, a parameter or an aggregate follows a prefix: `src_rank`, `v_rank`. No name of
-the engines' own begins with such a prefix and an underscore, so no two names meet, whatever a person's are: keywords,
-too. A name that nobody knows may be one misspelt.
+In generated source the name of a field, a parameter or an aggregate follows a prefix: `src_rank`, `v_rank`. No name of
+the engines begins with such a prefix and an underscore, so names never collide, even with keywords. A name that is not
+an ASCII identifier gets an encoded inner name.
 """
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST = 150  # letters of an inner name: with others, it goes into names in compiled code, and of files
+LONGEST = 150  # characters of an inner name, which becomes part of names in compiled code and of files
 _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
 
 
 def inner(name: str) -> str:
-    """The name by which engines know one that a person gave: itself, if it is plain, else one that no other name has.
+    """The inner name of a field, parameter or aggregate: the name itself if it is plain, else a unique encoding.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def inner(name: str) -> str:
 
 
 def given(name: str) -> str:
-    """The name that a person gave to what engines know by this one.
+    """The name in the program for an inner name.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def given(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """The name of a class or a semiring for a comment or a file: letters and digits, and not many.
+    """A class's or a semiring's name for a comment or a file: at most 40 letters, digits and underscores.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def title(name: str) -> str:
 
 
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """What to add to an error on a name that isn't known: which one was probably meant, if one is like it.
+    """A suffix for the error on an unknown name: the known name that was probably meant, if one is similar.
 
     Examples
     --------

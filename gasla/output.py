@@ -1,4 +1,4 @@
-"""Files that are whole or not there: the one place where the library writes one."""
+"""Atomic writing of files, which appear whole or not at all. All files of the library are written here."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import IO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes the place of `path` once it is whole, and not before.
+    """Open a temporary file for writing that replaces `path` at the end of the block.
 
-    Whatever goes wrong on the way leaves `path` as it was, and nothing beside it; an OSError names it. The file that
-    is replaced passes on its mode, and its owner as far as the system lets. Where `path` is a link, that is the file
-    that it leads to. What is no regular file (a pipe, a device) is written to as it is.
+    An error leaves `path` unchanged and removes the temporary file; an OSError names `path`. The new file has the mode
+    of the file that it replaces, and its owner if the system permits. If `path` is a symbolic link, its target is
+    replaced. Pipes and devices are written to directly.
 
     Examples
     --------
@@ -43,12 +43,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> Iterator[IO[bytes]]:
-    """`replacing` for a name in a folder, whatever is there, a link too; the mode is that of `model` or of new files.
+    """`replacing` for exactly this name, even if it is a link; the mode is that of `model`, or of new files.
 
-    An error calls the file by `name`, by default its path.
+    Errors call the file `name`, by default its path.
     """
-    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")  # nobody can guess it, and "x" opens no file that exists
-    mode = 0o666 if model is None else 0o600  # less the umask's; a model's mode comes with its owner
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")  # unguessable; and mode "x" opens no existing file
+    mode = 0o666 if model is None else 0o600  # minus the umask; the model's mode is set with its owner
 
     try:
         with _name_in_errors(name or str(path), temporary):
@@ -57,7 +57,7 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
                     _take_after(stream.fileno(), model)
                 yield stream
                 stream.flush()
-                os.fsync(stream.fileno())  # some file systems find out only now that they are full
+                os.fsync(stream.fileno())  # some file systems report only now that they are full
             os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
@@ -67,11 +67,11 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
 
 @contextmanager
 def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
-    """Have errors call a file by the name that it was given."""
+    """Put the given name of a file into errors."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # as NumPy raises where it writes by itself
+        if error.errno is None:  # as raised by NumPy's own writer
             raise OSError(f"{name}: {error}") from error
         if error.filename is None or error.filename == str(temporary):
             error.filename, error.filename2 = name, None
@@ -79,7 +79,7 @@ def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
 
 
 def _take_after(file: int, model: os.stat_result) -> None:
-    """Give a file the owner of another, as far as the system lets, and its mode."""
+    """Give a file the owner, if the system permits, and the mode of another file."""
     if hasattr(os, "fchown"):
         for owner in ((-1, model.st_gid), (model.st_uid, -1)):
             with suppress(OSError):

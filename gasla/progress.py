@@ -1,6 +1,6 @@
-"""A progress bar over whatever takes its time: silent in its first second, and wherever nobody is watching.
+"""Progress bars for long calls: hidden in the first second, and if standard error is not a terminal.
 
-What goes on for long says how far it is (`follow`, `track`); that costs nothing unless a bar is open to look at it.
+Long computations report their progress with `follow` and `track`, which cost nothing unless a bar is open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +13,8 @@ __all__ = ["bar", "follow", "track"]
 
 Item = TypeVar("Item")
 
-DELAY = 1.0  # seconds until a bar is drawn
-PERIOD = 0.2  # seconds between two looks
+DELAY = 1.0  # seconds before a bar is drawn
+PERIOD = 0.2  # seconds between updates
 
 CLOCK = "{desc}, {elapsed}"
 COUNTED = "{desc} |{bar:24}| {n:,} of {total:,} {unit}, {elapsed}<{remaining}"
@@ -22,20 +22,20 @@ ENDLESS = "{desc}: {n:,} {unit}, {elapsed}"
 
 
 class _Open:
-    """A bar that is being drawn, and the count that it shows."""
+    """An open bar, and the count that it shows."""
 
     def __init__(self, drawn: Any) -> None:
         self.drawn = drawn
         self.count: Callable[[], tuple[int, int]] | None = None
         self.unit = ""
-        self.is_held = False  # by a loop, whatever is counted inside it
+        self.is_held = False  # by `track`: counts inside its loop are ignored
 
     def look(self) -> None:
         if self.count is not None:
             self.drawn.n, total = self.count()
             self.drawn.total, self.drawn.unit = total or None, self.unit
             self.drawn.bar_format = CLOCK if self.drawn.n == 0 else COUNTED if total else ENDLESS
-            self.drawn.last_print_n = self.drawn.n  # a count may start anew
+            self.drawn.last_print_n = self.drawn.n  # a new count may start lower
         self.drawn.update(0)
 
 
@@ -44,9 +44,9 @@ _open: ContextVar[_Open | None] = ContextVar("_open", default=None)
 
 @contextmanager
 def bar(description: str) -> Iterator[None]:
-    """Show on standard error how far the work inside has come.
+    """Show a progress bar for the block on standard error.
 
-    Nothing is drawn in the first second, or if standard error is not a terminal; nothing is left behind at the end.
+    It is not drawn in the first second, nor if standard error is not a terminal, and it is erased at the end.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def bar(description: str) -> Iterator[None]:
             while not ended.wait(PERIOD):
                 shown.look()
 
-        thread = Thread(target=keep_looking, daemon=True)  # kernels run without Python's lock
+        thread = Thread(target=keep_looking, daemon=True)  # kernels release the interpreter lock
         outer = _open.set(shown)
         thread.start()
         try:
@@ -80,14 +80,14 @@ def bar(description: str) -> Iterator[None]:
 
 
 def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
-    """Let an open bar show a count from now on.
+    """Make an open bar show a count from now on.
 
     Parameters
     ----------
     count : function
-        Gives how many are done, and of how many; of 0 if nobody knows. Called from another thread.
+        Returns the number done and the total, or 0 for an unknown total. Called from another thread.
     unit : str
-        What is counted, in the plural.
+        Name of the counted things, in the plural.
 
     Examples
     --------
@@ -104,19 +104,19 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
 
 
 def is_watched() -> bool:
-    """Whether an open bar shows what `follow` has it count."""
+    """Whether an open bar would show a count of `follow`."""
     shown = _open.get()
     return shown is not None and not shown.is_held
 
 
 def track(items: Sequence[Item], unit: str) -> Iterator[Item]:
-    """Go through items; an open bar shows how many are done, and nothing of what is counted inside the loop.
+    """Iterate over items; an open bar shows the number done, and ignores counts inside the loop.
 
     Parameters
     ----------
     items : sequence
     unit : str
-        What they are, in the plural.
+        Name of the items, in the plural.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Vertex programs: how they are declared, traced, and planned, whatever engine runs them."""
+"""Vertex programs and walk programs: declaration, tracing and planning, independent of the engine."""

@@ -1,4 +1,4 @@
-"""A program bound to a graph, as far as both engines do it alike: what fields start with, which lists are walked."""
+"""A program bound to a graph, as all engines share it: start values of fields, and the neighbor lists it traverses."""
 
 import itertools
 import reprlib
@@ -20,18 +20,18 @@ from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF, computed
 
-AUTO, PUSH, PULL = range(3)  # ways of an iteration: as in cpu/runtime.py and gpu/kernels/state.cuh
+AUTO, PUSH, PULL = range(3)  # directions of an iteration, with the numbers of gpu/kernels/state.cuh
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
-# What a run leaves: fields, iterations, whether it ended by itself, edges, active vertices, aggregates.
+# The state of a run, as in `Result`: fields, iterations, converged, edges, active vertices, aggregates.
 Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
-FEW = (dict, Mapping)  # values of some vertices; a dict is recognised faster
+FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
 
 
 class Binding:
-    """Checks the start values of a run, and makes the arrays of its fields on the graph's device."""
+    """Checks the start values of a run, and allocates the arrays of its fields on the graph's device."""
 
-    plan: Any  # a Plan, of the engine's own kind
-    program: Any  # of the kind that the plan is of
+    plan: Any  # the engine's subclass of Plan
+    program: Any  # an instance of the program that the plan was made for
     graph: Graph
 
     def __init__(self, program: Declared, graph: Graph) -> None:
@@ -41,11 +41,11 @@ class Binding:
         self.xp: Any = module_of(graph.device)
 
     def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Start values by the names that the engines have for the fields."""
+        """Start values by the inner names of fields (see `gasla.names`)."""
         return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
 
     def by_given_name(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Fields or aggregates by the names that a person gave them."""
+        """Fields or aggregates by the names in the program."""
         return {given_name(name): value for name, value in found.items()} if self.traced.renames else found
 
     def check(self, fields: Mapping[str, Any]) -> None:
@@ -55,9 +55,9 @@ class Binding:
                 own, unknown = sorted(map(given_name, known)), given_name(name)
                 hint = meant(unknown, [*own, *self.program.parameters, *ARGUMENTS])
                 if unknown in self.program.edge_fields:
-                    hint = f"; {unknown} is the graph's own values, and graph.with_values(values) has others"
+                    hint = f"; {unknown} holds the graph's values: graph.with_values(values) replaces them"
                 if unknown in self.program._chosen:
-                    hint = f"; {unknown} is an option: {type(self.program).__name__}({unknown}=…) has another"
+                    hint = f"; {unknown} is an option: set it by {type(self.program).__name__}({unknown}=…)"
                 raise TypeError(
                     f"{type(self.program).__name__} has no field {unknown!r} to start with; expected some of: "
                     f"{', '.join(own) or 'none'}{hint}"
@@ -69,10 +69,7 @@ class Binding:
                         check_start(type(self.program), given_name(name), value, kind)
 
     def check_out(self, out: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Arrays that fields are to live in, by inner names; refused, if they can't as they are.
-
-        `fields` are start values, by inner names too.
-        """
+        """The arrays of `out` by inner names, checked. `fields` are start values by inner names."""
         found = self.by_inner_name(out)
         for name, array in found.items():
             if name not in self.traced.vertex_types:
@@ -83,15 +80,15 @@ class Binding:
                 )
             if name in self.plan.doubled:
                 raise ValueError(
-                    f"{self._where(name)} can't be left in `out`: where everyone takes part in each iteration, a field "
-                    "that neighbours read has two copies; copy what the result holds"
+                    f"{self._where(name)} can't be left in `out`: with everyone = True a field "
+                    "that neighbors read has two copies; copy the result's array"
                 )
             shape, kind = wanted = layout(self.traced.vertex_types[name], self.graph.n)
             if not self._is_ready(array, wanted):
                 found_kind = f"{array.dtype}{array.shape}" if hasattr(array, "dtype") else type(array).__name__
                 raise TypeError(
-                    f"{self._where(name)} is to be left in {found_kind}; expected a {self.xp.__name__} array, "
-                    f"C-contiguous and to be written to, of shape {shape} and type {kind}"
+                    f"{self._where(name)} is given {found_kind} in `out`; expected a {self.xp.__name__} array, "
+                    f"C-contiguous and writable, of shape {shape} and type {kind}"
                 )
             others = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
             if any(self.xp.may_share_memory(a, array) for a in others):
@@ -103,16 +100,16 @@ class Binding:
         return found
 
     def _shared(self, name: str) -> ValueError:
-        return ValueError(f"{self._where(name)} is to be left in an array that shares memory with another given")
+        return ValueError(f"{self._where(name)} is given an array in `out` that shares memory with another argument")
 
     def parameters(self) -> dict[str, Any]:
-        """The program's parameters as numbers of their types."""
+        """The program's parameters as NumPy scalars of their types."""
         return {name: kind.type(self._number(name, kind)) for name, kind in self.traced.parameter_types.items()}
 
     def _number(self, name: str, kind: np.dtype) -> Any:
-        """A parameter as a number of Python's, which C takes for one of the parameter's type."""
+        """A parameter as a Python number that its type holds, checked."""
         value = self.program.values[given_name(name)]
-        if type(value) is float and kind.kind == "f":  # which most are
+        if type(value) is float and kind.kind == "f":  # the usual case
             return value
         array = np.asarray(moved(value, "cpu"))
         if type(value) is int or array.shape == ():
@@ -122,24 +119,24 @@ class Binding:
         return array.astype(kind).item()
 
     def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
-        """The adjacency that vertices gather over, and the one that activity spreads along."""
+        """The neighbor lists that vertices gather over, and the lists along which activity spreads."""
         ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
             both = NeighbourLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
-        if self.plan.only_pushes:  # to turn the lists round may take as long as a search
+        if self.plan.only_pushes:  # transposing the lists may take as long as a search
             sent = NeighbourLists(self.graph, names[1], False)
             return sent, sent
         return NeighbourLists(self.graph, names[0], ordered), NeighbourLists(self.graph, names[1], False)
 
     @cached_property
     def sends(self) -> "NeighbourLists":
-        """The lists that activity spreads along."""
+        """The lists along which activity spreads."""
         return self._sides()[1]
 
     def _vertex_array(self, name: str, given: Any) -> Any:
-        """A field's array as the run starts; where it has two copies, a pair."""
+        """A field's array at the start of the run; with a leading axis of length two if the field has two copies."""
         array = self._start_array(name, given)
         if name not in self.plan.doubled:
             return array
@@ -148,7 +145,7 @@ class Binding:
         return pair
 
     def _start_array(self, name: str, given: Any) -> Any:
-        """What a field starts with: a new array, or the caller's own where it has a pair to go to."""
+        """A field's start values: a new array, or the caller's own if it is only copied from."""
         kind, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if given is None or isinstance(given, FEW):
             declared = self.program.vertex_fields[given_name(name)]
@@ -164,7 +161,7 @@ class Binding:
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
-        """A value with which a field starts everywhere, as an array of one; None if it is no such value."""
+        """A constant start value as an array of one entry; None if the start value is not constant."""
         kind = self.traced.vertex_types[name]
         shapes = ((), (kind.length,)) if isinstance(kind, VectorType) else ((),)
         if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
@@ -176,14 +173,14 @@ class Binding:
 
     def _vertex(self, name: str, v: Any) -> int:
         if not hasattr(v, "__index__"):
-            named = f": graph.vertex({v!r}) gives that of a name" if isinstance(v, str) else ""
-            raise TypeError(f"{self._where(name)} is given for {v!r}; expected the id of a vertex, an integer{named}")
+            named = f": graph.vertex({v!r}) gives the id of a name" if isinstance(v, str) else ""
+            raise TypeError(f"{self._where(name)} is given for {v!r}; expected a vertex id, an integer{named}")
         if not 0 <= v < self.graph.n:
             raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
         return int(v)
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """All vertices at once, as whole arrays: what is known of each, and some fields."""
+        """A record of all vertices, as whole arrays: id, degrees and the given fields."""
         graph = self.graph
         known: dict[str, Callable[[], Any]] = {
             "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
@@ -197,7 +194,7 @@ class Binding:
             return init
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(self.every_vertex()))
-        return values.T if values.ndim == 2 else values  # functions hold a vector's items along the first axis
+        return values.T if values.ndim == 2 else values  # functions have the items of vectors along the first axis
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         kind = self.traced.edge_types[name]
@@ -205,12 +202,12 @@ class Binding:
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
     def _is_ready(self, given: Any, wanted: Layout) -> bool:
-        """Whether an array can serve as a field of this layout as it is."""
+        """Whether an array can be used as a field of this layout without a copy."""
         shape, kind = wanted
         if not isinstance(given, self.xp.ndarray) or given.shape != shape or given.dtype != kind:
             return False
         flags = given.flags
-        return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # aligned, and to be written to
+        return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved: aligned and writable
 
     def _filled(self, where: str, given: Any, kind: Any, count: int, of: str) -> Any:
         """A new array of `count` values of a field's type, from a scalar or an array."""
@@ -236,7 +233,7 @@ class Binding:
 
 
 class NeighbourLists:
-    """One adjacency as a program walks it: neighbour lists, edge ids, edge values."""
+    """One side of a graph's adjacency for a program: neighbor lists, edge ids and edge values in their order."""
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
         self.graph, self.side, self._ordered = graph, side, ordered
@@ -247,12 +244,12 @@ class NeighbourLists:
 
     @cached_property
     def _lists(self) -> Adjacency:
-        """Made only where they are walked: to turn a large graph round may take more memory than is left."""
+        """Made on first use: transposing a large graph may take more memory than is left."""
         return self._of_graph().in_order() if self._ordered else self._of_graph()
 
     @property
     def are_given(self) -> bool:
-        """Whether these lists are what the graph was made of."""
+        """Whether these lists share the arrays that the graph was made from."""
         held = [lists.indices for lists in (self.graph.lists.rows, self.graph.lists.columns) if lists is not None]
         return any(self._lists.indices is indices for indices in held)
 
@@ -263,7 +260,7 @@ class NeighbourLists:
 
     @property
     def entries(self) -> int:
-        """How many edges these lists have, those twice that are there in both directions."""
+        """Number of entries: edges, or twice the edges for lists of both directions."""
         return len(self._lists.indices)
 
     @property
@@ -272,11 +269,11 @@ class NeighbourLists:
         return self._lists is self._of_graph()
 
     def caches_values(self, kind: np.dtype) -> bool:
-        """Whether it also keeps its values as this type in the order of these lists."""
+        """Whether the graph also keeps its values, as this type, in the order of these lists."""
         return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_cached
 
     def cached_values(self) -> Any:
-        """The values in the order of these lists, where the graph keeps them."""
+        """The values in the order of these lists that the graph keeps."""
         return self.graph.in_values if self.side == "in" else self.graph.out_values
 
     @property
@@ -298,12 +295,12 @@ class NeighbourLists:
         return self._lists.numbers()
 
     def leaving(self) -> Any:
-        """Of lists of both directions, which entries are edges that leave."""
+        """For lists of both directions, a mask of the entries that are out-edges."""
         assert self.side == "all"
         return self.graph.leaving
 
     def partners(self) -> Any:
-        """The number of each entry's partner."""
+        """For each entry, the id of the edge's partner, its reverse edge."""
 
         def make(graph: Graph) -> Any:
             return self._lists.by_position(graph.reverse_edge_ids)
@@ -321,7 +318,7 @@ class NeighbourLists:
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
-    """The matrix's values as a type, in the order of the input: what is read of an edge's partner."""
+    """The matrix's values as a type, by edge id: what `edge.back` reads."""
     if graph.values is None:
         return converted(module_of(graph.device).ones(graph.m, computed(kind)), kind)
     check_values(graph, kind)
@@ -329,7 +326,7 @@ def values_in_order(graph: Graph, kind: Any) -> Any:
 
 
 def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
-    """Refuse a matrix whose values an edge field of this type can't hold."""
+    """Refuse a matrix with values that an edge field of this type can't hold."""
     if graph.values is None:
         return
     if not np.can_cast(graph.values.dtype, kind, "same_kind"):
@@ -348,11 +345,11 @@ def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
 
 
 def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
-    """The layout of each vertex field's array; of a pair, where it has two copies."""
+    """The layout of each vertex field's array; with a leading axis of length two if the field has two copies."""
     found = {name: layout(kind, n) for name, kind in plan.traced.vertex_types.items()}
     return {name: ((2, *shape) if name in plan.doubled else shape, base) for name, (shape, base) in found.items()}
 
 
 def layout(kind: Any, count: int) -> Layout:
-    """The layout of an array of so many values of a type."""
+    """The layout of an array of `count` values of a type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

@@ -1,4 +1,4 @@
-"""What a program declares: fields of vertices and edges, parameters, aggregates; and which hooks it may have."""
+"""Declarations of a program: fields of vertices and edges, parameters and aggregates; and the checks of them."""
 
 import functools
 import inspect
@@ -20,18 +20,18 @@ from semirings.types import SHORT, has_wide, parts_of
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
 Order = Literal["synchronous", "in place"]
-MOST_ITEMS = 30  # of a tuple, or results: each is a variable of its own in what is compiled
-MOST_LANES = 1024  # of a vector
+MOST_ITEMS = 30  # of a tuple, or fields that a function returns: each is a variable in compiled code
+MOST_LANES = 1024  # length of a vector
 
 
 class _Id:
-    """Stands for the graph's own vertex id type: int32 where the ids fit, else int64."""
+    """The type of the graph's vertex ids: int32 where the ids fit, else int64."""
 
     def __repr__(self) -> str:
         return "gasla.ID"
 
     def __reduce__(self) -> str:
-        return "ID"  # a copy is the very same, as it is compared by identity
+        return "ID"  # copies and pickles give the same object, as it is compared by identity
 
 
 ID = _Id()
@@ -39,7 +39,7 @@ ID = _Id()
 
 @dataclass(frozen=True)
 class VertexField:
-    """A value that every vertex holds: its type, how it starts, and what stands for that of a vertex there isn't."""
+    """A value of every vertex: its type, its start value, and the default for indices out of range."""
 
     type: Any
     init: Any
@@ -49,7 +49,7 @@ class VertexField:
 
 @dataclass(frozen=True)
 class EdgeField:
-    """A value that every edge holds. Without `init` it is the matrix's own value, and can't be written."""
+    """A value of every edge. Without `init` it is the matrix's value, which is read-only."""
 
     type: Any
     init: Any = None
@@ -62,7 +62,7 @@ class EdgeField:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number fixed for a run: changing it compiles nothing."""
+    """A number that is constant in a run. Changing it between runs compiles nothing."""
 
     type: Any
     default: Any
@@ -70,9 +70,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A reduction, over the vertices that an iteration applied to, which the next iteration can read.
+    """A reduction over the vertices that an iteration applied to. The next iteration can read it.
 
-    With `at`, a function of a vertex, there is one for each vertex that this names.
+    With `at`, a function from a vertex to an id, there is one reduction per vertex: over the vertices that name it.
     """
 
     monoid: Monoid
@@ -83,26 +83,26 @@ class Aggregate:
 
 
 class Declared:
-    """What the class of a program declares, or its bases do: all that tracing looks at beside the functions."""
+    """Base of program classes: collects the declarations of a class and its bases, and sets parameters and options."""
 
     reduce: ClassVar[Any] = None
     direction: ClassVar[Literal["in", "out", "all"]] = "in"
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
     order: ClassVar[Order] = "synchronous"
-    _most: ClassVar[dict[str, int]] = {}  # of fields that are known to hold numbers from 0 to this one
+    _most: ClassVar[dict[str, int]] = {}  # upper bounds of fields that hold only numbers from 0 to the bound
 
-    _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that may be written, and their parameters beside self
-    _settings: ClassVar[set[str]] = set()  # other members that mean something
-    _kept: ClassVar[dict[str, str]] = {}  # other names that no field may have, and why
-    _kept_of_edges: ClassVar[dict[str, str]] = {}  # and no field of an edge
+    _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that a program may define, and their arguments
+    _settings: ClassVar[set[str]] = set()  # attributes such as `reduce`
+    _kept: ClassVar[dict[str, str]] = {}  # other reserved names, and why
+    _kept_of_edges: ClassVar[dict[str, str]] = {}  # names reserved only in edge fields
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}
     aggregates: ClassVar[dict[str, Aggregate]] = {}
-    options: ClassVar[dict[str, Option]] = {}  # those that have no value yet
-    _chosen: ClassVar[dict[str, Any]] = {}  # the values of the others
+    options: ClassVar[dict[str, Option]] = {}  # options without a value
+    _chosen: ClassVar[dict[str, Any]] = {}  # values of the other options
     _defaults: ClassVar[dict[str, Any]] = {}  # of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -131,7 +131,7 @@ class Declared:
             raise self._unknown(min(values.keys() - self.parameters.keys()))
 
     def _unknown(self, given: str) -> TypeError:
-        """What to say of a value for what is no parameter."""
+        """The error for a keyword that is not a parameter."""
         name, chosen = type(self).__name__, self._chosen
         if given in chosen:
             return TypeError(f"{name}.{given} is {chosen[given]!r} in this class; expected no other value")
@@ -141,7 +141,7 @@ class Declared:
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
-        """The names that no field, parameter, aggregate or option of such a program may have, and why each is kept."""
+        """The names reserved in programs of this kind, and why each is."""
         kind: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         own = {name: "it is an attribute of every program" for name in dir(kind) if not name.startswith("_")}
         functions = dict.fromkeys(kind._hooks, "it is a function that a program may have")
@@ -149,7 +149,7 @@ class Declared:
 
     @classmethod
     def _check_names(cls) -> None:
-        """Refuse names of fields that mean something else in programs of this kind, or that are too long."""
+        """Refuse declared names that are reserved or too long."""
         kept = cls._kept_names()
         options = cls.options.keys() - cls._settings
         for name in (*cls.vertex_fields, *cls.edge_fields, *cls.parameters, *cls.aggregates, *options):
@@ -165,7 +165,7 @@ class Declared:
 
 
 def check_spelling(program: type[Declared]) -> None:
-    """Refuse a name that is nearly a hook's or a setting's, and that no function of the program reads."""
+    """Refuse a member whose name is nearly that of a hook or setting, unless a function of the program reads it."""
     kind = next(base for base in program.__mro__ if "_hooks" in vars(base))
     own: dict[str, Any] = {}
     for base in reversed(program.__mro__):
@@ -183,7 +183,7 @@ def check_spelling(program: type[Declared]) -> None:
 
 
 def check_parameters(where: str, function: Callable[..., Any], expected: tuple[str, ...]) -> None:
-    """Refuse a function that can't be called with self and as many values as are expected."""
+    """Refuse a function that can't be called with self and the expected arguments."""
     signature = inspect.signature(function)
     try:
         signature.bind(None, *expected)
@@ -192,7 +192,7 @@ def check_parameters(where: str, function: Callable[..., Any], expected: tuple[s
 
 
 def _names_in(function: Any) -> set[str]:
-    """What a function reads of other things, and what functions within it do."""
+    """The global and attribute names in a function's code, nested functions included."""
     code = function if isinstance(function, CodeType) else getattr(function, "__code__", None)
     if code is None:
         return set()
@@ -203,7 +203,7 @@ P = TypeVar("P", bound=Declared)
 
 
 def as_instance(kind: type[P], given: Any) -> P:
-    """A program of a kind, or one of a class of these with its parameters as they are by default."""
+    """The given program, or an instance of the given class with the default parameters; an error for other kinds."""
     program = given() if isinstance(given, type) else given
     if not isinstance(program, kind):
         raise TypeError(f"program is {program!r}; expected a gasla.{kind.__name__}, or a class of it")
@@ -216,12 +216,12 @@ def vertex(dtype: Any, init: Any = 0, missing: Any = None, when: Any = True) -> 
     Parameters
     ----------
     dtype : dtype-like, (dtype, (k,)), or gasla.ID
-        Type of the field; with a shape, each vertex holds a vector of that length, at most 1024. float16 is a type to
-        store numbers in: functions see float32.
+        Type of the field; with a shape, each vertex holds a vector of that length, at most 1024. float16 is a storage
+        type: functions see float32.
     init : number, or function of a vertex
-        What it holds at the start. A function receives a record with `id`, `in_degree` and `out_degree`.
+        Start value. A function receives a record with `id`, `in_degree` and `out_degree`.
     missing : number, optional
-        What `self.at(index)` gives of it where there is no such vertex; a field that is read so must have it.
+        Value of the field in `self.at(index)` for an index out of range. Required for fields that are read that way.
     when : option, optional
         The field is there only where this `gasla.option` of the program is true.
 
@@ -235,15 +235,15 @@ def vertex(dtype: Any, init: Any = 0, missing: Any = None, when: Any = True) -> 
 
 
 def edge(dtype: Any, init: Any = None, when: Any = True) -> Any:
-    """Declare a field of the edges: the matrix's values, or a state that `scatter` may write.
+    """Declare a field of the edges: the matrix's values, or state that `scatter` writes.
 
     Parameters
     ----------
     dtype : dtype-like, or (dtype, (k,))
-        Type of the field. The matrix's values are converted to it within their kind: floats to any floats (float64
-        to float32 rounds), integers to any floats, and to integers that hold them; never floats to integers.
+        Type of the field. The matrix's values are converted: floats to any float type (float64 to float32 rounds),
+        integers to any float type or to an integer type that holds them; never floats to integers.
     init : number, optional
-        What a state holds at the start; without it the field is the matrix's values.
+        Start value of edge state. Without it the field holds the matrix's values and is read-only.
     when : option, optional
         The field is there only where this `gasla.option` of the program is true.
 
@@ -263,8 +263,7 @@ def parameter(dtype: Any, default: Any) -> Any:
     Parameters
     ----------
     dtype : dtype-like, or gasla.ID
-        Type of the number. What is given is refused where that would turn it into another: an integer takes no
-        fractions and nothing out of its range, as with start values of fields.
+        Type of the number. As with start values of fields, an integer type refuses fractions and values out of range.
     default : number
 
     Examples
@@ -281,22 +280,23 @@ def parameter(dtype: Any, default: Any) -> Any:
 def aggregate(
     monoid: Monoid, dtype: Any = np.float64, at: Callable[..., Any] | None = None, when: Any = True
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a reduction over vertices: decorates a method of (before, after), the vertex's two states.
+    """Declare a reduction over vertices: decorates a method of (before, after), a vertex before and after apply.
 
-    Within the program `self.name` is what the last iteration gave: the reduction over the vertices that received in it,
-    which are all with ``everyone = True`` and no mask. Before the first iteration it is the reduction over all vertices
-    of the initial state, with before and after the same.
+    Within the program `self.name` is the value of the last iteration: the reduction over the vertices that received in
+    it, which are all vertices with ``everyone = True`` and no mask. In the first iteration it is the reduction over all
+    vertices of the initial state, with equal before and after.
 
     Parameters
     ----------
     monoid : semirings.Monoid
-        What reduces the values of all vertices.
+        Reduces the values of the vertices.
     dtype : dtype-like
         Type of the result.
     at : function of (self, vertex), optional
-        At which vertex each reduces: the id of one, seen as the vertex is after apply. Then there are as many results
-        as vertices, which `self.at(index).name` reads, and the run's result has as an array; each is the monoid's
-        identity where nobody has named it, and outside 0 … n-1. With `deterministic=True` no sums of floats.
+        The id of the vertex at which this vertex's value is reduced, computed from its state after apply. The aggregate
+        then has one value per vertex: `self.at(index).name` reads it, and the run's result has the array. A vertex that
+        no other names, and an index out of range, have the monoid's identity. Sums of floats can't be reduced this way
+        with `deterministic=True`.
     when : option, optional
         The aggregate is there only where this `gasla.option` of the program is true.
 
@@ -308,7 +308,7 @@ def aggregate(
     ...     @gasla.aggregate(semirings.plus)
     ...     def change(self, before, after): return abs(after.level - before.level)
     ...     def stop(self): return self.change < 1e-6
-    >>> class Groups(gasla.VertexProgram):  # how many are in a vertex's own group
+    >>> class Groups(gasla.VertexProgram):  # size of each vertex's group
     ...     everyone = True
     ...     size = gasla.vertex(np.int64)
     ...     @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id % 3)
@@ -320,21 +320,21 @@ def aggregate(
     given: Any = monoid
     if inspect.isfunction(given):
         raise TypeError(
-            f"the monoid of an aggregate is {monoid!r}; expected one before the function, as in "
+            f"the monoid of an aggregate is {monoid!r}; expected a monoid in front of the function, as in "
             "@gasla.aggregate(semirings.plus)"
         )
     if inspect.isfunction(dtype):
         raise TypeError(
-            f"the type of an aggregate is {dtype!r}; expected one such as np.float64: the function comes behind, as in "
+            f"the type of an aggregate is {dtype!r}; expected a type such as np.float64, then the function, as in "
             "gasla.aggregate(semirings.plus)(function)"
         )
     return lambda function: Aggregate(monoid, dtype, function, at, when)
 
 
 def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "starts with") -> None:
-    """Refuse numbers that the type of a field or a parameter would turn into others: fractions, and those out of range.
+    """Refuse numbers that the type of a field or a parameter does not hold: fractions, and values out of range.
 
-    `verb` is what the message says between the name and what was given.
+    `verb` stands between the name and the given value in the message.
     """
     bounds, base = bounds_of(kind), kind.scalar if isinstance(kind, VectorType) else kind
     if bounds is None:
@@ -342,13 +342,13 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
     low, high = bounds
     if not (low <= given <= high if type(given) is int else _are_within(given, low, high, base)):
         raise ValueError(
-            f"{program.__name__}.{name} {verb} {reprlib.repr(given)}; expected what {base} holds, whole numbers "
+            f"{program.__name__}.{name} {verb} {reprlib.repr(given)}; expected values of {base}, whole numbers "
             f"from {low} to {high}"
         )
 
 
 def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
-    """Whether numbers are whole and not out of bounds; what else there may be is for others to refuse."""
+    """Whether numbers are whole and within bounds. Values of other kinds pass: other checks refuse them."""
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, kind, "safe"):
         return True
@@ -358,7 +358,7 @@ def _are_within(given: Any, low: int, high: int, kind: np.dtype) -> bool:
 
 @functools.cache
 def bounds_of(kind: Any) -> tuple[int, int] | None:
-    """The least and the largest number of a field's type; None of one that takes any number for one near it."""
+    """The least and the largest number of a field's type; None for floats, which round instead."""
     base = kind.scalar if isinstance(kind, VectorType) else kind
     if base.kind == "f":
         return None
@@ -368,51 +368,50 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
     return int(limits.min), int(limits.max)
 
 
-# --- how much is taken at once ---------------------------------------------------------------------------------------
+# --- limits of size --------------------------------------------------------------------------------------------------
 
 
 def check_length(what: str, kind: Any) -> None:
-    """Refuse vectors and tuples, and dicts of results, of more items than engines take."""
+    """Refuse vectors, tuples and dicts of results with more items than the engines support."""
     parts = list(kind) if isinstance(kind, dict) else parts_of(kind)
     if len(parts) > MOST_ITEMS:
         raise TypeError(
-            f"{what}: {len(parts)} together; expected at most {MOST_ITEMS}, "
-            "as each is a variable of its own in what is compiled"
+            f"{what}: {len(parts)} together; expected at most {MOST_ITEMS}, as each is a variable in compiled code"
         )
     longest = max((part.length for part in parts if isinstance(part, VectorType)), default=0)
     if longest > MOST_LANES:
         raise TypeError(
             f"{what}: a vector of {longest} items; expected at most {MOST_LANES}, "
-            "as threads hold whole vectors near: take some of them at a time, in a run for each"
+            "as each thread holds a whole vector: split the vector over several runs"
         )
 
 
 def check_lanes(program: type[Declared], kind: Any) -> None:
-    """Refuse a monoid that combines an item of a wide vector with others of the same vector."""
+    """Refuse a monoid that combines different items of one wide vector."""
     combined = semirings.as_expr(program.reduce.combine(Symbol("x", kind), Symbol("y", kind)))
     for e in in_order(combined):
         reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
         if reads_whole and semirings.free_symbols(e):
             raise TypeError(
                 f"{program.__name__} reduces {kind} by monoid {program.reduce.name}, which looks at {e}; expected one "
-                f"that combines each lane of a vector of more than {SHORT} items for itself"
+                f"that combines each item of a vector of more than {SHORT} items on its own"
             )
 
 
-# --- other vertices --------------------------------------------------------------------------------------------------
+# --- reads of other vertices -----------------------------------------------------------------------------------------
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
-    """The id of a vertex that a function names, as int64; `asked` is what it names it to."""
+    """The vertex id that a function computes, as int64; `asked` is the call that takes it, for errors."""
     found = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
     if not isinstance(found, Expr) or getattr(found.type, "kind", "") not in tuple("iu"):
         what = f"{found}, of type {found.type}" if isinstance(found, Expr) else repr(index)
-        raise TypeError(f"{where} asks for {asked}({what}); expected a whole number, the id of a vertex")
+        raise TypeError(f"{where} calls {asked}({what}); expected a whole number, a vertex id")
     return cast_expr(found, np.dtype(np.int64))
 
 
 def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
-    """Refuse what is no value of the field."""
+    """Refuse a `missing` that is not a value of the field's type."""
     shape = (kind.length,) if isinstance(kind, VectorType) else ()
     if callable(missing) or np.shape(missing) not in ((), shape) or np.asarray(missing).dtype.kind not in "biuf":
         raise TypeError(f"{program.__name__}.{name} has missing={missing!r}; expected a value of type {kind}")
@@ -420,7 +419,7 @@ def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
 
 
 def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
-    """Refuse to read of another vertex what is wide, or what nothing says the value of outside."""
+    """Refuse to read, at another vertex, a wide vector, or a field without a value for indices out of range."""
     if has_wide(kind):
         raise TypeError(
             f"{where} reads {name!r} of another vertex, a vector of {kind.length} items; expected at most {SHORT}: "
@@ -428,13 +427,13 @@ def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
         )
     if missing is None:
         raise TypeError(
-            f"{where} reads {name!r} of another vertex, and nothing says what it is where there is no such vertex; "
+            f"{where} reads {name!r} of another vertex, and the field has no value for an index out of range; "
             "declare it: gasla.vertex(dtype, missing=…)"
         )
 
 
 def refuse_degree(where: str, name: str) -> Any:
-    """Say what to do instead of reading it of another vertex."""
+    """Refuse to read a degree of another vertex, with the way out."""
     raise TypeError(
         f"{where} reads {name} of another vertex; hold it in a field, and read that: "
         f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
@@ -442,7 +441,7 @@ def refuse_degree(where: str, name: str) -> Any:
 
 
 def refuse_others(where: str, read: Collection[str]) -> None:
-    """Refuse what may change while a vertex waits for its turn, without being its own."""
+    """Refuse fields of other vertices in a function that must not change while its vertex waits."""
     if read:
         raise ValueError(
             f"{where} reads {min(read)!r} of another vertex; expected fields of the vertex, parameters and self.n alone"

@@ -1,4 +1,4 @@
-"""Sets of vertices and of edges, as the stages pass them on: a list or a bitmap, one object."""
+"""Frontiers: sets of vertices, held as a list or a mask, and sets of edges."""
 
 import reprlib
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ __all__ = ["EdgeFrontier", "Frontier"]
 
 
 class Frontier:
-    """A set of vertices of a graph, held as a list of ids, a boolean mask, or both once both were asked for.
+    """A set of vertices of a graph, held as a list of ids, a boolean mask, or both once both have been read.
 
-    Sets of one graph join by ``|``, meet by ``&``, and differ by ``-`` and ``^``, as Python's do. Each is a pass over
-    `n` booleans, on the GPU if either set is there.
+    Sets of one graph have the operators ``|``, ``&``, ``-`` and ``^`` of Python's sets. Each is a pass over `n`
+    booleans, on the GPU if either set is there.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Frontier:
     """
 
     is_all = False
-    _device: Device = "cpu"  # of all vertices, which need no array to say so
+    _device: Device = "cpu"  # of the set of all vertices, which has no array
 
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):
@@ -68,14 +68,14 @@ class Frontier:
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
-        """One vertex, known to be inside the graph."""
+        """One vertex, unchecked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.only = n, vertex
         return frontier
 
     @classmethod
     def of(cls, n: int, ids: Any) -> "Frontier":
-        """Vertices that are known to be inside the graph, each once: nothing is checked."""
+        """Vertices of the graph, each once, unchecked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.ids = n, ids
         return frontier
@@ -104,7 +104,7 @@ class Frontier:
 
     @cached_property
     def only(self) -> int | None:
-        """The vertex of a set of one; else None."""
+        """The vertex, if the set has exactly one; otherwise None."""
         return int(self.ids[0]) if len(self) == 1 else None
 
     @cached_property
@@ -130,7 +130,7 @@ class Frontier:
         return self._with(other, "^", xor)
 
     def _with(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
-        """The set whose mask the operation makes of both."""
+        """The set whose mask is the operation of both masks."""
         if not isinstance(other, Frontier):
             raise TypeError(
                 f"{self} {sign} {other!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"
@@ -142,7 +142,7 @@ class Frontier:
 
     @property
     def _place(self) -> Device:
-        """Where its arrays are, if it has any."""
+        """The device of its arrays."""
         held = [self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__]
         return device_of(held[0]) if held else self._device
 
@@ -165,7 +165,7 @@ _NO_IDS = np.zeros(0, np.int64)
 
 
 class EdgeFrontier:
-    """A set of edges: parallel arrays of edge ids (places in the input), sources and destinations."""
+    """A set of edges: parallel arrays of edge ids (positions in the graph's input), sources and destinations."""
 
     def __init__(self, n: int, ids: np.ndarray, src: np.ndarray, dst: np.ndarray) -> None:
         self.n, self.ids, self.src, self.dst = n, ids, src, dst
@@ -174,7 +174,7 @@ class EdgeFrontier:
         return len(self.ids)
 
     def __getitem__(self, keep: Any) -> "EdgeFrontier":
-        """The edges that a boolean mask or a list of places selects."""
+        """The edges that a boolean mask or a list of positions selects."""
         return EdgeFrontier(self.n, self.ids[keep], self.src[keep], self.dst[keep])
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ class EdgeFrontier:
 
 
 def as_frontier(n: int, active: Any) -> Frontier:
-    """What a caller gave as an active set: None for all, a Frontier, a boolean mask, or ids."""
+    """An active set as a Frontier: given as None for all vertices, a Frontier, a boolean mask, or ids."""
     if active is None:
         return Frontier.all(n)
     if isinstance(active, Frontier):

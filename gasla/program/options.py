@@ -1,8 +1,7 @@
 """Options: constants of a program that are known while its functions are traced.
 
-A program with options stands for one class for each combination of their values: a subclass in which every option is a
-plain attribute, made when its values are first asked for. Everything that is traced, prepared or compiled follows from
-the class, so it follows from the options, too.
+Each combination of option values has a class of its own: a subclass of the program in which every option is a plain
+attribute, made on first use. Tracing, prepared runs and compiled code are cached per class, and so per combination.
 """
 
 import functools
@@ -16,9 +15,9 @@ __all__ = ["option"]
 
 
 class Option:
-    """A constant that a program is given when it is made. In the class itself this stands in its place."""
+    """The declaration of a constant, which an instance of the program replaces by its value."""
 
-    name = ""  # the attribute's, once the class is there
+    name = ""  # set when the class is made
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -31,25 +30,25 @@ class Option:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "an option has no value where its class is written; ask `self.name` in a function, or declare what depends "
+            "an option has no value in the class body; read `self.name` in a function, or declare fields that depend "
             "on it with `when=name`"
         )
 
 
 def option(default: Any) -> Any:
-    """Declare a constant that a program may set: `Program(name=value)`. It is known while functions are traced.
+    """Declare a constant that an instance may set: `Program(name=value)`. It is known while functions are traced.
 
-    So `if self.name:` is plain Python, and one program takes the place of several classes. Each combination of values
-    is traced and compiled when it first runs; a number that often changes is a `gasla.parameter`.
+    So `if self.name:` in a function is plain Python, and one program replaces several classes. Each combination of
+    values is traced and compiled when it first runs: use `gasla.parameter` for a number that changes often.
 
-    A declaration may name an option, too: as a type, as `init`, as the length of a vector, and in ``when=name``, with
-    which the field or aggregate is there only where the option's value is true. The settings of a class may be options:
-    ``direction = gasla.option("in")``, or have the value of another: ``everyone = name``.
+    A declaration may use an option as a type, as `init`, as the length of a vector, and in ``when=name``, with which
+    the field or aggregate exists only if the option's value is true. The settings of a class may be options:
+    ``direction = gasla.option("in")``, or take the value of another option: ``everyone = name``.
 
     Parameters
     ----------
     default : bool, int, float, str, None, a dtype, or another hashable value
-        Where it is True or False, so are all values; functions and arrays are none.
+        A bool allows only bools. Functions and arrays are not allowed.
 
     Examples
     --------
@@ -69,10 +68,10 @@ def option(default: Any) -> Any:
 
 
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
-    """A declaration with the values of options in their places, as far as these are known; None where it is left out.
+    """A declaration with its options replaced by their known values; None if its `when` is false.
 
-    `members` are a class's, in which an option that has a value is that value. A member that is another one's option,
-    as in ``everyone = settles``, takes that one's value.
+    `members` are the members of the class: an option that has a value is replaced by it there. A member that is the
+    option of another member, as in ``everyone = settles``, takes that member's value.
     """
     if isinstance(declared, Option):
         return _value(declared, members)
@@ -86,7 +85,7 @@ def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
 def _value(given: Any, members: Mapping[str, Any]) -> Any:
     if isinstance(given, Option):
         if given.name not in members:
-            raise TypeError(f"{given!r} is no member of the class that declares by it; expected name = gasla.option(…)")
+            raise TypeError(f"{given!r} is not a member of the class that uses it; expected name = gasla.option(…)")
         return members[given.name]
     if type(given) is tuple:
         values = tuple(_value(each, members) for each in given)
@@ -95,7 +94,7 @@ def _value(given: Any, members: Mapping[str, Any]) -> Any:
 
 
 def specialized(program: type, options: Mapping[str, Option], given: Mapping[str, Any]) -> type:
-    """The class that a program with options stands for where they have these values."""
+    """The class of a program for the given option values."""
     values = [given.get(name, option.default) for name, option in options.items()]
     try:
         return _made(program, *values)
@@ -115,12 +114,12 @@ def _made(program: Any, *values: Any) -> type:
 
 
 def check_value(where: str, default: Any, value: Any) -> None:
-    """Refuse what no option can be, or this one."""
+    """Refuse a value that no option, or not this option, can have."""
     try:
         hash(value)
     except TypeError:
         raise TypeError(f"{where} is {value!r}; expected a hashable value: arrays are fields") from None
     if hasattr(type(value), "__get__"):
-        raise TypeError(f"{where} is {value!r}; expected a value: a function is a method, which a subclass may replace")
+        raise TypeError(f"{where} is {value!r}; expected a value: write a function as a method, and override it")
     if isinstance(default, bool) and not isinstance(value, bool | np.bool_):
         raise TypeError(f"{where} is {value!r}; expected True or False")

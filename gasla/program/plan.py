@@ -1,4 +1,4 @@
-"""What any engine must do for a program: how vertices may reduce, which old values must be saved, what is read."""
+"""`Plan`: the decisions for a program that all engines share: push or pull, copies of fields, what is read."""
 
 import functools
 from collections.abc import Callable, Collection, Mapping
@@ -18,20 +18,21 @@ from semirings.expr import rebuilt
 from semirings.operators import scalars
 from semirings.types import parts_of
 
-# One of the copies of a field: the only one, or the one that is brought up to date later; of two by turns, that from
-# before the iteration, that which it has left, or, once its number is the next one's, which that begins with.
-Found = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]  # the last two: of aggregates
-COMPUTING = ("mask", "edge_mask", "gather", "key", "choose", "apply", "post_apply")  # of an iteration's functions
-VERTICES = ("src", "dst", "vertex", "other")  # whose fields those functions read
-MOST_PARTS = 8  # numbers of a value that is pushed: each has an atomic operation, and a bit that says it is new
+# The array in which `self.at` finds a field: "only" copy; the "behind" copy, updated at the iteration's end; or of two
+# alternating copies, the one before the iteration ("old"), after it ("left"), or the next iteration's old one ("next").
+# Aggregates at vertices: this iteration's ("reduced") or the last one's ("reduced before").
+Found = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
+COMPUTING = ("mask", "edge_mask", "gather", "key", "choose", "apply", "post_apply")  # functions that compute fields
+VERTICES = ("src", "dst", "vertex", "other")  # the roles of vertices in those functions
+MOST_PARTS = 8  # numbers in a pushed value: each takes an atomic operation, and a bit that marks it as new
 
 
 class Part(NamedTuple):
-    """One number of what is gathered, where each combines on its own: where it is, and what two come to."""
+    """One number of a gathered value whose numbers combine independently: its position, and their combination."""
 
-    item: int | None  # of a tuple
-    lane: int | None  # of a vector
-    combined: Expr  # of the symbols x and y
+    item: int | None  # position in a tuple
+    lane: int | None  # position in a vector
+    combined: Expr  # in the symbols x and y
 
     @property
     def type(self) -> np.dtype:
@@ -43,8 +44,8 @@ class Part(NamedTuple):
 class Plan:
     """The decisions for one program.
 
-    `scheduled`: receivers are known ahead, as one array; nothing is activated. `staged`: stages alone, for a loop that
-    is written by hand: gather always puts values aside, and apply notes which vertices are active.
+    `scheduled`: the receivers of each iteration are given ahead; no vertex is activated. `staged`: separate stages for
+    a hand-written loop: gather stores its values in an array, and apply marks the active vertices.
     """
 
     traced: Traced
@@ -66,16 +67,16 @@ class Plan:
                 semirings.as_expr(t.functions["gather"].result), t.bounds("gather")
             )
         )
-        # Fields whose values go on by themselves, once heard: those of vertices that are not active have been.
+        # Fields that absorb: inactive vertices have delivered their values already.
         heard = self._heard()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else heard
         conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
-        self.in_place: set[str] = set()  # fields that others read while they are written
+        self.in_place: set[str] = set()  # fields that are read by others while they are written
         if cls.order == "in place":
             self.in_place = conflict | looked_up
             self._check_in_place(conflict)
             conflict, looked_up = set(), set()
-        # Where every vertex writes, what neighbours read has two copies, read and written in turn.
+        # If every vertex writes, fields that neighbors read have two copies, one read and one written.
         self.doubled = conflict | looked_up if self.everyone else set()
         floats = [n for n, a in t.deposits.items() if t.deposit_types[n].kind == "f" and not a.monoid.idempotent]
         if self.deterministic and floats:
@@ -83,20 +84,20 @@ class Plan:
                 f"{cls.__name__}.{given(floats[0])} reduces floats at vertices by {t.deposits[floats[0]].monoid.name}, "
                 "in any order; expected integers, or an order that doesn't matter, with deterministic=True"
             )
-        # Elsewhere what is read of any vertex has a copy that is brought up to date once the iteration is over.
+        # Otherwise fields read by self.at have a second copy, which receivers update at the end of the iteration.
         self.behind = looked_up - self.doubled
-        # So has what a scatter both writes and reads at partners, which others may be writing meanwhile.
+        # So have edge fields that scatter writes and also reads of partners, which other threads may be writing.
         scatter = t.functions.get("scatter")
         self.edges_behind = set() if scatter is None else scatter.reads("back") & scatter.result.keys()
         if self.staged and self.edges_behind:
             raise TypeError(
-                f"{cls.__name__}.scatter writes {given(min(self.edges_behind))!r} and reads it of partners, as it was "
-                "before an iteration; stages don't say where one begins: expected a run"
+                f"{cls.__name__}.scatter writes {given(min(self.edges_behind))!r} and reads its old value of partners; "
+                "stages have no iterations that would define it: expected gasla.run"
             )
         if self.staged and t.looks_up:
             raise TypeError(
-                f"{cls.__name__} reads or reduces at other vertices, as they were before an iteration; stages don't "
-                "say where one begins: expected a run"
+                f"{cls.__name__} reads or reduces at other vertices, by their values before an iteration; "
+                "stages have no iterations that would define these: expected gasla.run"
             )
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
@@ -118,31 +119,31 @@ class Plan:
             self.functions = {**t.functions, "activate": change(t)}
 
     def _check_in_place(self, conflict: set[str]) -> None:
-        """Refuse what can't be right where what has been applied is seen at once."""
+        """Refuse programs that give wrong results in place, where new values are read at once."""
         cls, kinds = self.traced.program, self.traced.vertex_types
-        asked = f"{cls.__name__} runs in place, where what a vertex sees depends on who came first; expected "
+        asked = f"{cls.__name__} runs in place, where the values read depend on the order of threads; expected "
         if self.deterministic:
             raise ValueError(f"{asked}deterministic=False, or order='synchronous'")
         if self.scheduled:
-            what = "stages" if self.staged else "a schedule, whose vertices see each other as they were before"
+            what = "stages" if self.staged else "a schedule, whose vertices read each other's old values"
             raise ValueError(f"{asked}order='synchronous' for {what}")
         if conflict and cls.sources == "active":
             raise ValueError(
-                f"{asked}sources = 'all': {given(min(conflict))} of an active neighbour may be another by the time "
-                "that it is read, and be read once more in the next iteration"
+                f"{asked}sources = 'all': {given(min(conflict))} of an active neighbor may change before it is read, "
+                "and be read again in the next iteration"
             )
         for name in sorted(self.in_place):
             if not isinstance(kinds[name], np.dtype):
                 raise TypeError(
                     f"{cls.__name__}.{given(name)} is {kinds[name]}, and read while it is written, as the program runs "
-                    "in place; expected one number, which is read and written as a whole, or order='synchronous'"
+                    "in place; expected a single number, which is written atomically, or order='synchronous'"
                 )
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """Whether nothing can change what has been gathered, symbol `x`, any more; None if something always can.
+        """Whether a gathered value, symbol `x`, is terminal: no further value changes it. None if no value is.
 
-        Floats have no number that NaN could not still change.
+        Floats have no terminal value, as NaN changes every number.
         """
         monoid, kind = self.traced.monoid, self.traced.gathered_type if self.gathers else None
         if monoid is None or self.keyed is not None or (terminal := monoid.terminal(kind)) is None:
@@ -157,17 +158,17 @@ class Plan:
 
     @property
     def resumes(self) -> bool:
-        """Whether something is asked when no vertex is active: the next bucket, or which vertices wake."""
+        """Whether a run may go on when no vertex is active: by the next bucket, or by `wake`."""
         return self.has_buckets or ("wake" in self.functions and not self.staged)
 
     @functools.cached_property
     def stop_sees_fields(self) -> bool:
-        """Whether `stop` reads a field that the next iteration writes in place: all must have asked before that."""
+        """Whether `stop` reads a field that the next iteration writes in place, which needs a barrier between them."""
         read = self.functions["stop"].reads("other") if "stop" in self.functions else set()
         return bool(read & self.traced.writes("apply", "post_apply") - self.doubled - self.behind)
 
     def where_found(self, function: str, field: str) -> Found:
-        """The copy of a field in which a function finds what `self.at` reads."""
+        """The copy of a field that `self.at` reads in a function."""
         if field in self.traced.deposits:
             return "reduced" if function == "stop" else "reduced before"
         if field in self.behind:
@@ -178,26 +179,26 @@ class Plan:
 
     @functools.cached_property
     def changes(self) -> list[str]:
-        """The parameters that a run changes."""
+        """The parameters that `idle` changes."""
         return [] if self.staged or "idle" not in self.functions else list(self.functions["idle"].result)
 
     @functools.cached_property
     def ends_when_still(self) -> bool:
-        """Whether a run ends once no vertex is active; otherwise by `stop` or its limit of iterations alone.
+        """Whether a run ends once no vertex is active; otherwise only by `stop` or its limit of iterations.
 
-        Where some vertices take part and none is active, none receives. Where everyone takes part, and those are active
-        that `apply` changed, an iteration in which none is proves that the next one changes nothing either; unless it
-        computes with what varies all the same (`what_varies`). A program with `activate` or `wake` says itself which
-        vertices are active, and so whether it is over.
+        Without `everyone`, no vertex receives if none is active. With `everyone`, and if the active vertices are those
+        that `apply` changed, an iteration that activates none proves that the next one changes nothing either; unless
+        functions read something that varies nevertheless (`what_varies`). A program with `activate` or `wake` defines
+        by itself which vertices are active, and so when it ends.
         """
         return self.staged or not self.everyone or not self.is_active_by_change or self.what_varies is None
 
     @functools.cached_property
     def what_varies(self) -> tuple[str, str] | None:
-        """A function by which an iteration computes, and what it reads that may vary though `apply` changes no field.
+        """A function of COMPUTING, and a name it reads that may vary although `apply` changes no field; None if none.
 
-        That is the number of the iteration; a field that `post_apply` writes; and an aggregate that depends on more
-        than the fields of all vertices as the iteration leaves them.
+        Such names are `iteration`, a field that `post_apply` writes, and an aggregate that depends on more than the
+        fields of all vertices after the iteration.
         """
         t, later = self.traced, self.traced.writes("post_apply")
         numbers = {"iteration", *t.aggregates, *t.deposits}
@@ -213,16 +214,16 @@ class Plan:
         return self.find_read({"iteration", *varying}, later | varying)
 
     def is_over(self, left: int, n: int) -> bool:
-        """Whether a run ends with so many vertices that are active or wait, of n."""
+        """Whether a run ends with `left` of n vertices active or waiting."""
         return left == 0 if self.ends_when_still else n == 0
 
     @property
     def is_active_by_change(self) -> bool:
-        """Whether those vertices are active that `apply` changed, if any, and nothing else says who is."""
+        """Whether the active vertices are exactly those that `apply` changed."""
         return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
-        """A function by which an iteration computes, and one of such names that it reads; None if none does."""
+        """A function of COMPUTING, and the first of the given names of self or of vertices that it reads; or None."""
         for name in COMPUTING:
             for role, field in self._sources(name):
                 if field in (of_self if role == "self" else of_vertices if role in VERTICES else ()):
@@ -230,35 +231,35 @@ class Plan:
         return None
 
     def _sources(self, name: str) -> list[tuple[str, str]]:
-        """What a function reads."""
+        """The (role, field) pairs that a function reads."""
         function = self.traced.functions.get(name)
         return [] if function is None else sorted(function.sources[s.name] for s in function.symbols)
 
     @functools.cached_property
     def never_ends(self) -> bool:
-        """Whether no run ends before its limit of iterations: nothing stops it, nor that no vertex is active."""
+        """Whether every run goes on to its limit of iterations: it has no `stop`, and always an active vertex."""
         if not self.everyone or "stop" in self.functions:
             return False
         return not self.ends_when_still or (self._always("activate") and "mask" not in self.functions)
 
     @functools.cached_property
     def measures_first(self) -> bool:
-        """Whether aggregates reduce over what a run starts with: they may be read before an iteration is over."""
+        """Whether aggregates are computed over the initial state, to be read in the first iteration."""
         return bool(self.traced.measures) and (self.traced.reads_ahead or not self.everyone)
 
     @property
     def always_wakes(self) -> bool:
-        """Whether everyone wakes whenever nothing is active, and nothing stops the run."""
+        """Whether `wake` always wakes every vertex, and the run has no `stop`."""
         return self._always("wake") and not {"bucket", "stop"} & self.functions.keys()
 
     def _always(self, test: str) -> bool:
-        """Whether a function says yes of every vertex."""
+        """Whether a test is constantly true."""
         function = self.functions.get(test)
         return function is not None and function.result is semirings.as_expr(np.bool_(True))
 
     @functools.cached_property
     def adds_up(self) -> bool:
-        """Whether a priority is a sum of edge values along a path, so that a bucket may be some of them wide."""
+        """Whether priorities are sums of edge values along a path, so that the width of a bucket follows from these."""
         if not self.prioritised:
             return False
         gather, own = self.functions["gather"], leaves(self.traced, "src", self.absorbs)
@@ -275,13 +276,13 @@ class Plan:
 
     @functools.cached_property
     def ranks_least(self) -> bool:
-        """Whether a priority is just the least of what absorbs, so that it can be told for some of its parts alone."""
+        """Whether the priority is the minimum of the absorbing fields, so that it can be updated from some of them."""
         asked = self.functions["priority"].result if self.prioritised else None
         return asked is not None and _least(asked) == set(leaves(self.traced, "vertex", self.absorbs))
 
     @functools.cached_property
     def lane_gather(self) -> Function | None:
-        """What gather gives for one lane of a vector, where all are alike: fields of vectors stand for their lanes."""
+        """The gather of one lane of a vector, if all lanes are alike; symbols of vector fields stand for one lane."""
         kind, gather = self.traced.gathered_type, self.functions["gather"]
         if not isinstance(kind, VectorType) or not self.parts:
             return None
@@ -297,12 +298,12 @@ class Plan:
 
     @property
     def only_pushes(self) -> bool:
-        """Whether no iteration pulls: in an order of priorities few are active at once."""
+        """Whether no iteration pulls: with priorities, few vertices are active at once."""
         return self.prioritised and not self.staged
 
     @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes, nor lists receivers, on a graph like this."""
+        """Whether no iteration pushes, nor lists receivers; engines override it for small graphs."""
         return False
 
     @property
@@ -312,7 +313,7 @@ class Plan:
 
     @functools.cached_property
     def absorption(self) -> tuple[str, ...] | str:
-        """The fields into which values may go straight, one for each item of what is gathered; or why they may not."""
+        """The fields into which values may be reduced directly, one per gathered item; or why not."""
         found = absorbing_fields(self.traced)
         if isinstance(found, tuple) and not activates_on_change(self.traced, found):
             return "activate asks for more than whether a value changed"
@@ -324,7 +325,7 @@ class Plan:
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The numbers of what is gathered, if each combines on its own and there are few enough to be pushed."""
+        """The numbers of a gathered value, if they combine independently and are few enough to be pushed."""
         if not self.gathers or self.keyed is not None:
             return []
         kind, monoid = self.traced.gathered_type, self.traced.monoid
@@ -336,29 +337,29 @@ class Plan:
 
     @functools.cached_property
     def is_single(self) -> bool:
-        """Whether one number is gathered."""
+        """Whether a single number is gathered."""
         return self.gathers and isinstance(self.traced.gathered_type, np.dtype)
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """Why active vertices never send: a sentence. None if they may, as that comes to the same."""
+        """Why active vertices never push, as a sentence; None if pushing is equivalent to pulling."""
         cls, monoid = self.traced.program, self.traced.monoid
         if monoid is None:
             return "nothing is gathered"
         if self.keyed is not None:
-            return "values are reduced by key, where they are received"
+            return "values are reduced by key, at the receiver"
         if self.scheduled:
             return "the receivers of each iteration are known ahead"
         if self.everyone:
             return "everyone = True: every vertex gathers in every iteration"
         if self.deterministic:
-            return "deterministic=True: what is sent arrives in any order"
+            return "deterministic=True: pushed values arrive in any order"
         if cls.sources != "active" and isinstance(self.absorption, str):
-            return f"values of neighbours that are not active count as well (sources = 'all'): {self.absorption}"
+            return f"values of inactive neighbors count as well (sources = 'all'): {self.absorption}"
         if not monoid.commutative:
-            return f"{monoid.name} minds the order of values: it is not commutative"
+            return f"{monoid.name} depends on the order of values: it is not commutative"
         if self.traced.held is not None:
-            return f"{monoid.name} has no identity, so that each value would have to arrive with a flag"
+            return f"{monoid.name} has no identity, so that each pushed value would need a flag"
         if not (self.parts or self.takes_first):
             return f"{_of(self.traced.gathered_type)} {self._why_whole()}"
         return None
@@ -366,8 +367,8 @@ class Plan:
     def _why_whole(self) -> str:
         assert self.traced.monoid is not None
         if sum(getattr(part, "length", 1) for part in parts_of(self.traced.gathered_type)) > MOST_PARTS:
-            return f"has over {MOST_PARTS} numbers, which is more than are sent one by one"
-        return f"is combined as a whole by {self.traced.monoid.name}, not part by part: no atomic operation does that"
+            return f"has over {MOST_PARTS} numbers, more than are pushed one by one"
+        return f"is combined as a whole by {self.traced.monoid.name}: no atomic operation does that"
 
     @functools.cached_property
     def used(self) -> set[tuple[str, str]]:
@@ -376,7 +377,7 @@ class Plan:
 
     @functools.cached_property
     def edge_values(self) -> list[str]:
-        """Edge fields that are the matrix's own values and are read."""
+        """Edge fields that hold the matrix's values and are read."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("edge", n) in self.used]
 
     @functools.cached_property
@@ -385,24 +386,24 @@ class Plan:
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that a run may be given start values of: each one's type, and the bounds of that."""
+        """The fields that take start values: their types, and the bounds of these."""
         kinds = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
         return {name: (kind, bounds_of(kind)) for name, kind in kinds.items()}
 
     @functools.cached_property
     def back_values(self) -> list[str]:
-        """The edge fields that are read of an edge's partner."""
+        """The fields of the matrix's values that are read of an edge's partner."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
 
     def _edge_roles(self, *names: str) -> set[str]:
-        """What some functions read of an edge: fields, "id", "leaves", and "back" if they ask its partner."""
+        """The names that some functions read of an edge: fields, "id", "leaves", and "back" if they read a partner."""
         functions = [self.functions[n] for n in names if n in self.functions]
         fields = {f for function in functions for f in function.reads("edge")}
         return fields | ({"back"} if any(function.reads("back") for function in functions) else set())
 
     @functools.cached_property
     def _read_in_lists(self) -> tuple[set[str], set[str]]:
-        """What is read of an edge where vertices gather, and where activity spreads."""
+        """The names read of an edge in the lists for gathering, and in the lists along which activity spreads."""
         names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
         return self._edge_roles("gather", "key", "edge_mask"), self._edge_roles(*names)
 
@@ -416,7 +417,7 @@ class Plan:
 
     @functools.cached_property
     def knows_partners(self) -> bool:
-        """Whether any function asks an edge's partner."""
+        """Whether any function reads an edge's partner."""
         return any(role == "back" for role, _ in self.used)
 
     @functools.cached_property
@@ -429,12 +430,12 @@ class Plan:
 
     @functools.cached_property
     def needs_leaving(self) -> bool:
-        """Whether it matters which end of an edge a list has it at, where lists have both."""
+        """Whether lists of both directions need to distinguish out-edges from in-edges."""
         return self.scatters_from_tails or ("edge", "leaves") in self.used
 
     @functools.cached_property
     def reduces_in_order(self) -> bool:
-        """Whether values are taken in the order of the input's edges."""
+        """Whether values are reduced in the order of the input's edges."""
         monoid = self.traced.monoid
         if monoid is None or not monoid.commutative:
             return monoid is not None
@@ -443,17 +444,17 @@ class Plan:
 
     @functools.cached_property
     def sums_in_order(self) -> bool:
-        """Whether the order matters in which aggregates add up what vertices give: it must be the graph's."""
+        """Whether aggregates add up vertices in ascending order, as sums of floats must for deterministic results."""
         return self.deterministic and any(kind.kind == "f" for kind in self.traced.aggregate_types.values())
 
     @functools.cached_property
     def scatters_from_tails(self) -> bool:
-        """Whether the lists that a scatter walks have every edge twice, of which one is passed over."""
+        """Whether scatter traverses lists that have every edge twice, and skips one of the two entries."""
         return "scatter" in self.functions and self.traced.program.direction == "all"
 
     @functools.cached_property
     def sends(self) -> bool:
-        """Whether out-edges (in the direction of activity) are ever walked."""
+        """Whether out-edges (in the direction of activity) are ever traversed."""
         if self.scheduled:
             return self.staged and "scatter" in self.functions
         return not self.everyone or "scatter" in self.functions
@@ -464,14 +465,14 @@ class Plan:
 
 
 def _terms(e: Expr) -> list[Expr]:
-    """What an expression is the sum of, whatever types it goes through."""
+    """The terms of a sum, through casts."""
     if e.op == "cast":
         return _terms(e.args[0])
     return [term for part in e.args for term in _terms(part)] if e.op == "add" else [e]
 
 
 def _least(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
-    """What an expression is the least of."""
+    """The arguments of nested minima."""
     e = look(e)
     return _least(e.args[0], look) | _least(e.args[1], look) if e.op == "minimum" else {e}
 
@@ -485,23 +486,23 @@ def _is_vector(e: Expr) -> bool:
 
 
 def _lane_of(lane: int, e: Expr, _: Any) -> Expr | None:
-    """What stands for the items of a vertex's vectors at a lane: a symbol of the vector's name."""
+    """Replace item `lane` of a vector field by a symbol of the field's name; None for other expressions."""
     is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
 def _places(kind: Any) -> list[tuple[int | None, int | None]]:
-    """Which item, and which lane of that, each number of a value is."""
+    """The item and the lane of each number of a value."""
     items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
 
 
 def _of(kind: Any) -> str:
-    return f"what is gathered, {'a tuple' if isinstance(kind, TupleType) else 'a vector'},"
+    return f"the gathered value, {'a tuple' if isinstance(kind, TupleType) else 'a vector'},"
 
 
 def _components(kind: Any) -> list[tuple[str, Any]]:
-    """The arrays that hold gathered values: one, or one for each part of a tuple."""
+    """The names and types of the arrays that hold gathered values: one, or one per item of a tuple."""
     if isinstance(kind, TupleType):
         return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
     return [("acc", kind)]

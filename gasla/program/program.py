@@ -1,7 +1,7 @@
-"""Vertex programs: what a person writes.
+"""`VertexProgram`: the base class of vertex programs.
 
-A program is a class with declared fields (fields.py) and a few ordinary Python functions over them, which engines read
-as expressions (tracing.py). The same functions work on NumPy arrays.
+A program is a class with declared fields (fields.py) and a few ordinary Python functions over them, which are traced to
+expressions (tracing.py). The same functions work on NumPy arrays.
 """
 
 import functools
@@ -40,7 +40,7 @@ HOOKS: dict[str, tuple[str, ...]] = {
     "start": ("vertex",),
 }
 SETTINGS = {"reduce", "direction", "sources", "everyone", "order"}
-ARGUMENTS = {  # what `run` takes besides fields
+ARGUMENTS = {  # the arguments of `run`, besides fields
     *("program", "graph", "active", "max_iterations", "direction", "deterministic", "order", "trace", "callback"),
     *("progress", "device", "delta", "schedule", "wait", "notice", "compile", "out", "start"),
 }
@@ -57,67 +57,70 @@ WORDS = {"direction": ("in", "out", "all"), "sources": ("all", "active"), "order
 
 
 class VertexProgram(Declared):
-    """A graph algorithm as gather, apply and scatter; subclass it, declare fields, and write the functions you need.
+    """A graph algorithm as gather, apply and scatter: subclass it, declare fields, and define the functions you need.
 
-    One iteration, over the vertices that are active (those that changed last):
+    One iteration, starting from the active vertices (those that the last iteration changed):
 
-    1. A vertex *receives* when `mask` admits it and an edge that `edge_mask` admits comes from an active vertex.
-       With `everyone = True`, every vertex that `mask` admits receives in every iteration; without it, one that no
-       edge leads to never does.
+    1. A vertex *receives* if `mask` admits it and an edge that `edge_mask` admits leads to it from an active vertex.
+       With `everyone = True`, every vertex that `mask` admits receives in every iteration, even without an in-edge.
     2. `gather(src, dst, edge)` is reduced by `reduce` over the receiver's in-edges that `edge_mask` admits: all of
-       them (`sources = "all"`, VertexAPI2's rule) or those from active vertices alone (`sources = "active"`).
-    3. `apply(vertex, gathered)` returns the fields to change. All of 1 to 3 sees the state before the iteration; but
-       where apply only does what an idempotent `reduce` does, as in `f = min(f, gathered)`, values may go on within
-       an iteration, to the same end in fewer of them (not with `deterministic=True`).
-    4. `activate(before, after)` says which receivers are active next (unless it is given, those that `apply` changed).
-    5. `scatter(src, dst, edge)` returns edge fields to change, on the edges along which the newly active vertices
-       wake others: their out-edges; with `direction = "out"` their in-edges. `src` is the active vertex, `dst` its
-       neighbour. With `"all"` an edge is visited once, from its tail.
-    6. `post_apply(vertex)` changes fields of the receivers once all of that is done everywhere.
-    7. The run ends when `stop()` holds, or after `max_iterations`. Where nothing is active, the lowest bucket opens
-       that is not empty; if there is none, `idle()` changes parameters, and `wake(vertex)` says who is active next;
-       if nobody is, the run ends. With `everyone = True`, and neither `activate` nor `wake`, it does not end so where
-       an iteration that changes nothing proves nothing: where functions of 1 to 6 read `self.iteration`, an aggregate
-       of changes, or a field that `post_apply` writes. Then it needs a `stop` or `max_iterations`.
+       them (`sources = "all"`, VertexAPI2's rule) or only those from active vertices (`sources = "active"`).
+    3. `apply(vertex, gathered)` returns the fields to change. Steps 1 to 3 read the state before the iteration; but if
+       apply only reduces by an idempotent `reduce`, as in `f = min(f, gathered)`, new values may be read within the
+       iteration, which gives the same result in fewer iterations (not with `deterministic=True`).
+    4. `activate(before, after)` tells which receivers are active next; without it, those that `apply` changed.
+    5. `scatter(src, dst, edge)` returns edge fields to change, on the out-edges of the newly active vertices (with
+       `direction = "out"` on their in-edges). `src` is the active vertex, `dst` its neighbor. With `direction = "all"`
+       an edge is visited once, from its source.
+    6. `post_apply(vertex)` changes fields of the receivers after all vertices have finished steps 1 to 5.
+    7. The run ends when `stop()` is true, or after `max_iterations`. If no vertex is active, the lowest bucket that is
+       not empty opens; if there is none, `idle()` changes parameters, and `wake(vertex)` tells which vertices are
+       active next; if none is, the run ends. With `everyone = True` and neither `activate` nor `wake`, it ends after an
+       iteration that changes nothing, unless functions of steps 1 to 6 read `self.iteration`, an aggregate of
+       changes, or a field that `post_apply` writes: then the next iteration may change something, and the run needs
+       `stop` or `max_iterations`.
 
     Attributes
     ----------
     reduce : semirings.Monoid
-        How gathered values combine. One that does not commute is reduced in the order of the input's edges.
+        Combines gathered values. A monoid that does not commute reduces in the order of the input's edges.
     direction : "in", "out" or "all"
-        The edges that a vertex gathers over; activity spreads the other way. `src` is always the neighbour.
+        The edges that a vertex gathers over; activity spreads the other way. `src` is always the neighbor.
     sources : "all" or "active"
-        Which in-neighbours a receiver gathers from. Where apply only does what an idempotent `reduce` does, and gather
-        gets no worse where that is better, the values of others count as heard, and it gathers from the active alone.
+        The in-neighbors that a receiver gathers from. If apply only reduces by an idempotent `reduce`, and gather is
+        monotone, values of inactive neighbors have been reduced before, and are skipped in either case.
     everyone : bool
-        Whether every vertex takes part in every iteration.
+        Whether every vertex receives in every iteration.
     order : "synchronous" or "in place"
-        In place, what has been applied is seen at once: whoever reads a field of another vertex finds what this
-        iteration, or the one before, has left there. Each receiver still applies once an iteration. That often takes
-        fewer iterations, half the memory for fields that neighbours read, and is not deterministic.
+        In place, new values are read at once: a read of another vertex's field gives its value of this iteration or of
+        the one before. Each receiver still applies once per iteration. This often takes fewer iterations, and half the
+        memory for fields that neighbors read. It is not deterministic.
 
-    Within the functions, `self` gives the parameters, the options, the aggregates, `self.iteration` (from 0) and
-    `self.n`; a record its fields, and `id`, `in_degree`, `out_degree` (a vertex) or `id` (an edge: its input's place).
-    `edge.leaves` is whether the edge is stored as one from `src` to `dst`; with `direction = "all"` it may be either.
-    `edge.back` is its partner, as `Graph.reverse_edge_ids` has it: `edge.back.flow`, `edge.back.id`. A scatter sees it
-    as it was before any edge was written to.
-    `priority(vertex)` lets a program whose apply is `f = reduce(f, gathered)` work near vertices first: those of the
-    lowest number, where NaN comes last. It may read anything of the vertex, and parameters, but not `self.iteration`.
+    Within the functions, `self` has the parameters, the options, the aggregates, `self.iteration` (from 0) and
+    `self.n`. The record of a vertex has its fields, `id`, `in_degree` and `out_degree`; that of an edge its fields and
+    `id`, its position in the input. `edge.leaves` is whether the edge is stored as one from `src` to `dst`, which with
+    `direction = "all"` varies. `edge.back` is its partner, the reverse edge of `Graph.reverse_edge_ids`:
+    `edge.back.flow`, `edge.back.id`. A scatter reads the partner's fields before any edge is written.
 
-    `bucket(vertex)` lets any program take vertices in the order of a whole number (Julienne's buckets): of those that
-    activate, and of those that a run starts with, a vertex is active only in the bucket that is open, `self.bucket`,
-    or below it, and waits in a higher one until nothing is active; in one below 0 it is neither. The bucket of a
-    vertex that waits is worked out again before the next one opens. `idle()` returns new values of parameters, as
-    `{name: value}`, from parameters, aggregates, `self.iteration` and `self.n`; `wake(vertex)` sees them. It may be
-    had alone. Those who are woken, like those a run starts with, don't scatter.
+    `priority(vertex)` makes a program whose apply is `f = reduce(f, gathered)` process vertices in ascending order of a
+    number, roughly; NaN comes last. It may read fields of the vertex and parameters, but not `self.iteration`.
 
-    `key(src, dst, edge)` has values reduced by a key, a whole number: at each receiver those of the same key come
-    together. `choose(vertex, key, total)` scores each, by a number or a tuple of numbers, and the greatest is gathered,
-    of those that tie that of the smallest key: apply sees `gathered.key`, `.total` and `.score`. An edge whose key is
-    below 0 takes no part; where none does, the key is -1, the total the identity of `reduce`, and the score the least
-    there is. `self.choose(vertex, own, 0)` in apply tells the score of a key that no edge had. It never pushes.
+    `bucket(vertex)` makes any program process vertices in ascending order of a whole number (Julienne's buckets). A
+    vertex that is activated, or that a run starts with, is active only if its bucket is `self.bucket`, the open one, or
+    lower; otherwise it waits until no vertex is active, and with a bucket below 0 it does neither. Buckets of waiting
+    vertices are computed again before the next one opens.
 
-    `self.at(index)` is any other vertex, whose fields are as they were before the iteration; see `at`.
+    `idle()` returns new values of parameters, as `{name: value}`, from parameters, aggregates, `self.iteration` and
+    `self.n`. It requires `wake(vertex)`, which reads them; `wake` may also be defined alone. Vertices that are woken,
+    or that a run starts with, don't scatter.
+
+    `key(src, dst, edge)` reduces values by key, a whole number, at each receiver. `choose(vertex, key, total)` scores
+    each key by a number or a tuple of numbers. The key of the greatest score is gathered, of ties the smallest key:
+    apply reads `gathered.key`, `.total` and `.score`. An edge with a key below 0 is skipped; if all are, the key is -1,
+    the total the identity of `reduce`, and the score the least number. In apply, `self.choose(vertex, own, 0)` is the
+    score of a key that no edge has. A program with keys never pushes.
+
+    `self.at(index)` is any other vertex, with its fields before the iteration; see `at`.
 
     Examples
     --------
@@ -152,25 +155,26 @@ class VertexProgram(Declared):
                 raise ValueError(f"{cls.__name__}.{name} is {word!r}; expected {', '.join(some)} or {last}")
 
     def at(self, index: Any) -> Record:
-        """Another vertex's fields, within the program's functions: `self.at(vertex.parent).parent`.
+        """Read the fields of any vertex, within the program's functions: `self.at(vertex.parent).parent`.
 
-        They are as they were when the iteration began; in `stop`, `idle` and `wake`, which come after an iteration, as
-        they are now. An index outside 0 … n-1 gives each field's `missing`, and -1 for `id`. It wakes nobody.
+        The fields have their values from before the iteration; in `stop`, `idle` and `wake`, which run after it, their
+        current values. An index outside 0 … n-1 gives each field's `missing`, and -1 for `id`. A vertex is not
+        activated by changes of a vertex that it reads this way.
 
         Parameters
         ----------
         index : a whole number
-            Any expression of a record's fields and of parameters; not in `bucket` and `priority`.
+            Any expression of a record's fields and of parameters. Not allowed in `bucket` and `priority`.
 
         Raises
         ------
         TypeError
-            If the index is no whole number; if a field is read that has no `missing`, or a vector of more than 8 items.
+            If the index is not a whole number; if a field without `missing`, or a vector of more than 8 items, is read.
 
         Examples
         --------
         >>> import gasla, semirings, numpy as np
-        >>> class Roots(gasla.VertexProgram):  # of trees, by pointer jumping: each step doubles how far one sees
+        >>> class Roots(gasla.VertexProgram):  # roots of trees, by pointer jumping
         ...     everyone = True
         ...     parent = gasla.vertex(np.int64, missing=-1)
         ...     def apply(self, vertex, _): return {"parent": self.at(vertex.parent).parent}
@@ -179,13 +183,13 @@ class VertexProgram(Declared):
         array([0, 0, 0, 0, 0])
         """
         raise TypeError(
-            "self.at(index) is for functions that iterations call, from mask to wake; of a result read its fields"
+            "self.at(index) is for the functions of a run, from mask to wake; read the fields of a result directly"
         )
 
     @classmethod
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
-        """Call each of the program's functions once with symbols."""
+        """The program's functions as expressions: each is called once, with symbols."""
         if cls.options:
             return type(cls()).traced(id_type)
         check_spelling(cls)
@@ -193,12 +197,12 @@ class VertexProgram(Declared):
 
 
 def as_program(given: Any) -> VertexProgram:
-    """A program, or one of a class of them with its parameters as they are by default."""
+    """The given program, or an instance of the given class with the default parameters."""
     return as_instance(VertexProgram, given)
 
 
 def in_order(program: VertexProgram, order: Any) -> VertexProgram:
-    """The program with what is asked for as its `order`; itself, where it has that, or nothing is asked for."""
+    """The program with another `order`; the program itself if `order` is None or its own."""
     if order is None or order == program.order:
         return program
     if order not in ORDERS:

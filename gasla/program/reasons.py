@@ -1,4 +1,4 @@
-"""What a run will do, and why, in words: read off the decisions for its program (`Plan`), which no sentence repeats."""
+"""The sentences of `explain`: what a run will do, and why, as its `Plan` has decided."""
 
 import functools
 import math
@@ -15,10 +15,10 @@ from gasla.program.program import VertexProgram
 
 
 def ways(plan: Plan, asked: int) -> Mapping[int, str]:
-    """Why an iteration goes each way, in a few words, where the engine chooses by the edges that are active."""
+    """The reason for each direction of an iteration, in a few words, for `Result.trace`."""
     pull = "many edges are active"
     if plan.scheduled:
-        pull = "a schedule says who receives"
+        pull = "a schedule gives the receivers"
     elif plan.everyone:
         pull = "everyone receives"
     elif plan.only_pulls:
@@ -28,56 +28,54 @@ def ways(plan: Plan, asked: int) -> Mapping[int, str]:
     push = (
         "near vertices first" if plan.prioritised else "direction='push'" if asked == PUSH else "few edges are active"
     )
-    return {PULL: pull, PUSH: push if plan.pushes else f"{push}; who they reach pulls"}
+    return {PULL: pull, PUSH: push if plan.pushes else f"{push}; their neighbors pull"}
 
 
 def sentences(plan: Plan, asked: int) -> list[str]:
-    """What any engine does for a program."""
+    """The sentences that hold for all engines."""
     return [*_direction(plan, asked), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
 
 
 def _direction(plan: Plan, asked: int) -> list[str]:
     if plan.pushes and plan.only_pulls:
-        return ["Every iteration pulls: on a graph as small as this one that is quicker than to push."]
+        return ["Every iteration pulls: on a graph as small as this one that is faster than pushing."]
     if plan.pushes and plan.prioritised:
-        return ["Every iteration pushes: active vertices send along their edges."]
+        return ["Every iteration pushes: active vertices push along their edges."]
     if plan.pushes and asked == AUTO:
         return ["An iteration pushes where few edges are active, and pulls where many are."]
     if plan.pushes:
         way = "pushes" if asked == PUSH else "pulls"
-        return [f"Every iteration {way}, as direction={'push' if asked == PUSH else 'pull'!r} has it."]
+        return [f"Every iteration {way}, because direction={'push' if asked == PUSH else 'pull'!r}."]
     found = [f"It never pushes, because {plan.reason_to_pull}."]
     if not (plan.everyone or plan.scheduled or plan.only_pulls):
         found.append(
-            "Where few edges are active, those say who receives; where many are, every vertex looks for itself."
+            "If few edges are active, their destinations receive; if many are, every vertex looks for active neighbors."
         )
     return found
 
 
 def _sending(plan: Plan) -> list[str]:
-    """Where values go that are sent, and when they are seen."""
+    """Where pushed values are reduced, and when they are read."""
     found = []
     if plan.absorbs:
         fields = " and ".join(map(given, plan.absorbs))
-        found.append(
-            f"It absorbs: what arrives is reduced straight into {fields}, and may go on in the same iteration."
-        )
+        found.append(f"It absorbs: values are reduced directly into {fields}, and may be read in the same iteration.")
     elif plan.in_place:
-        found.append("What has been applied is seen at once, because order = 'in place'.")
+        found.append("New values are read at once, because order = 'in place'.")
     elif plan.gathers:
-        found.append(f"What arrives is seen in the next iteration, because {why_it_waits(plan)}.")
+        found.append(f"New values are read in the next iteration, because {why_it_waits(plan)}.")
     if plan.push_at_once:
-        found.append("Whoever reaches a vertex first applies to it at once, as any value will do.")
+        found.append("The first neighbor to reach a vertex applies to it at once, because any value will do.")
     elif plan.pushes and not plan.absorbs:
-        found.append("What is sent to a vertex is brought together in an accumulator, and applied when all have sent.")
+        found.append("Values pushed to a vertex are reduced in an accumulator, and applied after all pushes.")
     if plan.active_only and plan.gathers:
-        why = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been heard"
+        why = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been reduced before"
         found.append(f"Only values of active neighbours are gathered, because {why}.")
     return found
 
 
 def why_it_waits(plan: Plan) -> str:
-    """Why values do not go straight into a field."""
+    """Why values are not reduced directly into a field."""
     if plan.scheduled:
         return "a schedule says when each vertex receives"
     if plan.traced.program.everyone:
@@ -88,17 +86,17 @@ def why_it_waits(plan: Plan) -> str:
 
 
 def _order(plan: Plan) -> list[str]:
-    """In what order vertices are taken, values are reduced, and sums are added up."""
+    """The order of vertices, of values in a reduction, and of sums."""
     found, functions = [], plan.traced.functions
     if plan.prioritised:
-        width = "from the mean of the edge values and from degrees" if plan.adds_up else "as a part of what waits"
+        width = "from the mean edge value and the degrees" if plan.adds_up else "as a fraction of the waiting range"
         found.append(f"Vertices are taken in buckets, near ones first; a bucket's width is delta=, or found {width}.")
     if "bucket" in functions:
-        found.append("Vertices wait in buckets: when nothing is active, the lowest opens that is not empty.")
+        found.append("Vertices wait in buckets: when no vertex is active, the lowest bucket that is not empty opens.")
     if "wake" in functions:
         changed = " and ".join(f"self.{given(name)}" for name in sorted(plan.traced.writes("idle")))
         first = f"idle sets {changed}, and " if changed else ""
-        found.append(f"When nothing is active, {first}wake is asked of every vertex.")
+        found.append(f"When no vertex is active, {first}wake is called for every vertex.")
     if plan.gathers and plan.traced.monoid is not None and not plan.traced.monoid.commutative:
         found.append(
             f"Values are reduced in the order of the input, because {plan.traced.monoid.name} does not commute."
@@ -108,54 +106,54 @@ def _order(plan: Plan) -> list[str]:
         exact = "" if plan.keyed.total.kind != "f" else f", {order} within a key"
         found.append(f"Values are reduced by key{exact}; choose scores each key, and the greatest score is gathered.")
     if plan.takes_first:
-        found.append("A pull ends at the first value, as any will do.")
+        found.append("A pull ends at the first value, because any value will do.")
     elif plan.final is not None:
-        found.append("A pull ends once nothing can change what it has come to.")
+        found.append("A pull ends once no further value can change its result.")
     if plan.sums_in_order:
         found.append("Aggregates of floats are added up in the order of the vertices.")
     if "priority" in functions and not plan.prioritised:
-        why = "on a small graph the order spares less than it costs" if plan.absorbs else why_it_waits(plan)
-        found.append(f"priority is not asked, because {why}.")
+        why = "on a small graph the order costs more than it saves" if plan.absorbs else why_it_waits(plan)
+        found.append(f"priority is not used, because {why}.")
     return found
 
 
 def _copies(plan: Plan) -> list[str]:
-    """Which old values must be saved, and how."""
+    """The fields with second copies, and why."""
     found = []
     near, any_vertex = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
-        who = " and ".join(["neighbours"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
-        found.append(f"{given(name)} has two copies, read and written in turn: {who} read it while apply writes it.")
+        who = " and ".join(["neighbors"] * (name in near) + ["others, by self.at,"] * (name in any_vertex))
+        found.append(f"{given(name)} has two copies, one read and one written: {who} read it while apply writes it.")
     for name in sorted(plan.in_place):
-        found.append(f"{given(name)} has one copy, which others read while it is written.")
+        found.append(f"{given(name)} has one copy, which is read by others while it is written.")
     for name in sorted(plan.behind):
         found.append(
-            f"{given(name)} has a copy for self.at, as it was before the iteration: receivers bring theirs up to date "
-            "once all is done."
+            f"{given(name)} has a second copy for self.at, with the values before the iteration: receivers update it "
+            "at the end."
         )
     for name in sorted(plan.traced.deposits):
         found.append(
-            f"{given(name)} is reduced at vertices, in any order, by atomic operations: in three rows by turns, one of "
-            "which each iteration clears."
+            f"{given(name)} is reduced at vertices, in any order, by atomic operations: in three alternating arrays, "
+            "one of which each iteration clears."
         )
     if plan.two_phases:
         fields = " and ".join(map(given, sorted(plan.traced.gathers_what_apply_writes)))
-        found.append(f"All have gathered before anyone applies: neighbours read {fields}, which apply writes.")
+        found.append(f"All receivers gather before any applies: neighbors read {fields}, which apply writes.")
     return found
 
 
 def _edges(plan: Plan) -> list[str]:
-    """What is read of edges beside their ends."""
+    """What is read of edges besides their ends."""
     found = []
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))
-        found.append(f"The numbers of edges are read along with them{f', to find {states}' if states else ''}.")
+        found.append(f"Edge ids are read with the neighbor lists{f', to find {states}' if states else ''}.")
     if plan.knows_partners:
-        found.append("The numbers of edges' partners are read along with them, made once for the graph.")
+        found.append("The ids of edges' partners are read with the neighbor lists; they are made once for the graph.")
     for name in sorted(plan.edges_behind):
         found.append(
-            f"{given(name)} has a copy for scatter to see of partners, as it was before: those who scatter bring "
-            "theirs up to date."
+            f"{given(name)} has a second copy, with old values, that scatter reads of partners: vertices that scatter "
+            "update it."
         )
     return found
 
@@ -178,14 +176,14 @@ STILL = "when no vertex is active"
 
 
 def why_endless(plan: Plan) -> str | None:
-    """Why no run ends before its limit of iterations; None if one may."""
+    """Why no run ends before its limit of iterations; None if a run may."""
     if plan.never_ends:
-        return "everyone is always active" if plan.ends_when_still else why_restless(plan)
-    return "wake always says yes" if plan.always_wakes else None
+        return "every vertex is always active" if plan.ends_when_still else why_restless(plan)
+    return "wake is always true" if plan.always_wakes else None
 
 
 def why_restless(plan: Plan) -> str:
-    """Why an iteration that changes nothing doesn't end a run."""
+    """Why an iteration that changes nothing does not end a run."""
     assert plan.what_varies is not None
     return f"{' reads '.join(plan.what_varies)}, so that an iteration which changes nothing may not be the last"
 
@@ -202,12 +200,12 @@ def check_ends(program: VertexProgram, id_type: np.dtype[Any]) -> None:
     if (why := endless(kind, id_type)) is not None:
         raise ValueError(
             f"{kind.__name__} never ends by itself: {why}, and it has no stop; give max_iterations, or add stop(self), "
-            "or activate(before, after) or wake(vertex) that say which vertices are active next"
+            "or activate(before, after) or wake(vertex) that decide which vertices are active next"
         )
 
 
 class Bound(Binding):
-    """A program on a graph, to be asked which lists it walks."""
+    """A program bound to a graph, for the neighbor lists that it traverses."""
 
     def __init__(self, plan: Plan, program: VertexProgram, graph: Graph) -> None:
         self.plan = plan
@@ -218,16 +216,17 @@ NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"
 
 
 def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, made: str) -> list[str]:
-    """What is read of the graph and what of it is copied; `made` says how long such copies last."""
+    """What is read of the graph, and what is copied; `made` tells when the copies are made."""
     gather, send = Bound(plan, program, graph)._sides()
     sides: list[tuple[str, NeighbourLists]] = []
     sides += [("gathered over", gather)] if plan.gathers else []
-    sides += [("asked for who is active", gather)] if not (plan.gathers or plan.everyone or plan.scheduled) else []
-    sides += [("sent along", send)] if walks_out else []
+    only_searches = not (plan.gathers or plan.everyone or plan.scheduled)
+    sides += [("searched for active neighbors", gather)] if only_searches else []
+    sides += [("pushed along", send)] if walks_out else []
     if plan.only_pushes:
-        sides = [("sent along", send)]
+        sides = [("pushed along", send)]
     elif gather is send:
-        sides = [("walked", gather)] if sides else []
+        sides = [("traversed", gather)] if sides else []
     found = []
     for verb, lists in sides:
         found.append(f"{NAMES[lists.side].capitalize()} are {verb} {_whence(lists, made)}.")
@@ -236,16 +235,16 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
 
 
 def _whence(lists: NeighbourLists, made: str) -> str:
-    """Where lists come from."""
+    """Where neighbor lists come from, and their size."""
     if lists.are_given:
         return "as the graph was given"
     if lists.are_cached:
-        return f"in lists made of what was given, {lists.nbytes:,} bytes, which the graph keeps"
+        return f"in lists made from the given edges, {lists.nbytes:,} bytes, which the graph keeps"
     return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
 
 
 def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists, made: str) -> str:
-    """Where the values of an edge field come from, for one of the lists."""
+    """Where the values of an edge field come from, for one side of the adjacency."""
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * kind.itemsize:,} bytes"
     if graph.values is None:
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
@@ -259,7 +258,7 @@ def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists,
 
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
-    """Bytes that a run takes."""
+    """The bytes of fields and workspace."""
     held = [
         *field_layouts(plan, graph.n).values(),
         *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),

@@ -1,14 +1,14 @@
-"""What a program's functions receive: the fields of a vertex or an edge, by name."""
+"""Records: the arguments of a program's functions, with the fields of a vertex or an edge as attributes."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 
 class Record:
-    """The fields of one vertex or edge, by name; what a program's functions receive."""
+    """The fields of a vertex or an edge as attributes: an argument of a program's functions."""
 
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
-        """`of_self` are names that the program has: where one is read here, the error says so."""
+        """`of_self` are attributes of the program: the error for reading one of them here says so."""
         object.__setattr__(self, "_what", what)
         object.__setattr__(self, "_fields", fields)
         object.__setattr__(self, "_of_self", of_self)
@@ -18,7 +18,7 @@ class Record:
             return self._fields[name]
         except KeyError:
             known = ", ".join(sorted(self._fields))
-            hint = f"; expected self.{name}, which is the program's" if name in self._of_self else ""
+            hint = f"; expected self.{name}, an attribute of the program" if name in self._of_self else ""
             raise AttributeError(f"a program's {self._what} has no field {name!r}; it has {known}{hint}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -36,10 +36,10 @@ class Record:
         some = ", ".join(f"{self._what}.{name}" for name in sorted(self._fields)[:5])
         raise TypeError(
             f"a program's {self._what} is a record of fields, not a value: compute with its fields, such as {some}; "
-            "where two vertices are compared, `src.id == dst.id`"
+            "compare vertices by id, `src.id == dst.id`"
         )
 
-    # Python would compare records by identity, and call any of them true, without a word.
+    # By default Python compares records by identity and takes every record for true: both would be silent mistakes.
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _is_no_value
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _is_no_value
     __getitem__ = __iter__ = __len__ = __contains__ = __float__ = __int__ = __index__ = _is_no_value
@@ -50,7 +50,7 @@ class Record:
 
 
 class Lazy(dict[str, Any]):
-    """Fields that are made when first read."""
+    """A dict of fields that are computed on first access."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         super().__init__(makers)

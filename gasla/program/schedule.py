@@ -1,4 +1,4 @@
-"""Receivers known ahead: which vertices a run takes in which iteration, sorted once for any number of runs."""
+"""Schedules: the iteration in which each vertex receives, given ahead and sorted once for any number of runs."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from gasla.arrays import array_module
 __all__ = ["Schedule", "as_schedule"]
 
 INT32 = np.dtype(np.int32)
-MOST = 2**31  # iterations: engines number them in 32 bits
+MOST = 2**31  # iterations, which engines number in 32 bits
 
 
 class Schedule:
     """The iteration in which each vertex receives.
 
-    `run` takes the levels themselves as well; a Schedule sorts them only once, and can be taken backwards.
+    `run` also takes the array of levels; a Schedule is sorted only once for many runs, and can be reversed.
 
     Parameters
     ----------
     levels : (n,) array of integers, NumPy's or CuPy's
-        An iteration for each vertex; -1 for never.
+        The iteration of each vertex; -1 for never.
     first : int
-        The level of the first iteration: vertices of lower ones never receive.
+        The level of the first iteration: vertices of lower levels never receive.
     depth : int, optional
-        The number of iterations, where that is known: then nobody looks for the last level, or waits for a GPU to tell.
+        The number of iterations, if known: this saves the search for the highest level, and on a GPU the wait for it.
 
     Raises
     ------
     TypeError, ValueError
-        For levels that are no integers, or have not one dimension; for a first one that is no integer.
+        If levels are not a one-dimensional array of integers, or `first` is not an integer.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Schedule:
         self.levels = array_module(levels).ascontiguousarray(levels)
         if self.levels.ndim != 1 or self.levels.dtype.kind != "i":
             given = f"{self.levels.dtype}{self.levels.shape}"
-            raise ValueError(f"schedule is {given}; expected integers of shape (n,), one a vertex")
+            raise ValueError(f"schedule is {given}; expected integers of shape (n,), one per vertex")
         try:
             self.first = operator.index(first)
         except TypeError:
@@ -64,7 +64,7 @@ class Schedule:
         if depth is not None:
             self.depth = depth
         self.is_reversed = False
-        self.made: dict[Hashable, Any] = {}  # of the levels, by engines; the reversed one has the same
+        self.made: dict[Hashable, Any] = {}  # the engines' sorted forms, shared with the reversed schedule
 
     def __len__(self) -> int:
         """The number of vertices."""
@@ -76,7 +76,7 @@ class Schedule:
         return max(0, int(self.levels.max()) - self.first + 1) if len(self) else 0
 
     def reversed(self) -> Schedule:
-        """The same levels, the last of them first."""
+        """The schedule with the order of its iterations reversed."""
         other = Schedule.__new__(Schedule)
         other.levels, other.first, other.depth = self.levels, self.first, self.depth
         other.is_reversed, other.made = not self.is_reversed, self.made
@@ -84,7 +84,7 @@ class Schedule:
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
-    """The levels as int32, and which of them is the first."""
+    """The levels as int32, and the first level."""
     levels, first, depth = schedule.levels, schedule.first, schedule.depth
     if depth >= MOST:
         raise ValueError(f"the schedule has {depth} iterations; expected less than {MOST}")
@@ -97,7 +97,7 @@ def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
 
 
 def as_schedule(n: int, given: Any) -> Schedule:
-    """A schedule for a graph of n vertices, from whatever a person may hand over for one."""
+    """A schedule for a graph of n vertices, given as a Schedule or an array of levels."""
     schedule = given if isinstance(given, Schedule) else Schedule(given)
     if len(schedule) != n:
         raise ValueError(f"schedule has {len(schedule)} levels; expected one for each of the {n} vertices")

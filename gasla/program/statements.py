@@ -1,7 +1,7 @@
-"""What is loaded, called and stored for one vertex or one edge: the operations of each stage, in no language yet.
+"""Statements: the loads, calls and stores of each stage for one vertex or one edge, independent of the language.
 
-An engine's generator renders them, each by a line or two of its own language. Locals are named as the symbols of the
-functions are: `src_level` is the field level of the vertex at the tail.
+Each engine's generator renders a statement in a line or two of its own language. Local variables are named like the
+symbols of the traced functions: `src_level` is the field level of the edge's source.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from gasla.program.plan import Plan
 
 
 class Load(NamedTuple):
-    """A field of a vertex, in the role that it has for a function; of two copies the "old" or the "new" one."""
+    """Load a field of a vertex, in its role for a function; of two copies the "old" or the "new" one."""
 
     role: str
     field: str
@@ -19,7 +19,7 @@ class Load(NamedTuple):
 
 
 class LoadEdge(NamedTuple):
-    """A field of the edge at hand, or in the role "back" of its partner; as it is, or as it was before a scatter."""
+    """Load a field of the edge, or in the role "back" of its partner; its value "now", or "before" the scatter."""
 
     field: str
     role: str = "edge"
@@ -27,7 +27,7 @@ class LoadEdge(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """What a local of another role holds of the same field."""
+    """Copy a field from the local variable of the role `of`."""
 
     role: str
     field: str
@@ -35,32 +35,32 @@ class Copy(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function that returns fields, each into a local of a role."""
+    """Call a function that returns fields, each into a local variable of a role."""
 
     function: str
     role: str
 
 
 class Store(NamedTuple):
-    """A field of the vertex, from the role "after", into the new one of two copies."""
+    """Store a field of the vertex from the role "after"; of two copies into the new one."""
 
     field: str
 
 
 class StoreEdge(NamedTuple):
-    """A field of the edge, from the role "result"."""
+    """Store a field of the edge from the role "result"."""
 
     field: str
 
 
 class Reduce(NamedTuple):
-    """An aggregate takes in what the vertex gives."""
+    """Reduce the vertex's value into an aggregate."""
 
     aggregate: str
 
 
 class Deposit(NamedTuple):
-    """An aggregate takes in, at a vertex that the vertex names, what it gives; or as before the first iteration."""
+    """Reduce the vertex's value into an aggregate at another vertex; `is_first` before the first iteration."""
 
     aggregate: str
     is_first: bool = False
@@ -70,35 +70,35 @@ Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce | Deposit
 
 
 def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
-    """The fields that some functions read of a role, those that there are."""
+    """The fields that those of the functions that the program has read of a role."""
     return sorted({field for name in functions if name in plan.functions for field in plan.functions[name].reads(role)})
 
 
 def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Statement]:
-    """What some functions read of a vertex."""
+    """Loads of the fields that some functions read of a vertex."""
     return [Load(role, field, copy) for field in read(plan, role, functions)]
 
 
 def edge_loads(plan: Plan, *functions: str) -> list[LoadEdge]:
-    """What some functions read of an edge."""
+    """Loads of the fields that some functions read of an edge and of its partner."""
     return [LoadEdge(field, role) for role in ("edge", "back") for field in read(plan, role, functions)]
 
 
 def applied(plan: Plan) -> list[Statement]:
-    """Apply to a vertex what was gathered, store what is new, and have it observed: by aggregates, and by activate."""
+    """Apply gathered values to a vertex, store its new fields, and pass old and new to aggregates and activate."""
     had, written = read(plan, "vertex", ["apply"]), written_by(plan, "apply")
     statements = [*loads(plan, "vertex", "apply"), *([Call("apply", "after")] if written else [])]
     for field in watched(plan):
         statements.append(Copy("before", field, "vertex") if field in had else Load("before", field))
     statements += [Copy("after", field, "before") for field in watched(plan) if field not in written]
-    unwritten = sorted(plan.doubled - set(written))  # which post_apply changes: until then they are as before
+    unwritten = sorted(plan.doubled - set(written))  # written by post_apply: copied over until then
     statements += [Load("after", field) for field in unwritten if field not in watched(plan)]
     statements += map(Store, [*written, *unwritten])
     return [*statements, *map(Reduce, plan.traced.aggregates), *map(Deposit, plan.traced.deposits)]
 
 
 def applied_once_more(plan: Plan) -> list[Statement]:
-    """Apply `post_apply` to a vertex, which sees what all have applied."""
+    """Run `post_apply` on a vertex, which reads the new fields of all vertices."""
     return [
         *loads(plan, "vertex", "post_apply", copy="new"),
         Call("post_apply", "after"),
@@ -107,7 +107,7 @@ def applied_once_more(plan: Plan) -> list[Statement]:
 
 
 def scattered(plan: Plan) -> list[Statement]:
-    """Compute and store what an edge takes from its ends; the vertex at its tail is loaded already."""
+    """Run `scatter` on an edge, whose source is loaded already."""
     return [
         *loads(plan, "dst", "scatter", copy="new"),
         *[_before(plan, load) for load in edge_loads(plan, "scatter")],
@@ -117,21 +117,21 @@ def scattered(plan: Plan) -> list[Statement]:
 
 
 def _before(plan: Plan, load: LoadEdge) -> Statement:
-    """What a scatter reads of a partner is what was there before it, which the partner's own tail may be changing."""
+    """Have a scatter read old values of a partner, which the partner's source may be writing at the same time."""
     return load._replace(copy="before") if load.role == "back" and load.field in plan.edges_behind else load
 
 
 def observed(plan: Plan) -> list[Statement]:
-    """Load what aggregates read before the first iteration, where before and after are the same."""
+    """Loads for aggregates before the first iteration, with equal before and after."""
     return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.measures)]
 
 
 def watched(plan: Plan) -> list[str]:
-    """The fields that are looked at before and after apply."""
+    """The fields that aggregates and activate read before or after apply."""
     observers = [*plan.traced.measures, "activate"]
     return sorted({field for role in ("before", "after") for field in read(plan, role, observers)})
 
 
 def written_by(plan: Plan, function: str) -> list[str]:
-    """The fields that a function returns; none if there is no such function."""
+    """The fields that a function returns; none if the program does not have it."""
     return list(plan.functions[function].result) if function in plan.functions else []

@@ -1,6 +1,6 @@
-"""A product over a semiring as engines see it: the matrix by its rows or columns, and what is computed of an entry.
+"""A product over a semiring as engines see it: the matrix as lists, and the traced expressions of its entries.
 
-A semiring's functions are traced here, once for each combination of types; an engine compiles what comes of it.
+A semiring's functions are traced here, once for each combination of types; an engine compiles the expressions.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # see `Ready`
 
 @dataclass(eq=False)
 class Lists:
-    """The rows (or columns) of a matrix, compressed, and the length of one. `values` None stands for True.
+    """The rows of a matrix as CSR (or its columns as CSC), each `width` long. Without `values` entries are True.
 
-    Products of lists that are cached, with a graph or (on a GPU) beside a matrix, are cached in them.
+    If the lists themselves are cached (with a graph, or on a GPU with a matrix), they cache their compiled products.
     """
 
     indptr: Array
@@ -36,10 +36,10 @@ class Lists:
 
 
 class Ready(NamedTuple):
-    """A product of a matrix, as far as it is settled before x is seen.
+    """A compiled product of a matrix with any x of one type.
 
-    ``multiply(x, mask, complement, outs)`` fills `outs` where the mask admits; False if the matrix points outside
-    itself.
+    ``multiply(x, mask, complement, outs)`` fills `outs` where the mask admits. It returns False if an offset or index
+    of the matrix is out of range.
     """
 
     terms: Terms
@@ -48,16 +48,16 @@ class Ready(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """A semiring as an engine sees it: what is computed of an entry, for one combination of types.
+    """A semiring as an engine sees it: expressions for one combination of types.
 
-    The symbols of `product`: `value` (of the entry), `x` (what it meets at its index), `row` and `other` (its two
-    indices), and where x is a matrix `column` (of x).
+    The symbols of `product` are `value` (the entry), `x` (the value that it is multiplied with), `row` and `other` (the
+    entry's two indices), and if x is a matrix `column` (of x).
     """
 
     name: str
     monoid: Monoid
     product: Expr
-    merged: Expr | None  # what is stored: accum(old, new), or where the total is held in another form, what it means
+    merged: Expr | None  # the stored value, if not the total: accum(old, new), or the total lowered from its held form
     out_type: Any
 
     @property
@@ -70,29 +70,29 @@ class Terms:
 
     @functools.cached_property
     def combination(self) -> Expr:
-        """What two products, symbols `a` and `b`, come to."""
+        """The monoid's combination of the symbols `a` and `b`."""
         return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
 
     @functools.cached_property
     def any_will_do(self) -> bool:
-        """Whether a row is reduced once a product is not the identity."""
+        """Whether the first product that is not the identity ends a row, as with the `any` monoid."""
         return self.monoid.terminal(self.type) is semirings.ANY
 
     @functools.cached_property
     def takes_first(self) -> bool:
-        """Whether a row is surely reduced after its first entry."""
+        """Whether a row always ends at its first entry."""
         return self.monoid.takes_first(self.product, dict.fromkeys(("row", "other", "column"), (0, 2**62)))
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """Whether nothing can change the total of some products, symbol `a`, any more; None if something always can."""
+        """Whether a total, symbol `a`, is terminal: no further product changes it. None if no total is."""
         if isinstance(self.type, TupleType) and not self.any_will_do:
             return None
         return self.monoid.is_final(Symbol("a", self.type))
 
     @functools.cached_property
     def reads_old(self) -> bool:
-        """Whether what is stored depends on what is there."""
+        """Whether the stored value depends on the old value of the output."""
         return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
 
     def reads(self, name: str) -> bool:
@@ -102,9 +102,9 @@ class Terms:
 
 @functools.lru_cache(maxsize=1024)
 def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any, wide: bool = False) -> Terms:
-    """Call the functions of a semiring once, with symbols. `merging` is an accumulator and the types of its output.
+    """Call the functions of a semiring once, with symbols. `merging` is `accum` and the types of `out`.
 
-    A type None stands for True in every place. `wide` says that x has columns.
+    A type of None means that every value is True. `wide` means that x is a matrix.
     """
     value, x = (
         semirings.as_expr(True) if kind is None else Symbol(name, kind)
@@ -131,9 +131,9 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 
 
 def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
-    """What is stored, if not the total itself, and its type; `kind` is the product's.
+    """The stored expression, if not the total itself, and its type; `kind` is the product's type.
 
-    `came` is whether there was anything to reduce, for a monoid without an identity that an accumulator could be given.
+    `came` is whether the row has an entry, for a monoid without identity: if not, the old value stays.
     """
     if merging is None:
         return total, kind
@@ -152,5 +152,5 @@ def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> t
 
 
 def parts(kind: Any) -> tuple[Any, ...]:
-    """The types of the arrays that hold values of a type."""
+    """The types of the arrays that hold values of `kind`: one per item of a tuple."""
     return kind.items if isinstance(kind, TupleType) else (kind,)

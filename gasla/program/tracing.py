@@ -1,7 +1,6 @@
-"""What an engine reads from a vertex program: the expressions that its functions return for symbols.
+"""Tracing: each function of a program is called once, with symbols in place of values.
 
-Each function is called once, with symbols in place of values; the typed expressions that come back are all that an
-engine ever sees.
+The typed expressions that the functions return are all that an engine sees of a program.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from semirings.advice import monoid_for
 from semirings.expr import cast_expr, load
 from semirings.types import computed, has_wide
 
-AFTERWARDS = ("stop", "idle", "wake")  # come after an iteration, and see its end
-NEUTRAL = {"mask": True, "edge_mask": True, "stop": False}  # tests that are left out where they always say this
+AFTERWARDS = ("stop", "idle", "wake")  # run after an iteration, and read its new values
+NEUTRAL = {"mask": True, "edge_mask": True, "stop": False}  # a test that always returns this is dropped
 
 
 @dataclass(frozen=True)
 class Function:
-    """One traced function: its result, and which fields its symbols stand for."""
+    """A traced function: its result, and the fields that its symbols stand for."""
 
     name: str
     result: Any  # Expr, tuple of Expr, or dict of name -> Expr
@@ -52,7 +51,7 @@ class Function:
 
     @property
     def printed(self) -> str:
-        """What the function is called in generated source."""
+        """The function's name in generated source."""
         return f"measure_{self.name}" if self.is_aggregate else f"{self.name.replace('_', '')}_"
 
     def reads(self, role: str) -> set[str]:
@@ -64,7 +63,7 @@ class Function:
 class Traced:
     """A program as an engine sees it: typed fields and traced functions, for one type of vertex id.
 
-    What a person named goes by its inner name here (see `names`), as in all of the engines.
+    Fields, parameters and aggregates go by their inner names (see `gasla.names`), here and in all engines.
     """
 
     program: type[Declared]
@@ -77,12 +76,12 @@ class Traced:
     deposits: Mapping[str, Aggregate]  # aggregates at vertices
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
-    keyed: Keyed | None = None  # where values are reduced by key
-    held: Held | None = None  # the form that `gather` has been brought into, where `reduce` has no identity
+    keyed: Keyed | None = None  # for programs that reduce by key
+    held: Held | None = None  # the form into which `gather` lifts its values, if `reduce` has another form
 
     @property
     def monoid(self) -> Monoid | None:
-        """What reduces the values of `gather`, in the form in which they are held."""
+        """The monoid that reduces gathered values, in their held form; None without gather."""
         reduce = self.program.reduce if self.held is None else self.held.monoid
         return reduce if "gather" in self.functions else None
 
@@ -91,7 +90,7 @@ class Traced:
         return _type(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
-        """Bounds of a function's symbols: numbers and counts of things are 0 or more, and below the type's limit."""
+        """Bounds of a function's symbols: ids and counts are 0 or more, and within their types."""
         most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}  # see `schedule.MOST`
         most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]
@@ -112,7 +111,7 @@ class Traced:
 
     @functools.cached_property
     def gathers_what_apply_writes(self) -> set[str]:
-        """The fields of neighbours that a gather sees and the same iteration changes."""
+        """The fields of neighbors that gather reads and apply, in the same iteration, writes."""
         read = {
             f for n in ("gather", "key", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")
         }
@@ -120,13 +119,13 @@ class Traced:
 
     @functools.cached_property
     def looked_up(self) -> set[str]:
-        """The fields of other vertices that functions read while an iteration changes them: as they were before it."""
+        """The fields that functions read by `self.at` and the same iteration writes: their old values are read."""
         during = [f for name, f in self.functions.items() if name not in AFTERWARDS]
         return {field for f in during for field in f.reads("other")} & self.writes("apply", "post_apply")
 
     @functools.cached_property
     def looks_up(self) -> bool:
-        """Whether any function reads fields of other vertices, or aggregates reduce there."""
+        """Whether any function reads fields of other vertices, or any aggregate reduces at vertices."""
         return self.deposits != {} or any(function.reads("other") for function in self.functions.values())
 
     @property
@@ -136,21 +135,21 @@ class Traced:
 
     @functools.cached_property
     def reads_ahead(self) -> bool:
-        """Whether the first iteration sees what aggregates come to before it."""
+        """Whether the first iteration reads aggregates of the initial state."""
         during = [f for name, f in self.functions.items() if name not in AFTERWARDS]
         return any(f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in during)
 
     @functools.cached_property
     def changing(self) -> set[str]:
-        """What `self` shows that may differ from iteration to iteration."""
+        """Attributes of `self` that may differ between iterations."""
         return {"iteration", "bucket", *self.aggregates, *self.writes("idle")}
 
     @functools.cached_property
     def settles(self) -> bool:
-        """Whether, for each vertex, apply leaves the same value in every field that mask reads, whatever was gathered.
+        """Whether apply leaves, in every field that mask reads, a value that does not depend on what was gathered.
 
-        Then, if the mask refuses a vertex after one apply, it does after any: several threads may apply to it at
-        once, none twice. At most one word may depend on what was gathered, or parts of two values could mix.
+        Then a vertex that mask refuses after one apply is refused after any, so several threads may apply to it
+        concurrently. At most one word may depend on the gathered value: two could mix values of two threads.
         """
         apply, mask = self.functions.get("apply"), self.functions.get("mask")
         if apply is None or mask is None or self.measures or not mask.reads("vertex") <= set(apply.result):
@@ -242,7 +241,7 @@ class Tracer:
         self._function("idle", self.parameter_types)
         self._function("wake", np.dtype(bool), vertex)
         if "idle" in self.functions and "wake" not in self.functions:
-            raise ValueError(f"{self.program.__name__} has idle, but nothing says who goes on then; write wake(vertex)")
+            raise ValueError(f"{self.program.__name__} has idle and no wake; write wake(vertex), which vertices go on")
         for name, declared in self.program.aggregates.items():
             function = declared.function if declared.at is None else functools.partial(self._deposit, name, declared)
             kind = self.aggregate_types[inner(name)] if declared.at is None else None
@@ -250,7 +249,7 @@ class Tracer:
             if read := self.functions[inner(name)].reads("other") & self.deposits.keys():
                 raise ValueError(
                     f"{self.program.__name__}.{name} reads {given(min(read))!r} of another vertex, an aggregate; "
-                    "expected fields: at the start aggregates come to something together"
+                    "expected fields: all aggregates of the initial state are computed together"
                 )
         self._check_scatter()
         declared_by = {inner(n): declared for n, declared in self.program.aggregates.items()}
@@ -270,7 +269,7 @@ class Tracer:
         )  # fmt: skip
 
     def _symbol(self, role: str, name: str, kind: Any) -> Expr:
-        """What a function computes with in place of a value."""
+        """The symbol for a field in a role, as functions compute with it."""
         symbol = Symbol(f"{role}_{name}" if role else name, kind)
         self.sources[symbol.name] = (role, name)
         return cast_expr(symbol, computed(kind))
@@ -285,7 +284,7 @@ class Tracer:
         return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()}, self._of_self)
 
     def _edge(self) -> Record:
-        """An edge; whether it leads from src to dst; and its partner."""
+        """The record of an edge, with `leaves` and `back`."""
         types = {**self.edge_types, "id": np.dtype(np.int64)}
         own, back = ({given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back"))
         leaves: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
@@ -296,7 +295,7 @@ class Tracer:
 
     @property
     def _of_self(self) -> set[str]:
-        """What the program declares that is no field."""
+        """The names of parameters, aggregates and options."""
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
     def _gathered(self) -> tuple[Any, ...]:
@@ -325,7 +324,7 @@ class Tracer:
             )
 
     def _trace_choice(self, vertex: Record) -> None:
-        """What is chosen where values are reduced by key; `key` has been traced, and `gather`."""
+        """Trace `choose`, after `gather` and `key`, for programs that reduce by key."""
         where, names = self.program.__name__, set(self.functions)
         names |= {"choose"} if getattr(self.program, "choose", None) else set()
         if not names & {"key", "choose"}:
@@ -345,7 +344,7 @@ class Tracer:
         self.functions["choose"] = replace(choose, result=scores)
 
     def _other(self, where: str, given_index: Any) -> Record:
-        """The vertex at an index, if there is one."""
+        """The record of `self.at(index)`."""
         index = as_index(where, given_index)
         n = self._symbol("self", "n", np.dtype(np.int64))
         makers = {
@@ -371,7 +370,7 @@ class Tracer:
         return cast_expr(load(array, index, n, outside), computed(kind))
 
     def _deposit(self, name: str, declared: Aggregate, this: Any, before: Record, after: Record) -> tuple[Expr, Expr]:
-        """Where an aggregate at vertices reduces, and what."""
+        """The expressions of an aggregate at vertices: the id where it reduces, and the value."""
         where, kind = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
         check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
@@ -380,7 +379,7 @@ class Tracer:
         return as_index(f"the at= of {where}", declared.at(this, after)), _convert(where, value, kind)
 
     def _self(self, where: str) -> Declared:
-        """The program's `self` while its functions are called: symbols where a run has numbers."""
+        """The stand-in for the program's `self` while tracing, with symbols for parameters, aggregates and counters."""
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types | self._counters()
         stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
@@ -389,7 +388,7 @@ class Tracer:
         return stand_in
 
     def _counters(self) -> dict[str, np.dtype]:
-        """What `self` shows that nobody declares."""
+        """The undeclared attributes of `self`, and their types."""
         names = ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ()))
         return dict.fromkeys(names, np.dtype(np.int64))
 
@@ -404,8 +403,8 @@ class Tracer:
         result = semirings.trace(functools.partial(function, this), *records)
         if changed := [name for name, value in shown.items() if this.__dict__.get(name) is not value]:
             raise TypeError(
-                f"{where} assigns self.{changed[0]}, which would change nothing: idle() returns new parameters, apply "
-                "the fields of a vertex, and aggregates follow from these"
+                f"{where} assigns self.{changed[0]}, which has no effect: idle() returns new parameters, apply "
+                "new fields of a vertex, and aggregates are computed from these"
             )
         if isinstance(expected, dict):
             result = self._fields(where, result, expected)
@@ -434,7 +433,7 @@ class Tracer:
         return {known[n][0]: _convert(f"{where}[{n!r}]", e, known[n][1]) for n, e in result.items()}
 
     def _check_priority(self) -> None:
-        """A waiting vertex keeps the priority that it came with, so that may depend on its own fields alone."""
+        """Check that a priority, which a waiting vertex keeps, depends only on its own fields and parameters."""
         where, found = f"{self.program.__name__}.priority", self.functions.get("priority")
         if found is None:
             return
@@ -447,7 +446,7 @@ class Tracer:
             )
 
     def _check_bucket(self) -> None:
-        """The bucket of a waiting vertex is worked out again, so it may depend on nothing that changes meanwhile."""
+        """Check that a bucket, computed again for waiting vertices, depends on nothing that changes meanwhile."""
         where = f"{self.program.__name__}.bucket"
         if (found := self.functions.get("bucket")) is None:
             return
@@ -458,12 +457,12 @@ class Tracer:
             raise ValueError(
                 f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
             )
-        others = {"priority": "a program has one of them", "scatter": "who waits doesn't scatter when its bucket opens"}
+        others = {"priority": "a program has one of them", "scatter": "a vertex that has waited can't scatter"}
         for other, why in others.items():
             if getattr(self.program, other, None):
                 raise ValueError(f"{self.program.__name__} has a bucket and a {other}: {why}; remove one")
         if self.program.everyone:
-            raise ValueError(f"{where} says who is active, and everyone = True that all are; remove one")
+            raise ValueError(f"{where} limits the active vertices, and everyone = True makes all active; remove one")
 
     def _check_scatter(self) -> None:
         for name in self.functions["scatter"].result if "scatter" in self.functions else ():
@@ -475,7 +474,7 @@ class Tracer:
 
 
 def _type(result: Expr | tuple[Expr, ...]) -> Any:
-    """The type of one value, or of several together; a NamedTuple's items are known by their names."""
+    """The type of a value or a tuple of values; of a NamedTuple with the names of its items."""
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
     return result.type
@@ -486,7 +485,7 @@ def _symbols(results: Any) -> tuple[Symbol, ...]:
 
 
 def _convert(where: str, value: Any, expected: Any) -> Expr:
-    """`value` as the type of the field that it goes to, where no kind of number is lost."""
+    """`value` cast to the declared type of its field; an error if that loses its kind of number."""
     converted: Expr = value
     if value.type == expected:
         return converted

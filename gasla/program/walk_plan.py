@@ -1,4 +1,4 @@
-"""What an engine reads from a walk program, and what it is to be passed for it: the same for both engines."""
+"""The traced functions of a walk program, and the arguments of its kernel, as both engines share them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from semirings.expr import as_expr, in_order, rebuilt
 from semirings.types import has_wide
 
 DEGREES = ("in_degree", "out_degree")
-MOST_PAIRS = 3  # of vertices that accept asks for an edge between: what it may give is worked out for all answers
+MOST_PAIRS = 3  # `has_edge` calls in accept: bounds of its result are computed for all combinations of answers
 
 
 class Input(NamedTuple):
-    """An array or a number that a program's functions read: where it is from, its field, and the type of an item."""
+    """An array or a number that a program's functions read: its role, its field, and its type."""
 
     role: str  # "vertex", "edge" or "self"
     field: str
@@ -36,7 +36,7 @@ class Input(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called in generated source."""
+        """Its name in generated source."""
         return f"{'v' if self.role == 'vertex' else 'e' if self.role == 'edge' else self.role}_{self.field}"
 
 
@@ -44,11 +44,11 @@ class WalkTracer(Tracer):
     """Calls a walk program's functions with symbols."""
 
     def walk_plan(self) -> WalkPlan:
-        """What comes of it."""
+        """Trace all functions; returns the plan."""
         program: Any = self.program
         check_spelling(program)
         check_parameters(f"{program.__name__}.bound", program.bound, ())
-        self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}  # by ids: nodes have no hash while they are read
+        self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}  # by identity, as expressions are not hashable here
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._vertex("vertex"), self._vertex("target")
         id_before = self._symbol("previous", "id", self.id_type)
@@ -81,12 +81,12 @@ class WalkTracer(Tracer):
         return stand_in
 
     def _pair(self, where: str, *ends: Any) -> Expr:
-        """What stands for whether there is an edge."""
+        """The symbol for the answer of `self.has_edge(src, dst)`."""
         src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
         key = id(src), id(dst)
         if key not in self.pairs:
             if len(self.pairs) == MOST_PAIRS:
-                raise TypeError(f"{where} asks for more than {MOST_PAIRS} edges; expected at most so many different")
+                raise TypeError(f"{where} calls has_edge for more than {MOST_PAIRS} pairs; expected fewer")
             name = str(len(self.pairs))
             self.pairs[key] = src, dst
             self.sources[f"near_{name}"] = ("near", name)
@@ -94,16 +94,16 @@ class WalkTracer(Tracer):
 
 
 class WalkPlan:
-    """A walk program as engines see it: its functions, and what they read."""
+    """A walk program as engines see it: its traced functions, and their inputs."""
 
-    doubled: frozenset[str]  # of a binding: fields of which a caller's array may serve as it is, as none is written
+    doubled: frozenset[str]  # all fields: as none is written, `Binding` may use the caller's arrays directly
 
     def __init__(self, traced: Traced, pairs: list[tuple[Expr, Expr]], sources: Mapping[str, tuple[str, str]]) -> None:
         self.traced, self.pair_count = traced, len(pairs)
         self.doubled = frozenset(traced.vertex_types)
         self.starting = {name: (kind, bounds_of(kind)) for name, kind in traced.vertex_types.items()}
         self.functions = dict(traced.functions)
-        for number, ends in enumerate(pairs):  # as they are traced, of what accept sees
+        for number, ends in enumerate(pairs):
             self.functions[f"pair_{number}"] = _function(f"pair_{number}", ends, sources)
         if pairs:
             accept = self.functions["accept"]
@@ -114,7 +114,7 @@ class WalkPlan:
 
     @property
     def accepts(self) -> bool:
-        """Whether an edge that was drawn may be refused."""
+        """Whether a drawn edge may be rejected."""
         return "accept" in self.functions
 
     @property
@@ -124,12 +124,12 @@ class WalkPlan:
 
     @property
     def restarts(self) -> bool:
-        """Whether a walker may go back to its start."""
+        """Whether a walker may return to its start."""
         return "restart" in self.functions
 
     @functools.cached_property
     def inputs(self) -> list[Input]:
-        """What the functions read beside where a walker is and the lists of the graph, in the order of arguments."""
+        """The inputs of the functions, besides the walker's state and the neighbor lists, in the order of arguments."""
         traced, found = self.traced, dict[Input, None]()
         for f in self.functions.values():
             for role, field in (f.sources[s.name] for s in f.symbols):
@@ -150,13 +150,13 @@ def _function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[s
 
 
 def _answered(accept: Function, answers: tuple[bool, ...]) -> Expr:
-    """What accept gives if these are the answers to what edges there are."""
+    """The result of accept for given answers of its `has_edge` calls."""
     known: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
     return rebuilt(accept.result, lambda e, _: known.get(e))
 
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
-    """The plan of a program, a class, made once."""
+    """The plan of a program's class, cached."""
     return _made(program, id_type)
 
 
@@ -166,7 +166,7 @@ def _made(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
 
 
 class WalkBinding(Binding):
-    """A walk program bound to a graph: what it is passed."""
+    """A walk program bound to a graph: the arguments of its kernel."""
 
     plan: WalkPlan
 
@@ -177,7 +177,7 @@ class WalkBinding(Binding):
         self.check(self.given)
 
     def bound(self) -> float:
-        """The largest number that accept may give."""
+        """The bound of accept's result, checked."""
         stand_in: Any = object.__new__(type(self.program))
         stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
         with np.errstate(all="ignore"):
@@ -185,20 +185,20 @@ class WalkBinding(Binding):
         if found.shape != () or found.dtype.kind not in "iuf" or not 0 < found < np.inf:
             raise ValueError(
                 f"{type(self.program).__name__}.bound gives {found}; expected a finite number above 0, the largest "
-                "that accept may give"
+                "result of accept"
             )
         return float(found)
 
     def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
-        """Say that a function, by number, has given a walker what it may not."""
+        """Raise the error for an out-of-range result of a function: 0 stop, 1 restart, 2 accept."""
         name, most = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
         raise ValueError(
             f"{type(self.program).__name__}.{name} gives {value} for walker {walker} in step {step}; expected "
-            f"a number from 0 to {most}" + (", which bound gives" if function == 2 else "")
+            f"a number from 0 to {most}" + (", the result of bound" if function == 2 else "")
         )
 
     def arrays(self) -> list[Any]:
-        """The inputs of the plan, in order: arrays on the graph's device, and numbers."""
+        """The values of the plan's inputs, in order: arrays on the graph's device, and numbers."""
         numbers = self.parameters()
         return [numbers[one.field] if one.is_number else as_bits(self._array(one)) for one in self.plan.inputs]
 

@@ -1,7 +1,7 @@
-"""Walk programs: what a person writes of walkers that go by lot from vertex to vertex.
+"""`WalkProgram`: the base class of programs for random walks.
 
-A program is a class with declared fields, as vertex programs have them, and at most three functions, each a number for
-one walker: whether it ends, whether it begins anew, whether the edge that it has drawn is let pass.
+A program is a class with declared fields, like a vertex program, and at most three functions. Each returns a
+probability for one walker: that it ends, that it returns to its start, or that the edge that it has drawn is accepted.
 """
 
 from typing import Any
@@ -27,30 +27,30 @@ _KEPT = {
 
 
 class WalkProgram(Declared):
-    """Walkers that go along edges by lot; subclass it, declare fields, and write the functions you need.
+    """A random walk along edges: subclass it, declare fields, and define the functions you need.
 
-    A walker is at a vertex. One step of it:
+    One step of a walker:
 
-    1. It ends with the probability `stop(vertex)`: from then on it is nowhere, at -1.
-    2. Else it goes back to its start with the probability `restart(vertex)`. That is its step.
-    3. Else it draws one of the out-edges of its vertex: all alike, or in proportion to their values if it walks
-       `weighted`. Where there is none it ends.
-    4. The edge passes with the probability `accept(previous, vertex, target, edge) / bound()`; else another is drawn,
-       and so on. So it takes each edge in proportion to `accept`, times its value if it walks weighted. Where that is
-       0 for all edges, it ends.
+    1. It ends with probability `stop(vertex)`: from then on its vertex is -1.
+    2. Otherwise it returns to its start with probability `restart(vertex)`, as its step.
+    3. Otherwise it draws one of the out-edges of its vertex, uniformly, or if `weighted` in proportion to their values.
+       Without out-edges it ends.
+    4. The edge is accepted with probability `accept(previous, vertex, target, edge) / bound()`; otherwise it draws
+       again. So each edge is taken in proportion to `accept`, times its value if `weighted`. If that is 0 for all
+       edges, the walker ends.
 
-    None of the functions need be there: without them this is a plain random walk.
+    All functions are optional: without them this is a plain random walk.
 
-    Within the functions, records give the fields of a vertex, and its `id`, `in_degree` and `out_degree`; of an edge
-    its fields, which are the matrix's values, and its `id`, its place in the input. `previous` is where the walker came
-    from; at its start, and again after a restart, its `id` is -1, and its fields are what they are declared to be where
-    `missing`. `self` gives the parameters, `self.start` (the id of where the walker began), `self.step` (from 0) and
-    `self.n`. `self.at(index)` is any other vertex, as in a `VertexProgram`. The functions draw nothing themselves.
+    Within the functions, the record of a vertex has its fields, `id`, `in_degree` and `out_degree`; the record of an
+    edge its fields, which hold the matrix's values, and `id`, its position in the input. `previous` is the vertex that
+    the walker came from; at the start, and after a restart, its `id` is -1 and its fields are their `missing`. `self`
+    has the parameters, `self.start` (the id of the walker's start), `self.step` (from 0) and `self.n`. `self.at(index)`
+    is any other vertex, as in a `VertexProgram`. The functions return probabilities and draw no random numbers.
 
     Examples
     --------
     >>> import gasla, semirings, numpy as np
-    >>> class Uphill(gasla.WalkProgram):  # never down, and home every tenth step or so
+    >>> class Uphill(gasla.WalkProgram):  # never downhill; returns to its start every tenth step on average
     ...     height = gasla.vertex(np.float32)
     ...     chance = gasla.parameter(np.float64, 0.1)
     ...     def accept(self, previous, vertex, target, edge): return target.height >= vertex.height
@@ -68,30 +68,30 @@ class WalkProgram(Declared):
         super().__init_subclass__(**kwargs)
         cls._check_names()
         if cls.aggregates:
-            raise TypeError(f"{cls.__name__}.{min(cls.aggregates)} is an aggregate; walkers have none, leave it out")
+            raise TypeError(f"{cls.__name__}.{min(cls.aggregates)} is an aggregate; walk programs have none, remove it")
         for name, field in cls.edge_fields.items():
             if not field.is_value:
                 raise TypeError(
                     f"{cls.__name__}.{name} has init={field.init!r}; expected gasla.edge(dtype), the matrix's values, "
-                    "as walkers change no edges"
+                    "as walks don't write edge fields"
                 )
 
     def bound(self) -> Any:
-        """The largest number that `accept` may give, of parameters alone; more than 0.
+        """Return the largest result of `accept`, computed from parameters only; above 0.
 
-        The nearer it is to what `accept` gives, the fewer edges are drawn in vain.
+        The tighter the bound, the fewer draws are rejected.
         """
         return 1.0
 
     def has_edge(self, src: Any, dst: Any) -> Any:
-        """Whether there is an edge, within `accept`: `self.has_edge(previous, target)`.
+        """Test whether there is an edge, within `accept`: `self.has_edge(previous, target)`.
 
-        It is looked for only where the lot depends on it. At most three different ones may be asked for.
+        The edge is searched only if the draw depends on it. `accept` may test at most three different pairs.
 
         Parameters
         ----------
         src, dst : records of vertices, or whole numbers
-            Of what is no vertex, such as -1, there is none.
+            An id that is not a vertex, such as -1, has no edges.
 
         Returns
         -------
@@ -100,17 +100,17 @@ class WalkProgram(Declared):
         Raises
         ------
         TypeError
-            If an id is no whole number, or the call comes from elsewhere.
+            If an id is not a whole number, or the call is outside `accept`.
         """
-        raise TypeError("self.has_edge(src, dst) is for accept; elsewhere ask gasla.primitives.has_edges")
+        raise TypeError("self.has_edge(src, dst) is for accept; elsewhere use gasla.primitives.has_edges")
 
     def at(self, index: Any) -> Record:
-        """Another vertex's fields, within the program's functions: `self.at(self.start).height`.
+        """Read the fields of any vertex, within the program's functions: `self.at(self.start).height`.
 
         Parameters
         ----------
         index : a whole number
-            Outside 0 … n-1 it gives each field's `missing`, and -1 for `id`.
+            An index outside 0 … n-1 gives each field's `missing`, and -1 for `id`.
 
         Raises
         ------
@@ -121,5 +121,5 @@ class WalkProgram(Declared):
 
 
 def as_walk_program(given: Any) -> WalkProgram:
-    """A program, or one of a class of them with its parameters as they are by default."""
+    """The given program, or an instance of the given class with the default parameters."""
     return as_instance(WalkProgram, given)

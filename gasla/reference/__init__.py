@@ -1,7 +1,6 @@
-"""Vertex programs by NumPy over whole arrays, with nothing compiled: to try them out, and to compare engines with.
+"""The reference engine: vertex programs by NumPy on whole arrays, for `compile=False` and as an oracle in tests.
 
-It shares nothing with the engines but a program's own functions, what is decided of them (`gasla.program`), and the
-checks of what a run is given. This is its face.
+It shares with the compiled engines only a program's functions, its plan (`gasla.program`), and the checks of arguments.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """See `gasla.engines.Runner`. It always pulls, and is always deterministic."""
+    """See `gasla.engines.Runner`. Every iteration pulls, and every run is deterministic."""
     from gasla.reference.runs import Interpreted
 
     return Interpreted(program, graph, deterministic, scheduled)

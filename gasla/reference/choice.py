@@ -1,4 +1,4 @@
-"""Values by receiver and key, and which key of each receiver is chosen: by sorting."""
+"""Reductions by key, by sorting: the pairs of receiver and key, and the best key of each receiver."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,15 +7,15 @@ import numpy as np
 
 
 class Pairs(NamedTuple):
-    """The pairs of a receiver and a key that there are, by receiver and then by key."""
+    """The distinct pairs of a receiver and a key, sorted by receiver, then by key."""
 
-    order: np.ndarray  # the values that belong to some, in the order of the pairs, and in their own within each
-    owners: np.ndarray  # of each pair
+    order: np.ndarray  # positions of the values with a key, stably sorted by pair
+    owners: np.ndarray  # the receiver of each pair
     keys: np.ndarray
 
 
 def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
-    """The pairs that values come with, and for each value in that order the number of its pair."""
+    """The pairs of some values, and for each value, in the order of the pairs, the number of its pair."""
     order = np.lexsort((keys, owners))
     order = order[keys[order] >= 0]
     owners, keys = owners[order], keys[order]
@@ -24,7 +24,7 @@ def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
 
 
 def greatest(pairs: Pairs, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """The pair of each receiver with the greatest scores, NaN being the least; of those that tie, the smallest key."""
+    """The pair with the greatest scores of each receiver; NaN is least, and ties go to the smallest key."""
     columns: list[np.ndarray] = [-pairs.keys.astype(np.int64)]
     for score in reversed(scores):
         columns += [np.where(np.isnan(score), 0, score), ~np.isnan(score)]

@@ -1,4 +1,4 @@
-"""The edges that a program sees, in the one order that all of its iterations go by."""
+"""The edges of a graph sorted by receiver, the order in which the reference engine gathers."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from gasla.graph.graph import Graph
 
 
 class Edges:
-    """Edges by receiver, each receiver's in the order of the input; under "all" every edge is there from both its ends.
+    """Edges sorted by receiver, then by position in the input; with direction "all" every edge occurs at both its ends.
 
-    `src`, `dst` and `ids` (its place in the input) are given for each; `leaves` says whether it is seen from its tail,
-    which alone scatters.
+    Each has `src`, `dst`, `ids` (its position in the input) and `leaves`, whether `src` is its source; only entries
+    with `leaves` scatter.
     """
 
     def __init__(self, graph: Graph, direction: str) -> None:
@@ -27,21 +27,21 @@ class Edges:
         self._from, self._leading = _offsets(self.src, graph.n), np.argsort(self.src, kind="stable")
 
     def into(self, vertices: np.ndarray) -> np.ndarray:
-        """The places of all edges that some vertices gather over; they ascend if the vertices do."""
+        """Positions of the in-edges of some vertices; ascending if the vertices are."""
         return _places(self._into, vertices)
 
     def out_of(self, vertices: np.ndarray) -> np.ndarray:
-        """The places of all edges along which some vertices are gathered, ascending."""
+        """Positions of the out-edges of some vertices, ascending."""
         return np.sort(self._leading[_places(self._from, vertices)])
 
 
 def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
-    """Where each key's entries begin, once they are sorted."""
+    """The offset of each key's entries once they are sorted by key."""
     return np.concatenate([[0], np.bincount(keys, minlength=n).cumsum()]).astype(np.int64)
 
 
 def _places(offsets: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """The places of all entries of some keys, one key's after another's."""
+    """Positions of the entries of some keys, key by key."""
     counts = offsets[keys + 1] - offsets[keys]
     ends = counts.cumsum()
     shift = np.repeat(offsets[keys] - (ends - counts), counts)

@@ -1,4 +1,4 @@
-"""Runs as `gasla.engines` has them, of a program that is called and not compiled."""
+"""`gasla.engines.Runs` and `Running` for programs whose functions are called, not compiled."""
 
 import threading
 import time
@@ -20,19 +20,19 @@ from gasla.reference.steps import Steps
 
 
 class Interpreted:
-    """Runs of a program on a graph: they share the order of its edges."""
+    """The runs of a program on a graph, which share its sorted edges."""
 
     def __init__(self, program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool) -> None:
         self.turn = threading.Lock()
         kind: Any = type(program)
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
-        self._plan.doubled = set()  # what neighbours read has been read before anything is written
+        self._plan.doubled = set()  # all reads of an iteration come before its writes
         self._edges = Edges(graph.to("cpu"), program.direction)
         if self._plan.knows_partners:
-            _ = graph.to("cpu").reverse_edge_ids  # refused now, if there are none
+            _ = graph.to("cpu").reverse_edge_ids  # an error now if an edge has no partner
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Nothing: there is nothing to compile."""
+        """Do nothing: there is nothing to compile."""
 
     def begin(
         self,
@@ -44,12 +44,12 @@ class Interpreted:
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> "Run":
-        """A run at its start. A width of buckets changes no result."""
+        """A run at its start. `delta` is ignored, as it does not change results."""
         return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
 
 
 class Run(Binding):
-    """One run. Where the graph is on the GPU, it works on copies, and what it leaves are arrays there."""
+    """One run. For a graph on the GPU it works on copies, and copies its results to the GPU."""
 
     log_rows = 1024
     iteration, edges, ended, stopped = 0, 0, False, False
@@ -89,7 +89,7 @@ class Run(Binding):
         self.ended = self._is_over()
 
     def _field(self, name: str, given: Any) -> np.ndarray:
-        """A vertex field as the run starts: an array of its own, or the one that it is to live in."""
+        """A vertex field at the start of the run: a new array, or its array of `out`."""
         lent = self._lent.get(name)
         if lent is None or self._is_elsewhere:
             return np.asarray(self._start_array(name, given))
@@ -99,7 +99,7 @@ class Run(Binding):
         return array
 
     def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
-        """A field of the edges, in the order of the input."""
+        """An edge field, in the order of the input."""
         kind = self.traced.edge_types[name]
         if name in self.plan.edge_states:
             return np.asarray(self._edge_array(name, given))
@@ -109,13 +109,13 @@ class Run(Binding):
         return np.ones(self.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
     def _is_over(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether the run has ended."""
         if self._steps.levels is not None:
             return self._steps.iteration >= self._depth
         return self.plan.is_over(len(self._steps.active), self.graph.n)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations up to such a number, or the program's end."""
+        """Run until the iteration `until`, or the program's end."""
         steps, shown = self._steps, time.perf_counter()
         self._log: list[tuple[int, int, int]] = []
         follow(lambda: (steps.iteration, 0), "iterations")
@@ -130,53 +130,53 @@ class Run(Binding):
                 progress(self.iteration)
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Have just these vertices be active, and parameters be others; see `gasla.engines.Part`."""
+        """Replace the active vertices, and change parameters; see `gasla.engines.Part`."""
         steps, types = self._steps, self.traced.parameter_types
         steps.active = np.sort(active).astype(np.int64)
         steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
         self.ended = False
 
     def leave(self, until: int) -> bool:
-        """Never: it runs on this thread."""
+        """Return False: it runs on this thread."""
         return False
 
     def known(self) -> dict[str, Any]:
-        """All, and so nothing beforehand."""
+        """Return nothing: no result is known before the run."""
         return {}
 
     def finish(self) -> None:
-        """Nothing: it has ended."""
+        """Do nothing: the run has ended."""
 
     def close(self) -> None:
-        """Nothing: the next run uses nothing of this one."""
+        """Do nothing: a run holds no resources."""
 
     def log(self, rows: int) -> np.ndarray:
-        """So many rows of the trace: active vertices, edges, way."""
+        """The first rows of the trace: active vertices, edges, direction."""
         return np.array(self._log[:rows], np.int64).reshape(-1, 3)
 
     def reasons(self) -> Mapping[int, str]:
-        """Why iterations go each way: nothing else is done here."""
+        """The reason for each direction: every iteration pulls."""
         return {PULL: "compile=False", PUSH: ""}
 
     def found(self) -> Found:
-        """What the run has left by now."""
+        """The current state of the run, as in `Result`."""
         aggregates = self.by_given_name(self._steps.aggregates | self._steps.deposits)
         return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
 
     def state(self) -> Mapping[str, Any]:
-        """The fields as they are now, where the graph is."""
+        """The current values of fields, on the graph's device."""
         edge = {name: self._steps.edge[name] for name in self.plan.edge_states}
         return self.by_given_name(
             {name: self._there(name, array) for name, array in (self._steps.vertex | edge).items()}
         )
 
     def changed(self) -> Mapping[str, Any]:
-        """The parameters that idle may change, as they are now."""
+        """The current values of the parameters that `idle` changes."""
         given = self.by_given_name(dict.fromkeys(self.plan.changes))
         return {name: self._steps.parameters[name] for name in given}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
-        """A field's array where the graph is: that which it is to be left in, if one was given."""
+        """A field's array on the graph's device: its array of `out`, if one was given."""
         lent = self._lent.get(name)
         if lent is None or lent is array:
             return moved(array, self._device)
@@ -184,7 +184,7 @@ class Run(Binding):
         return lent
 
     def _frontier(self) -> Frontier:
-        """The active vertices as they are now."""
+        """The currently active vertices."""
         n = self.graph.n
         if self._is_over():
             return Frontier.none(n)
@@ -194,7 +194,7 @@ class Run(Binding):
 
 
 def _here(given: Any) -> Any:
-    """Start values as arrays of NumPy's."""
+    """Start values as NumPy arrays."""
     return {v: moved(x, "cpu") for v, x in given.items()} if isinstance(given, FEW) else moved(given, "cpu")
 
 

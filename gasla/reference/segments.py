@@ -1,4 +1,4 @@
-"""Many reductions at once: each of its own values, in their order, by any monoid."""
+"""Segmented reduction by any monoid, in the order of the values."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import numpy as np
 from gasla.program.binding import layout
 from semirings import Monoid, TupleType
 
-Parts = tuple[np.ndarray, ...]  # the items of a tuple, or one alone; of vectors, with their items first
+Parts = tuple[np.ndarray, ...]  # one array per item of a tuple, or a single array; vectors with their items first
 
 
 def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, kind: Any) -> Parts:
-    """For each of `count` rows what its values come to; the identity where it has none.
+    """Reduce the values of each of `count` rows; a row without values gives the identity.
 
-    `rows` says whose each value is, and ascends. Neighbours are combined, and what they come to again: so each row's
-    values stay in order, and a long row takes no more rounds than its length has bits.
+    `rows` is the row of each value, ascending. Adjacent values are combined pairwise, in rounds: this keeps the order,
+    and a row of k values takes log2(k) rounds.
     """
     single = not isinstance(kind, TupleType)
     while len(rows) > 1 and (rows[1:] == rows[:-1]).any():
@@ -36,7 +36,7 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
 
 
 def nothing(monoid: Monoid, count: int, kind: Any) -> Parts:
-    """What so many reductions of no values come to."""
+    """The results of `count` reductions of no values."""
     kinds = kind.items if isinstance(kind, TupleType) else (kind,)
     identity = monoid.identity(kind)
     arrays = []

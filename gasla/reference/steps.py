@@ -1,7 +1,7 @@
-"""The numbered steps in the documentation of `VertexProgram`, one plain step after another, over whole arrays.
+"""The numbered steps in the documentation of `VertexProgram`, one after another on whole arrays.
 
-In an iteration everything is computed before anything is written: so all sees the state before it. In place, receivers
-come in parts, and each part sees what those before it have applied.
+Each step computes all values before it writes any, so functions read the state before it. In place, receivers are
+processed in parts, and each part reads what earlier parts have applied.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,13 +23,13 @@ from gasla.reference.segments import reduce_segments
 from semirings import VectorType
 from semirings.types import computed
 
-PARTS = 16  # of the receivers of an iteration that is in place
+PARTS = 16  # parts of the receivers in an iteration in place
 
 
 class Steps:
-    """A program at work: its fields by inner names, who is active, what the aggregates came to.
+    """The state of a run: fields by inner names, active vertices and aggregates; and the steps of an iteration.
 
-    `levels` says in which iteration each vertex receives, where that is known ahead.
+    `levels` is the iteration in which each vertex receives, for runs along a schedule.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Steps:
     ) -> None:
         self.program, self.plan, self.graph, self.edges = program, plan, graph, edges
         self.parameters, self.vertex, self.edge = dict(parameters), vertex, edge
-        self.seen_by_others = vertex  # what self.at reads: in an iteration as fields were before it
+        self.seen_by_others = vertex  # the fields that self.at reads: within an iteration, copies from before it
         self.active, self.levels, self.iteration, self.stopped = active, levels, 0, False
         self.bucket, self.waiting = -1, np.zeros(graph.n, bool)
         self.aggregates: dict[str, Any] = {}
@@ -62,7 +62,7 @@ class Steps:
     # --- the program's functions on arrays ---------------------------------------------------------------------------
 
     def vertices(self, ids: np.ndarray, now: bool = False) -> Record:
-        """The fields of some vertices as they are when they are first read, or as they are `now`."""
+        """The record of some vertices, whose fields are copied when first read, or `now`."""
         graph = self.graph
         makers = _makers(self.vertex, ids)
         if now:
@@ -76,7 +76,7 @@ class Steps:
         return Record("vertex", Lazy(makers))
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """The same for some edges: their sources, their receivers, and themselves."""
+        """The records of the sources, the receivers and the edges at some positions."""
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.program.direction, as_values(self.edges.leaves[places]))
         more = {"leaves": lambda: leaves, "back": lambda: self.link("edge's partner", self.graph.reverse_edge_ids[ids])}
@@ -84,12 +84,12 @@ class Steps:
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def link(self, what: str, ids: np.ndarray, more: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """The fields of some edges."""
+        """The record of some edges, by their ids."""
         makers = _makers(self.edge, ids) | {"id": lambda: as_values(ids.astype(np.int64, copy=False))}
         return Record(what, Lazy({**makers, **(more or {})}))
 
     def other(self, index: Any) -> Record:
-        """The fields of the vertices at some indices, and what stands for those where there is none."""
+        """The record of `self.at(index)`, with `missing` for indices out of range."""
         index = np.asarray(index)
         is_there = (index >= 0) & (index < self.graph.n)
         ids = np.where(is_there, index, 0).astype(np.int64)
@@ -105,7 +105,7 @@ class Steps:
                 found = np.broadcast_to(np.asarray(outside, array.dtype), shape)
                 if len(array):
                     found = np.where(is_there.reshape(index.shape + (1,) * (array.ndim - 1)), array[ids], found)
-                return as_values(found.astype(dtype, copy=False).T)  # which turns round vectors alone
+                return as_values(found.astype(dtype, copy=False).T)  # no effect but on vectors
 
             return read
 
@@ -115,7 +115,7 @@ class Steps:
         return Record("vertex", Lazy(makers))
 
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
-        """One of the program's functions, with numbers of the types that it was promised as `self` has them."""
+        """Call a function of the program, with a `self` of the current parameters, counters and aggregates."""
         kind = type(self.program)
         stand_in = object.__new__(kind)
         stand_in.__dict__.update(self.parameters, iteration=np.int64(self.iteration), n=np.int64(self.graph.n))
@@ -126,7 +126,7 @@ class Steps:
             return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
 
     def admitted(self, function: str, count: int, *records: Record) -> np.ndarray:
-        """What a test says of each vertex or edge; yes, where there is no such test."""
+        """The results of a test for each vertex or edge; True if the program does not have it."""
         if not self.has(function):
             return np.ones(count, bool)
         return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
@@ -134,14 +134,14 @@ class Steps:
     def has(self, function: str) -> bool:
         return function in self.plan.functions and getattr(self.program, function, None) is not None
 
-    # --- who goes on -------------------------------------------------------------------------------------------------
+    # --- buckets and wake --------------------------------------------------------------------------------------------
 
     def buckets(self, ids: np.ndarray) -> np.ndarray:
         """The buckets of some vertices."""
         return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
 
     def open(self, ids: np.ndarray) -> np.ndarray:
-        """Which of some vertices are active now; others wait, unless they have no bucket."""
+        """Those of some vertices whose bucket is open; the others wait, unless their bucket is below 0."""
         if not self.has("bucket"):
             return ids
         buckets = self.buckets(ids)
@@ -149,7 +149,7 @@ class Steps:
         return ids[(buckets >= 0) & (buckets <= self.bucket)]
 
     def resume(self) -> None:
-        """Where nothing is active: open the next bucket, or ask who is to wake."""
+        """If no vertex is active, open the next bucket, or call `idle` and `wake`."""
         if len(self.active) or not self.plan.resumes or self.levels is not None:
             return
         if self.has("bucket") and self.open_next():
@@ -167,7 +167,7 @@ class Steps:
                 self.open_next()
 
     def open_next(self) -> bool:
-        """Open the lowest bucket that a vertex waits in; whether there is one."""
+        """Open the lowest bucket with a waiting vertex; False if there is none."""
         ids = np.flatnonzero(self.waiting)
         buckets = self.buckets(ids)
         self.waiting[ids[buckets < 0]] = False
@@ -182,7 +182,7 @@ class Steps:
     # --- an iteration ------------------------------------------------------------------------------------------------
 
     def step(self) -> tuple[int, int]:
-        """One iteration; how many were active before it, and how many edges it looked at."""
+        """Run one iteration; returns the number of active vertices before it, and of edges visited."""
         active = len(self.active)
         copies = {name: self.vertex[name].copy() for name in self.plan.traced.looked_up - self.plan.in_place}
         self.seen_by_others = {**self.vertex, **copies}
@@ -198,7 +198,7 @@ class Steps:
         return active, looked if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places of the edges that lead on from active vertices, if anyone asks for them; and who receives."""
+        """Positions of the out-edges of active vertices, if they are needed, and the receivers."""
         receivers, from_active = np.arange(self.graph.n), np.zeros(0, np.int64)
         if self.levels is not None:
             return from_active, np.flatnonzero(self.levels == self.iteration)
@@ -209,7 +209,7 @@ class Steps:
         return from_active, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
 
     def places(self, receivers: np.ndarray, from_active: np.ndarray) -> np.ndarray:
-        """The places of the edges that some receivers gather over."""
+        """Positions of the edges that some receivers gather over."""
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
         takes = np.zeros(self.graph.n, bool)
@@ -221,7 +221,7 @@ class Steps:
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
-        """What each receiver's values come to, in the order of the input."""
+        """The reduced values of each receiver, in the order of the input."""
         if not self.plan.gathers:
             return None
         traced: Any = self.plan.traced
@@ -245,7 +245,7 @@ class Steps:
         return given._make(found) if hasattr(given, "_make") else found
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
-        """What each receiver chooses of what its values come to for each key."""
+        """The key that each receiver chooses, with its total and score, as the record `gathered`."""
         keys = _spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = _spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
         place = np.empty(self.graph.n, np.int64)
@@ -265,7 +265,7 @@ class Steps:
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
     def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
-        """Steps 2 to 6, for those who receive; how many edges were looked at."""
+        """Run steps 2 to 6 for the receivers; returns the number of edges visited."""
         before, looked, changes = self.vertices(receivers, now=True), 0, {}
         for part in np.array_split(receivers, PARTS) if self.plan.in_place else [receivers]:
             places = self.places(part, from_active)
@@ -286,11 +286,11 @@ class Steps:
         return looked
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-        """Change fields of some vertices."""
+        """Write fields of some vertices."""
         _write(self.vertex, self.plan.traced.vertex_types, ids, changes)
 
     def activated(self, before: Record, after: Record, changes: Mapping[str, Any], count: int) -> np.ndarray:
-        """Which receivers are active next: those that changed, unless the program says otherwise; NaN is like NaN."""
+        """A mask of the receivers that are active next: by `activate`, or if a field changed; NaN equals NaN."""
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
         moved = np.zeros(count, bool)
@@ -301,7 +301,7 @@ class Steps:
         return moved
 
     def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
-        """What the aggregates come to over some vertices."""
+        """The aggregates over some vertices."""
         found = {}
         for name, declared in self.plan.traced.aggregates.items():
             kind = self.plan.traced.aggregate_types[name]
@@ -311,7 +311,7 @@ class Steps:
         return found
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
-        """Aggregates at vertices: what each comes to at all of them."""
+        """The aggregates at vertices, an array each."""
         found, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None
@@ -326,7 +326,7 @@ class Steps:
         return found
 
     def scatter(self) -> None:
-        """Active vertices write to the edges along which they wake others."""
+        """Run scatter on the out-edges of active vertices."""
         places = self.edges.out_of(self.active)
         places = places[self.edges.leaves[places]]
         changes = self.call("scatter", *self.ends(places))
@@ -334,27 +334,27 @@ class Steps:
 
 
 def _makers(fields: Mapping[str, np.ndarray], ids: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """What reads some entries of fields, by the names that a person gave; the items of vectors along the first axis."""
+    """Functions that read the entries `ids` of fields, by the names in the program; vectors with their items first."""
 
     def reading(array: np.ndarray) -> Callable[[], np.ndarray]:
         dtype = computed(array.dtype)
-        return lambda: as_values(array[ids].astype(dtype, copy=False).T)  # which turns round vectors alone
+        return lambda: as_values(array[ids].astype(dtype, copy=False).T)  # no effect but on vectors
 
     return {given_name(name): reading(array) for name, array in fields.items()}
 
 
 def _write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-    """Change some entries of fields to what a function returned."""
+    """Write the results of a function to the entries `ids` of fields."""
     for name, value in changes.items():
         field = inner(name)
-        fields[field][ids] = _spread(value, types[field], len(ids)).T  # which turns round vectors alone
+        fields[field][ids] = _spread(value, types[field], len(ids)).T  # no effect but on vectors
 
 
 def _spread(value: Any, kind: Any, count: int) -> np.ndarray:
-    """What a function returned, as one value of a type for each of so many; the items of vectors along the first axis.
+    """A function's result as `count` values of a type; vectors with their items first.
 
-    A function that reads nothing returns one value for all.
+    A function that reads no field returns a single value.
     """
     shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-    with np.errstate(all="ignore"):  # too large for the type: infinity
+    with np.errstate(all="ignore"):  # overflow to infinity
         return np.broadcast_to(np.asarray(value), shape).astype(base)

@@ -178,7 +178,7 @@ def test_the_graphs_values_are_not_a_runs() -> None:
     class Weighed(Hops):
         weight = gasla.edge(np.float64)
 
-    with pytest.raises(TypeError, match=r"weight is the graph's own values, and graph\.with_values"):
+    with pytest.raises(TypeError, match=r"weight holds the graph's values: graph\.with_values"):
         gasla.run(Weighed, GRAPH, weight=np.ones(4))
 
 

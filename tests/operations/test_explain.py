@@ -77,46 +77,46 @@ def case(program: Any, graph: Graph = GRAPH, **options: Any) -> Case:
 
 SENTENCES: list[tuple[str, Case, Case]] = [
     ("An iteration pushes where few edges are active, and pulls where many are.", case(programs.Hops), case(Asking)),
-    ("Every iteration pushes, as direction='push' has it.", case(programs.Hops, direction="push"), case(programs.Hops)),
-    ("Every iteration pulls, as direction='pull' has it.", case(programs.Hops, direction="pull"), case(programs.Hops)),
-    ("Every iteration pushes: active vertices send along", case(programs.Cheapest), case(programs.Hops)),
+    ("Every iteration pushes, because direction='push'.", case(programs.Hops, direction="push"), case(programs.Hops)),
+    ("Every iteration pulls, because direction='pull'.", case(programs.Hops, direction="pull"), case(programs.Hops)),
+    ("Every iteration pushes: active vertices push along", case(programs.Cheapest), case(programs.Hops)),
     ("It never pushes, because nothing is gathered.", case(programs.Counter), case(programs.Hops)),
     ("It never pushes, because everyone = True", case(programs.Spread), case(programs.Hops)),
     ("It never pushes, because deterministic=True", case(programs.Hops, deterministic=True), case(programs.Hops)),
     ("because the receivers of each iteration are known", case(programs.Hops, scheduled=True), case(programs.Hops)),
-    ("It never pushes, because compose minds the order of values", case(Ordered), case(programs.Paths)),
-    ("It never pushes, because values of neighbours that are not active", case(programs.Waking), case(programs.Paths)),
-    ("which is more than are sent one by one.", case(Forty), case(programs.Hops)),
-    ("Where few edges are active, those say who receives", case(programs.Waking), case(programs.Hops)),
-    ("Where few edges are active, those say who receives", case(programs.Waking), case(programs.Spread)),
-    ("It absorbs: what arrives is reduced straight into hops", case(programs.Hops), case(Looking)),
+    ("It never pushes, because compose depends on the order of values", case(Ordered), case(programs.Paths)),
+    ("It never pushes, because values of inactive neighbors", case(programs.Waking), case(programs.Paths)),
+    ("more than are pushed one by one.", case(Forty), case(programs.Hops)),
+    ("If few edges are active, their destinations receive", case(programs.Waking), case(programs.Hops)),
+    ("If few edges are active, their destinations receive", case(programs.Waking), case(programs.Spread)),
+    ("It absorbs: values are reduced directly into hops", case(programs.Hops), case(Looking)),
     ("It absorbs", case(programs.Cheapest), case(programs.Cheapest, deterministic=True)),
     ("in the next iteration, because mask reads hops.", case(Looking), case(programs.Hops)),
-    ("in the next iteration, because total sees what each", case(Asking), case(programs.Cheapest)),
+    ("in the next iteration, because total reads what each", case(Asking), case(programs.Cheapest)),
     ("in the next iteration, because what gather returns does not grow", case(Falling), case(programs.Hops)),
     ("in the next iteration, because plus is not idempotent.", case(programs.Paths), case(programs.Hops)),
     ("in the next iteration, because everyone = True.", case(programs.Rising), case(programs.Hops)),
     ("in the next iteration, because deterministic", case(programs.Hops, deterministic=True), case(programs.Hops)),
-    ("Whoever reaches a vertex first applies to it at once", case(programs.Reach), case(programs.Seven)),
-    ("is brought together in an accumulator", case(programs.Seven), case(programs.Reach)),
+    ("The first neighbor to reach a vertex applies to it at once", case(programs.Reach), case(programs.Seven)),
+    ("are reduced in an accumulator", case(programs.Seven), case(programs.Reach)),
     ("are gathered, because sources = 'active'.", case(programs.Paths), case(programs.Waking)),
-    ("are gathered, because others have been heard.", case(programs.Hops), case(programs.Paths)),
+    ("are gathered, because others have been reduced before.", case(programs.Hops), case(programs.Paths)),
     ("Vertices are taken in buckets", case(programs.Cheapest), case(programs.Hops)),
-    ("found from the mean of the edge values", case(programs.Cheapest), case(programs.Hops)),
+    ("found from the mean edge value", case(programs.Cheapest), case(programs.Hops)),
     ("Values are reduced in the order of the input, because compose", case(programs.Chain), case(programs.Spread)),
     ("A pull ends at the first value", case(programs.Ring), case(programs.Alarm)),
-    ("A pull ends once nothing can change", case(programs.Alarm), case(programs.Waking)),
+    ("A pull ends once no further value can change", case(programs.Alarm), case(programs.Waking)),
     ("are added up in the order of the vertices", case(programs.Cooling, deterministic=True), case(programs.Cooling)),
-    ("priority is not asked, because total sees", case(Asking), case(programs.Cheapest)),
-    ("x has two copies, read and written in turn", case(programs.Spread), case(programs.Waking)),
-    ("All have gathered before anyone applies: neighbours read load", case(programs.Waking), case(programs.Spread)),
-    ("The numbers of edges are read along with them, to find flow.", case(programs.Flow), case(programs.Waking)),
-    ("In-edges are gathered over in lists made of what was given", case(programs.Waking), case(programs.Settling)),
+    ("priority is not used, because total reads", case(Asking), case(programs.Cheapest)),
+    ("x has two copies, one read and one written", case(programs.Spread), case(programs.Waking)),
+    ("All receivers gather before any applies: neighbors read load", case(programs.Waking), case(programs.Spread)),
+    ("Edge ids are read with the neighbor lists, to find flow.", case(programs.Flow), case(programs.Waking)),
+    ("In-edges are gathered over in lists made from the given edges", case(programs.Waking), case(programs.Settling)),
     ("Out-edges are gathered over as the graph was given.", case(programs.Settling), case(programs.Waking)),
-    ("Out-edges are sent along as the graph was given.", case(programs.Waking), case(programs.Spread)),
+    ("Out-edges are pushed along as the graph was given.", case(programs.Waking), case(programs.Spread)),
     ("In-edges are gathered over", case(programs.Hops), case(programs.Cheapest)),
-    ("In-edges are asked for who is active", case(programs.Counter), case(programs.Waking)),
-    ("Edges of both directions are walked", case(programs.Bits), case(programs.Hops)),
+    ("In-edges are searched for active neighbors", case(programs.Counter), case(programs.Waking)),
+    ("Edges of both directions are traversed", case(programs.Bits), case(programs.Hops)),
     ("is converted from int64 to float64: 40 bytes", case(programs.Nearest), case(programs.Nearest, FLOATS)),
     ("weight of in-edges is copied into the order of", case(programs.Nearest, FLOATS), case(programs.Nearest)),
     ("weight of out-edges is read where it was given.", case(programs.Nearest, FLOATS), case(programs.Nearest)),
@@ -159,11 +159,11 @@ def test_what_is_said_is_what_is_generated(program: Any, options: dict[str, bool
     assert ("Every iteration pushes" in text) == ("push(" in loop_text and "gather_all(" not in loop_text)
     assert text.count("has two copies") == len(plan.doubled)
     assert ("Vertices are taken in buckets" in text) == ("split(" in loop_text)
-    assert ("sent along" in text) == ("sp" in plan.arrays and program.direction != "all")
-    assert ("The numbers of edges" in text) == bool({"ge", "se"} & set(plan.arrays))
+    assert ("pushed along" in text) == ("sp" in plan.arrays and program.direction != "all")
+    assert ("Edge ids are read" in text) == bool({"ge", "se"} & set(plan.arrays))
     assert plan.gathers_few_at_once == ("if narrow and " in plan.source_text)
     assert ("in the order of the vertices" in text) == ("sum_up(" in loop_text)
-    if "All have gathered before" in text:
+    if "All receivers gather before" in text:
         assert "apply_list(" in loop_text
     if "scheduled" not in options:
         assert f"{gasla.workspace(program, GRAPH, **options):,} at most" in text
@@ -194,7 +194,7 @@ def test_a_bucket_is_of_edge_values_or_a_part_of_what_waits() -> None:
         def priority(self, vertex):
             return -vertex.cost
 
-    assert "found as a part of what waits" in gasla.explain(Widest, FLOATS)
+    assert "found as a fraction of the waiting range" in gasla.explain(Widest, FLOATS)
 
 
 @pytest.mark.thorough
@@ -261,12 +261,12 @@ def test_a_trace_names_the_reason_of_each_direction(large: Graph) -> None:
 @pytest.mark.slow  # a program each
 def test_a_trace_names_the_reason_of_who_never_pushes(large: Graph) -> None:
     assert traced(programs.Waking, large, active=[0], max_iterations=2) == {
-        ("push", "few edges are active; who they reach pulls")
+        ("push", "few edges are active; their neighbors pull")
     }
     assert traced(programs.Waking, large, max_iterations=1) == {("pull", "many edges are active")}
     assert traced(programs.Spread, large, max_iterations=2) == {("pull", "everyone receives")}
     schedule = np.arange(large.n) % 3
-    assert traced(programs.Counter, large, schedule=schedule) == {("pull", "a schedule says who receives")}
+    assert traced(programs.Counter, large, schedule=schedule) == {("pull", "a schedule gives the receivers")}
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -288,8 +288,8 @@ def test_fields_that_live_in_arrays_of_the_callers(program: Any, start: Any, alo
         (lambda n: {"hop": np.zeros(n, np.int32)}, TypeError, "has no vertex field 'hop'.*expected some of: hops"),
         (lambda n: {"hops": np.zeros(n, np.int64)}, TypeError, "expected a numpy array.*int32"),
         (lambda n: {"hops": np.zeros(2 * n, np.int32)[::2]}, TypeError, "C-contiguous"),
-        (lambda n: {"hops": np.frombuffer(bytes(4 * n), np.int32)}, TypeError, "to be written to"),
-        (lambda n: {"hops": [0] * n}, TypeError, "is to be left in list"),
+        (lambda n: {"hops": np.frombuffer(bytes(4 * n), np.int32)}, TypeError, "writable"),
+        (lambda n: {"hops": [0] * n}, TypeError, "is given list in `out`"),
     ],
 )
 def test_arrays_that_no_field_can_live_in(out: Any, error: type[Exception], says: str) -> None:

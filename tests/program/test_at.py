@@ -211,7 +211,9 @@ def test_a_goal_keeps_pushes_and_what_is_not_read_costs_nothing() -> None:
 
 def test_explain_says_what_is_copied() -> None:
     graph = graph_of(3, [(0, 1)], "cpu")
-    assert "label has a copy for self.at, as it was before the iteration" in str(gasla.explain(Nearby(), graph))
+    assert "label has a second copy for self.at, with the values before the iteration" in str(
+        gasla.explain(Nearby(), graph)
+    )
     assert "count is reduced at vertices, in any order" in str(gasla.explain(Groups(), graph))
     assert "others, by self.at, read it while apply writes it" in str(gasla.explain(Roots(), graph))
 
@@ -219,8 +221,12 @@ def test_explain_says_what_is_copied() -> None:
 @pytest.mark.parametrize(
     ("function", "told", "fields"),
     [
-        (lambda self, v, g: {"x": self.at(v.id).y}, "reads 'y' of another vertex, and nothing says", {"y": 1}),
-        (lambda self, v, g: {"x": self.at(v.id * 0.5).x}, "expected a whole number, the id of a vertex", {}),
+        (
+            lambda self, v, g: {"x": self.at(v.id).y},
+            "reads 'y' of another vertex, and the field has no value",
+            {"y": 1},
+        ),
+        (lambda self, v, g: {"x": self.at(v.id * 0.5).x}, "expected a whole number, a vertex id", {}),
         (lambda self, v, g: {"x": self.at(v.id > 3).x}, "of type bool.; expected a whole number", {}),
         (lambda self, v, g: {"x": self.at("a").x}, "self.at\\('a'\\); expected a whole number", {}),
         (lambda self, v, g: {"x": self.at(v.id).z}, "has no field 'z'; it has id, in_degree, out_degree, x", {}),
@@ -236,7 +242,7 @@ def test_what_cannot_be_read_is_refused_by_name(function: Any, told: str, fields
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(ValueError, match=r"P.x is, where missing, 300; expected what uint8 holds"):
+    with pytest.raises(ValueError, match=r"P.x is, where missing, 300; expected values of uint8"):
         type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.uint8, missing=300)}).traced(np.dtype(np.int32))
     with pytest.raises(TypeError, match="has missing='a'; expected a value of type int64"):
         type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.int64, missing="a")}).traced(np.dtype(np.int32))
@@ -244,9 +250,9 @@ def test_other_refusals() -> None:
         looking = type("Levels", (Levels,), {name: lambda self, vertex: self.at(vertex.id + 1).level})
         with pytest.raises(ValueError, match=f"Levels.{name} reads 'level' of another vertex; expected fields"):
             looking.traced(np.dtype(np.int32))
-    with pytest.raises(TypeError, match=r"Levels reads or reduces at other vertices, .* expected a run"):
+    with pytest.raises(TypeError, match=r"Levels reads or reduces at other vertices, .* expected gasla.run"):
         gasla.stages.start(Levels(), graph_of(2, [(0, 1)], "cpu"))
-    with pytest.raises(TypeError, match="is for functions that iterations call"):
+    with pytest.raises(TypeError, match="is for the functions of a run"):
         Levels().at(3)
 
 
@@ -338,7 +344,7 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
     floats = type("Floats", (Groups,), {"weight": plus(lambda self, before, after: 0.5)})
     with pytest.raises(ValueError, match=r"Floats.weight reduces floats at vertices by plus, in any order"):
         gasla.run(floats(), graph_of(2, [(0, 1)], "cpu"), deterministic=True)
-    told = "the at= of Half.weight asks for self.at"
+    told = "the at= of Half.weight calls self.at"
     half = gasla.aggregate(semirings.plus, at=lambda self, vertex: vertex.group * 0.5)
     with pytest.raises(TypeError, match=told):
         type("Half", (Groups,), {"weight": half(lambda self, before, after: 1)}).traced(np.dtype(np.int32))

@@ -136,14 +136,14 @@ def test_schedules_and_stages_open_no_buckets():
 def test_explain_says_who_goes_on():
     graph = graph_of(GRAPHS["karate"])
     assert "Vertices wait in buckets" in str(gasla.explain(Cores, graph))
-    assert "idle sets self.turn, and wake is asked of every vertex" in str(gasla.explain(Reaches, graph))
+    assert "idle sets self.turn, and wake is called for every vertex" in str(gasla.explain(Reaches, graph))
 
 
 def test_explain_says_what_never_ends():
     graph = graph_of(GRAPHS["karate"])
     always = fields(apply=lambda self, v, _: {"x": v.x + 1}, activate=lambda self, a, b: True, everyone=True)
     again = fields(apply=lambda self, v, _: {"x": v.x + 1}, wake=lambda self, v: True)
-    for program, why in ((always, "everyone is always active"), (again, "wake always says yes")):
+    for program, why in ((always, "every vertex is always active"), (again, "wake is always true")):
         assert f"It never ends by itself: {why}" in str(gasla.explain(program, graph))
         program.stop = lambda self: self.iteration > 3
         ending = type("Ending", (program,), {})

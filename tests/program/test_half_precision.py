@@ -173,9 +173,9 @@ def test_why_a_field_of_half_precision_takes_no_values_on_their_way() -> None:
     kind = np.dtype(np.int32)
     for plan in (Plan(Everyones.traced(kind), False, False), GpuPlan(Everyones.traced(kind), Variant(kind))):
         (why,) = (text for text in sentences(plan, AUTO) if "never pushes" in text)
-        assert why.endswith("(sources = 'all'): x is float16, to which apply rounds what is gathered.")
+        assert why.endswith("(sources = 'all'): x is float16, to which apply rounds the gathered value.")
     (why,) = (text for text in sentences(Plan(Least.traced(kind), False, False), AUTO) if "next iteration" in text)
-    assert why.endswith("because x is float16, to which apply rounds what is gathered.")
+    assert why.endswith("because x is float16, to which apply rounds the gathered value.")
 
 
 SHAPES: dict[str, dict[str, Any]] = {

@@ -425,7 +425,7 @@ class Heard(Stamps):
     [
         (Contraction, {"deterministic": True}, ValueError, "expected deterministic=False"),
         (Contraction, {"schedule": np.zeros(2, int)}, ValueError, "for a schedule"),
-        (Wide, {}, TypeError, "x is float32.*expected one number"),
+        (Wide, {}, TypeError, "x is float32.*expected a single number"),
         (Heard, {}, ValueError, "sources = 'all'"),
         (Contraction, {"order": "random"}, ValueError, "order is 'random'; expected"),
         (Contraction, {"order": ["in place"]}, ValueError, "order is .*expected"),

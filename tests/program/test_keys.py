@@ -72,7 +72,7 @@ def broken(**changed: Any) -> type[gasla.VertexProgram]:
         ),
         ({"key": lambda self, src, dst, edge: src.label > 1}, "Broken.key returned .*bool; expected a whole number"),
         ({"key": lambda self, src, dst, edge: (src.label, dst.label)}, "Broken.key returned a tuple; expected a whole"),
-        ({"reduce": semirings.Monoid(lambda x, y: x, 0, name="left", commutative=False)}, "which minds the order"),
+        ({"reduce": semirings.Monoid(lambda x, y: x, 0, name="left", commutative=False)}, "which depends on the order"),
         ({"gather": lambda self, src, dst, edge: (edge.weight, 1)}, "gather returned a tuple and reduces by key"),
         (
             {"gather": lambda self, src, dst, edge: src.three, "three": gasla.vertex((np.float32, (3,)))},
@@ -93,7 +93,7 @@ def test_unsupported_input_is_refused(changed: dict[str, Any], says: str) -> Non
 
 def test_keys_never_push() -> None:
     plan = gasla.program.plan.Plan(Labels.traced())
-    assert plan.reason_to_pull == "values are reduced by key, where they are received"
+    assert plan.reason_to_pull == "values are reduced by key, at the receiver"
 
 
 @pytest.mark.thorough

@@ -239,5 +239,5 @@ def test_an_error_on_a_kept_name_says_why_lists_all_and_suggests_one(program: An
 
 
 def test_the_function_of_an_aggregate_is_no_type() -> None:
-    with pytest.raises(TypeError, match=r"the type of an aggregate is .*; expected one such as np.float64"):
+    with pytest.raises(TypeError, match=r"the type of an aggregate is .*; expected a type such as np.float64"):
         gasla.aggregate(semirings.plus, lambda self, before, after: after.level)

@@ -123,7 +123,7 @@ def test_prepared_runs_and_stages() -> None:
     prepared = gasla.prepare(Rank(weighted=True), GRAPH)
     once = gasla.run(Rank(weighted=True, alpha=0.25), GRAPH, max_iterations=3)
     assert prepared(alpha=0.25, max_iterations=3).rank.tolist() == once.rank.tolist()
-    with pytest.raises(TypeError, match=r"Rank has no field 'weighted'.*is an option: Rank\(weighted=…\)"):
+    with pytest.raises(TypeError, match=r"Rank has no field 'weighted'.*is an option: set it by Rank\(weighted=…\)"):
         prepared(weighted=False, max_iterations=3)
 
     class Most(gasla.VertexProgram):
@@ -314,7 +314,7 @@ def test_tests_that_say_nothing_are_left_out() -> None:
         ({"real": [1]}, r"Rank\.real is \[1\]; expected a hashable value"),
         ({"norm": np.zeros(2)}, r"Rank\.norm is array.*; expected a hashable value"),
         ({"norm": len}, None),
-        ({"norm": lambda x: x}, r"Rank\.norm is <function .*; expected a value: a function is a method"),
+        ({"norm": lambda x: x}, r"Rank\.norm is <function .*; expected a value: write a function as a method"),
         ({"direction": "up"}, r"Rank\.direction is 'up'; expected 'in', 'out' or 'all'"),
     ],
 )
@@ -348,7 +348,7 @@ def made(**members: Any) -> Any:
         ),
         (
             {"gather": lambda self, src, dst, edge: src.on},
-            r"a program's vertex has no field 'on'; it has .*; expected self\.on, which is the program's",
+            r"a program's vertex has no field 'on'; it has .*; expected self\.on, an attribute of the program",
         ),
         (
             {"gather": lambda self, src, dst, edge: edge.on},
@@ -356,11 +356,11 @@ def made(**members: Any) -> Any:
         ),
         (
             {"mask": lambda self, vertex: bool(setattr(self, "on", 0))},
-            r"Made\.mask assigns self\.on, which would change",
+            r"Made\.mask assigns self\.on, which has no effect",
         ),
         (
             {"y": gasla.vertex(np.int64, when=gasla.option(True))},
-            r"gasla\.option\(True\) is no member of the class",
+            r"gasla\.option\(True\) is not a member of the class",
         ),
         ({"stop": gasla.option(True)}, r"Made\.stop: this name is gasla's own, as it is a function that a program"),
         ({"_x": gasla.option(True)}, r"Made\._x: this name is gasla's own, as it begins with _"),
@@ -381,7 +381,7 @@ def test_a_field_that_an_option_leaves_out_is_not_there() -> None:
 
 
 def test_an_option_has_no_value_where_the_class_is_written() -> None:
-    with pytest.raises(TypeError, match="an option has no value where its class is written"):
+    with pytest.raises(TypeError, match="an option has no value in the class body"):
 
         class Wrong(gasla.VertexProgram):
             swift = gasla.option(True)

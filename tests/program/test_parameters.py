@@ -55,10 +55,10 @@ def test_parameters_refuse_what_their_type_does_not_hold(kind: np.dtype) -> None
     wrong += [np.array(0.5)]
     wrong += [form(x) for x in (high + 1, low - 1) if -(2**63) <= x < 2**63 for form in (np.int64, np.array)]
     for given in wrong:
-        with pytest.raises(ValueError, match=rf"Kinds\.{kind} is .*; expected what {kind} holds, whole numbers from"):
+        with pytest.raises(ValueError, match=rf"Kinds\.{kind} is .*; expected values of {kind}, whole numbers from"):
             total(**{str(kind): given})
     declared = type("P", (gasla.VertexProgram,), {"p": gasla.parameter(kind, high + 1)})
-    with pytest.raises(ValueError, match=rf"P\.p is {high + 1}; expected what {kind} holds"):
+    with pytest.raises(ValueError, match=rf"P\.p is {high + 1}; expected values of {kind}"):
         declared.traced()  # type: ignore[attr-defined]
 
 
@@ -76,7 +76,7 @@ def test_a_float_that_an_integer_type_just_does_not_hold_is_refused() -> None:
     """2**63 is one more than int64 holds, and no float lies between the two."""
     program = type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.int64)})
     for given in (2.0**63, np.float64(2.0**63), np.array([2.0**63]), {0: 2.0**63}):
-        with pytest.raises(ValueError, match=r"P\.x starts with .*; expected what int64 holds"):
+        with pytest.raises(ValueError, match=r"P\.x starts with .*; expected values of int64"):
             gasla.run(program, Graph.from_edges([], [], n=1), x=given)
 
 

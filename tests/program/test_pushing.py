@@ -136,23 +136,23 @@ SUM = {"sources": "active", "gather": lambda self, src, dst, edge: (src.id, src.
 @pytest.mark.parametrize(
     ("program", "plan", "reason"),
     [
-        (Sources, {"deterministic": True}, "deterministic=True: what is sent arrives in any order"),
+        (Sources, {"deterministic": True}, "deterministic=True: pushed values arrive in any order"),
         (Sources, {"scheduled": True}, "the receivers of each iteration are known ahead"),
         (changed(Sources, everyone=True), {}, "everyone = True: every vertex gathers in every iteration"),
         (changed(Longest, sources="all"), {}, "product(plus, max) is not idempotent"),
         (changed(Longest, **SUM, reduce=semirings.argmin), {}, "a tuple, is combined as a whole by argmin"),
-        (changed(Longest, **SUM, reduce=semirings.product(semirings.first, semirings.max)), {}, "minds the order"),
+        (changed(Longest, **SUM, reduce=semirings.product(semirings.first, semirings.max)), {}, "depends on the order"),
         (changed(Sources, mask=lambda self, vertex: vertex.distance[0] < 9), {}, "mask reads distance"),
         (changed(Sources, gather=lambda self, src, dst, edge: -src.distance), {}, "grow with src.distance[0]"),
         (
             changed(Sources, gather=lambda self, src, dst, edge: minimum(src.distance, src.distance[0])),
             {},
-            "computes a part of what it returns from another part",
+            "computes one item of its result from the field of another item",
         ),
         (
             changed(Sources, gather=lambda self, src, dst, edge: minimum(src.distance, dst.distance)),
             {},
-            "gather reads of dst what is reduced into",
+            "gather reads the receiver's field that it is reduced into",
         ),
         (changed(AnyOrder, activate=lambda self, before, after: after.id > 3), {}, "activate asks for more"),
         (

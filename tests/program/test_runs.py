@@ -639,10 +639,10 @@ def test_no_array_that_is_given_is_handed_out_or_written_to(program: Any) -> Non
         ({"hops": np.zeros(3)}, TypeError, "starts with float64; expected int32"),
         ({"hops": {7: 1}}, ValueError, "vertex 7, outside a graph of 3"),
         ({"hops": "one"}, TypeError, "starts with <U3; expected int32"),
-        ({"hops": 2**31}, ValueError, "expected what int32 holds, whole numbers from -2147483648 to 2147483647"),
-        ({"hops": {1: 10**30}}, ValueError, "expected what int32 holds"),
-        ({"hops": {1: 0.5}}, ValueError, r"Hops\.hops starts with 0\.5; expected what int32 holds"),
-        ({"hops": np.array([0, 1, 2**31])}, ValueError, "expected what int32 holds"),
+        ({"hops": 2**31}, ValueError, "expected values of int32, whole numbers from -2147483648 to 2147483647"),
+        ({"hops": {1: 10**30}}, ValueError, "expected values of int32"),
+        ({"hops": {1: 0.5}}, ValueError, r"Hops\.hops starts with 0\.5; expected values of int32"),
+        ({"hops": np.array([0, 1, 2**31])}, ValueError, "expected values of int32"),
         ({"speed": 1}, TypeError, "no field 'speed'"),
         ({"direction": "sideways"}, ValueError, "expected 'auto', 'push' or 'pull'"),
         ({"max_iterations": -1}, ValueError, "max_iterations is -1"),
@@ -671,7 +671,7 @@ def test_bad_programs_are_refused() -> None:
         type("P", (gasla.VertexProgram,), {"direction": "up"})
 
     for field in (gasla.vertex(np.int8, init=300), gasla.edge(np.int8, init=0.5)):
-        with pytest.raises(ValueError, match=r"P\.x starts with (300|0\.5); expected what int8 holds"):
+        with pytest.raises(ValueError, match=r"P\.x starts with (300|0\.5); expected values of int8"):
             type("P", (gasla.VertexProgram,), {"x": field}).traced()  # type: ignore[attr-defined]
 
     def program(**body: Any) -> Any:
@@ -876,8 +876,8 @@ def together(count: int, of: str) -> Any:
 @pytest.mark.parametrize(
     ("of", "where", "said", "most"),
     [
-        ("vector", "P.v", "a vector of 1025 items; expected at most 1024, as threads hold whole vectors near", 1024),
-        ("edge", "P.e", "a vector of 1025 items; expected at most 1024, as threads hold whole vectors near", 1024),
+        ("vector", "P.v", "a vector of 1025 items; expected at most 1024, as each thread holds a whole vector", 1024),
+        ("edge", "P.e", "a vector of 1025 items; expected at most 1024, as each thread holds a whole vector", 1024),
         ("tuple", "P.gather", "31 together; expected at most 30, as each is a variable", 30),
         ("fields", "P.apply", "31 together; expected at most 30, as each is a variable", 30),
     ],

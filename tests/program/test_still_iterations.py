@@ -119,10 +119,10 @@ def test_other_runs_end_with_a_still_iteration(name: str) -> None:
 
 def test_everyone_always_active_needs_a_limit() -> None:
     always = made(apply=lambda self, v, _: {"x": v.x}, activate=lambda self, before, after: True)
-    with pytest.raises(ValueError, match="everyone is always active, and it has no stop; give max_iterations"):
+    with pytest.raises(ValueError, match="every vertex is always active, and it has no stop; give max_iterations"):
         gasla.run(always, RING, **NUMPY)
     waking = made(everyone=False, apply=lambda self, v, _: {"x": v.x}, wake=lambda self, vertex: True)
-    with pytest.raises(ValueError, match="wake always says yes"):
+    with pytest.raises(ValueError, match="wake is always true"):
         gasla.prepare(waking, RING, **NUMPY)()
     found = gasla.run(always, RING, callback=lambda result: result.iterations == 3, **NUMPY)
     assert found.iterations == 3

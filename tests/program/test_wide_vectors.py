@@ -196,7 +196,7 @@ def test_a_monoid_that_mixes_lanes_is_refused() -> None:
     for mixing in (lambda a, b: a + b[0], lambda a, b: semirings.where(semirings.plus(a) < semirings.plus(b), a, b)):
         body = {**vars(Nearest), "reduce": semirings.Monoid(mixing, 0, name="mixing")}
         program = type("P", (gasla.VertexProgram,), body)
-        with pytest.raises(TypeError, match=r"P reduces float64\[12\] by monoid mixing, which looks at .*each lane"):
+        with pytest.raises(TypeError, match=r"P reduces float64\[12\] by monoid mixing, which looks at .*each item"):
             program.traced(np.dtype(np.int32))
 
 

@@ -1,1 +1,1 @@
-"""How gathered values come together: straight into fields that absorb them, or by key."""
+"""Reductions of gathered values: directly into fields that absorb them, or by key."""

@@ -1,8 +1,8 @@
-"""Whether a program absorbs: apply does nothing but reduce into a field what was gathered, at any time.
+"""Absorption: whether apply does nothing but reduce the gathered value into a field.
 
-Then a value may arrive twice, late, or straight into the field: push stands for pull. So it is where nobody but a
-gather sees the values on their way, and what it gives gets no worse where they are better. Parts of a value, the items
-of a tuple and those of a vector, are on their way each by itself, so none may be computed from another.
+Then a value may arrive twice, late, or directly in the field, and a push is equivalent to a pull. This requires an
+idempotent monoid, a gather that is monotone in the field, and that no other function reads intermediate values. The
+numbers of a value, the items of a tuple or of a vector, arrive independently, so none may be computed from another.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ Fields = tuple[str, ...]
 
 
 def absorbing_fields(t: Traced) -> Fields | str:
-    """The fields that absorb what is gathered, one for each item of it; or what stands in the way, as a sentence."""
+    """The fields that absorb gathered values, one per item; or the reason why not, as a sentence."""
     monoid = t.monoid
     if monoid is None:
         return "it gathers nothing"
@@ -30,27 +30,27 @@ def absorbing_fields(t: Traced) -> Fields | str:
     if not (monoid.idempotent and monoid.commutative):
         return f"{monoid.name} is not {'idempotent' if monoid.commutative else 'commutative'}"
     if seen := {*t.measures, *(t.functions.keys() & {"post_apply", "scatter"})}:
-        return f"{min(seen)} sees what each iteration has applied"
+        return f"{min(seen)} reads what each iteration has applied"
     if "bucket" in t.functions:
-        return "bucket says who goes on"
+        return "bucket decides which vertices are active"
     parts = semirings.independent(monoid, t.gathered_type)
     if parts is None:
         return f"{monoid.name} combines a value as a whole, not part by part"
     fields = _absorbed(t, parts)
     if not fields:
         if rounded := [f for f in t.writes("apply") if t.vertex_types[f] != computed(t.vertex_types[f])]:
-            return f"{given(min(rounded))} is float16, to which apply rounds what is gathered"
-        return f"apply does more than reduce what is gathered, by {monoid.name}, into fields of its type"
+            return f"{given(min(rounded))} is float16, to which apply rounds the gathered value"
+        return f"apply does more than reduce gathered values, by {monoid.name}, into fields of the same type"
     return _why_order_shows(t, fields, parts) or fields
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
-    """The parts of some fields of a vertex, as functions see them."""
+    """The numbers of some fields of a vertex, as expressions."""
     return [part for f in fields for part in scalars(Symbol(f"{role}_{f}", t.vertex_types[f]))]
 
 
 def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
-    """For each item of what is gathered the field that apply reduces it into; nothing if it does more or else."""
+    """For each gathered item the field that apply reduces it into; empty if apply does anything else."""
     kind: Any = t.gathered_type
     gathered: Any = Symbol("gathered", kind)
     items = list(gathered) if isinstance(kind, TupleType) else [gathered]
@@ -67,7 +67,7 @@ def _absorbed(t: Traced, parts: Sequence[Expr]) -> Fields:
 
 
 def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
-    """What sees in which order values of the fields travel along edges; None if nothing does."""
+    """Which function can observe the order in which values arrive, as a sentence; None if none can."""
     functions = t.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):
         return f"mask reads {min(read)}"
@@ -88,7 +88,7 @@ def _why_order_shows(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | 
         others = rebuilt(value, lambda e, _, own=own: Symbol("own", own.type) if e is own else None)  # type: ignore[misc]
         read = {symbol.payload for symbol in semirings.free_symbols(others)}
         if read & {f"src_{f}" for f in fields}:
-            return "gather computes a part of what it returns from another part"
+            return "gather computes one item of its result from the field of another item"
         if read & {f"dst_{f}" for f in fields}:
-            return "gather reads of dst what is reduced into: it counts how often that has been done"
+            return "gather reads the receiver's field that it is reduced into, which repeated arrivals change"
     return None

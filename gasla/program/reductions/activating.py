@@ -1,4 +1,4 @@
-"""Where a program has no `activate`, those whose fields changed are active next; whether `activate` says the same."""
+"""The default of `activate`, whether a field changed; and whether a program's `activate` is equivalent to it."""
 
 import functools
 import operator
@@ -15,7 +15,7 @@ from semirings.types import computed, has_wide
 
 
 def change(traced: Traced) -> Function:
-    """What stands for `activate` where there is none: whether any field that apply returns is another than before."""
+    """The default `activate`: whether any field that apply returns differs from before."""
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
     symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
@@ -25,7 +25,7 @@ def change(traced: Traced) -> Function:
 
 
 def _changes(before: Expr, after: Expr) -> list[Any]:
-    """Whether each number of a field is another than before; NaN, too, is like itself."""
+    """For each number of a field, whether it differs from before; NaN equals NaN."""
     before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
     kind: Any = before.type
     parts: list[tuple[Any, Any]] = [(before, after)]
@@ -42,7 +42,7 @@ def _changes(before: Expr, after: Expr) -> list[Any]:
 
 
 def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
-    """Whether activity is what an improvement of a field brings: the default, or comparisons of before and after."""
+    """Whether a vertex is active exactly if one of the fields improved: by the default, or by comparisons of each."""
     if "activate" not in traced.functions:
         return True
     asked = set(_either(traced.functions["activate"].result))
@@ -52,7 +52,7 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
 
 
 def _either(e: Expr) -> list[Expr]:
-    """What an expression says that one of is so."""
+    """The operands of nested logical ors."""
     if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
         return [part for arg in e.args for part in _either(arg)]
     return [e]

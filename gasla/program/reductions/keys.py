@@ -1,7 +1,6 @@
-"""Reductions by key: at each receiver values come together key by key, and the one whose score is greatest is chosen.
+"""Reductions by key: each receiver reduces values per key, and gathers the key with the greatest score.
 
-This is what a program's `key` and `choose` mean, in types and expressions that all engines go by. A key below 0 is
-none: its edge takes no part.
+Types and expressions of a program's `key` and `choose`, for all engines. An edge with a key below 0 is skipped.
 """
 
 from __future__ import annotations
@@ -16,35 +15,35 @@ import numpy as np
 import semirings
 from semirings import Expr, Monoid, Symbol, TupleType
 
-NONE = -1  # the key that is chosen where there is no edge
+NONE = -1  # the gathered key of a receiver without edges
 
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """The types that a keyed program computes with. What is gathered is a tuple: the key, its total, its scores."""
+    """The types of a program that reduces by key. The gathered value is a tuple: the key, its total and its scores."""
 
     key: np.dtype  # int32 or int64
     total: np.dtype
     scores: tuple[np.dtype, ...]
-    is_single: bool  # whether choose returns one score, and no tuple
-    nothing: tuple[Any, ...]  # what is gathered where there is no edge: no key, the identity, the least scores
+    is_single: bool  # whether choose returns a number, not a tuple
+    nothing: tuple[Any, ...]  # the gathered value without edges: NONE, the identity, the least scores
 
     @property
     def gathered_type(self) -> TupleType:
-        """The type of what is gathered."""
+        """The type of the gathered value."""
         return TupleType((self.key, self.total, *self.scores))
 
     def fields(self, gathered: Any) -> dict[str, Any]:
-        """What apply sees of it."""
+        """The fields of the record that apply receives."""
         key, total, *scores = gathered
         return {"key": key, "total": total, "score": scores[0] if self.is_single else tuple(scores)}
 
     @functools.cached_property
     def better(self) -> Expr:
-        """Whether a key is to be chosen before the best so far, of the symbols in `better_symbols`.
+        """Whether a key is preferred to the best key so far, in the symbols of `better_symbols`.
 
-        Scores are compared one after another, then the smaller key wins: so it doesn't matter in which order keys come.
-        NaN is below every number.
+        Scores are compared lexicographically, then the smaller key wins, so the order of keys does not matter. NaN is
+        below every number.
         """
         key, best_key, *scores = self.better_symbols
         found: Any = key < best_key
@@ -67,7 +66,7 @@ class Keyed:
 
 
 def check_complete(where: str, names: set[str]) -> None:
-    """Refuse a program that has only some of the functions."""
+    """Refuse a program that has only some of gather, key and choose."""
     for name, needs, why in (
         ("key", "gather", "there is nothing to reduce for each key"),
         ("key", "choose", "nothing says which key a vertex takes"),
@@ -78,10 +77,10 @@ def check_complete(where: str, names: set[str]) -> None:
 
 
 def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
-    """Refuse what can't be reduced by key."""
+    """Refuse a monoid or a gathered type that can't be reduced by key."""
     if not monoid.commutative:
         raise ValueError(
-            f"{where} reduces by key with {monoid.name}, which minds the order of values; expected a monoid that "
+            f"{where} reduces by key with {monoid.name}, which depends on the order of values; expected a monoid that "
             "commutes, such as semirings.plus"
         )
     if not monoid.is_neutral:
@@ -92,18 +91,16 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
 
 
 def key_type(where: str, key: Any) -> np.dtype:
-    """The type that keys are held in: it holds those that the program makes, and -1."""
+    """The type of keys: int32, or int64 if the program's keys need it."""
     found = getattr(key, "type", None)
     if getattr(found, "kind", "") not in tuple("iu") or found == np.uint64:
         what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {found}"
-        raise TypeError(
-            f"{where}.key returned {what}; expected a whole number that int64 holds, or one below 0 for no key"
-        )
+        raise TypeError(f"{where}.key returned {what}; expected a whole number within int64, below 0 for no key")
     return np.dtype(np.int64 if found in (np.int64, np.uint32) else np.int32)
 
 
 def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen: Any) -> Keyed:
-    """The types of a keyed program, from what its functions return."""
+    """The types of a program that reduces by key, from the results of its functions."""
     scores: Sequence[Expr] = chosen if isinstance(chosen, tuple) else (chosen,)
     for score in scores:
         if getattr(score.type, "kind", "") not in tuple("iuf"):
