@@ -1,8 +1,9 @@
-"""Machine code for GPUs that comes with gasla, in a zip file, by a key of what it was made of: gasla's own, and CuPy's.
+"""GPU machine code that a wheel ships: a zip file of cubins for gasla's kernels and CuPy's, each under a key.
 
-CuPy compiles each of its kernels when it is first called, 0.1 s, one by one, and gasla calls dozens. So what CuPy asks
-NVRTC for is looked up here first, by its text; CuPy stores the answer as if NVRTC had given it. There is no public way:
-where CuPy's function is not as expected, or is of another version, CuPy compiles as ever.
+CuPy compiles each of its own kernels at the first call, one by one, 0.1 s each, and gasla calls dozens. `lend`
+therefore wraps the function by which CuPy calls NVRTC: source that has shipped code gets that code, and CuPy caches it
+as if NVRTC had made it. CuPy has no public hook for this. If its function is missing, as in another version, CuPy
+compiles as usual.
 """
 
 from __future__ import annotations
@@ -19,45 +20,45 @@ from zipfile import ZIP_LZMA, BadZipFile, ZipFile
 from gasla import cache
 
 FILE = "cubins.zip"
-_CUPYS = "_compile_using_nvrtc_no_warning"
+_CUPY_FUNCTION = "_compile_using_nvrtc_no_warning"
 
 
 @lru_cache(1)
 def _archive() -> ZipFile | None:
-    """The file, open for good; None where there is none, as in a checkout."""
+    """The open zip file, which stays open; None if there is none, as in a checkout."""
     with suppress(OSError, BadZipFile):
         return ZipFile(cache.SHIPPED / FILE)
     return None
 
 
 def are_there() -> bool:
-    """Whether any code came with gasla."""
+    """Whether this installation ships machine code."""
     return _archive() is not None
 
 
 def has(key: str) -> bool:
-    """Whether there is code of this key."""
+    """Whether code with this key is shipped."""
     archive = _archive()
     return archive is not None and key in archive.NameToInfo
 
 
 def load(key: str) -> bytes | None:
-    """The code of this key, if there is any and it is whole."""
+    """Return the code with this key; None if there is none, or if the file is damaged."""
     if has(key):
-        with suppress(OSError, BadZipFile, LZMAError, EOFError):  # it counts as absent: NVRTC compiles
+        with suppress(OSError, BadZipFile, LZMAError, EOFError):  # treated as absent: NVRTC compiles
             return _archive().read(key)  # type: ignore[union-attr]
     return None
 
 
 class Writer:
-    """Writes such a file into a folder."""
+    """Writes the zip file of cubins into a folder."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._archive = ZipFile(folder / FILE, "w", ZIP_LZMA)
 
     def add(self, key: str, code: bytes) -> None:
-        """Put in the code of a key."""
+        """Add code under its key."""
         self._archive.writestr(key, code)
 
     def close(self) -> None:
@@ -66,12 +67,12 @@ class Writer:
 
 
 def digest(*parts: str) -> str:
-    """The key of what code was made of."""
+    """Hash the strings that code was made from."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> str:
-    """The key of a kernel of the CuPy at hand, whose headers it includes: wherever these are."""
+    """The key of one of CuPy's kernels: CuPy's version stands for its headers, and include paths are left out."""
     import cupy
 
     kept = [option for option in options if not option.startswith("-I")]
@@ -79,17 +80,19 @@ def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> st
 
 
 def lend(cupy: ModuleType) -> None:
-    """Have CuPy find its kernels here, from now on."""
+    """Make CuPy look for its kernels here first, from now on."""
     compiler = cupy.cuda.compiler
-    compiles = getattr(compiler, _CUPYS, None)
-    if compiles is None or not are_there():
+    compile_with_nvrtc = getattr(compiler, _CUPY_FUNCTION, None)
+    if compile_with_nvrtc is None or not are_there():
         return
 
-    @wraps(compiles)
-    def finds(
+    @wraps(compile_with_nvrtc)
+    def load_or_compile(
         source: str, options: Any = (), arch: Any = None, filename: Any = "", name_expressions: Any = None, *others: Any
     ) -> Any:
         code = None if name_expressions else load(key_of_cupys(source, tuple(options), f"sm_{arch}"))
-        return compiles(source, options, arch, filename, name_expressions, *others) if code is None else (code, None)
+        if code is not None:
+            return code, None
+        return compile_with_nvrtc(source, options, arch, filename, name_expressions, *others)
 
-    setattr(compiler, _CUPYS, finds)
+    setattr(compiler, _CUPY_FUNCTION, load_or_compile)

@@ -1,6 +1,7 @@
-"""The GPU engine: CUDA kernels made from programs, compiled by NVRTC through CuPy. This is its face.
+"""The GPU engine: CUDA kernels made from programs, compiled by NVRTC, launched through CuPy.
 
-What it stands on, graphs use too: so all else of it is imported when first called for, as CuPy takes its time.
+Graphs import `gasla.gpu.runtime`, and so this file. Each function imports what it needs when it is called, because
+importing CuPy takes long.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """See `gasla.engines.Engine`, as for all that follows."""
+    """See `gasla.engines.Engine.prepare`; the functions below are documented there, too."""
     from gasla.gpu.program.engine import Prepared
 
     return Prepared(way, deterministic, scheduled)

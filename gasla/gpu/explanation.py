@@ -1,4 +1,4 @@
-"""What the GPU engine does with a program on a graph, and why, in words: read off the kernel that it makes for them."""
+"""Explains in sentences what the GPU engine does with a program on a graph, and why, from the plan of its kernel."""
 
 from gasla.gpu.program import engine
 from gasla.gpu.program.plan import GpuPlan
@@ -26,40 +26,38 @@ def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> li
 
 
 def loop(plan: GpuPlan) -> list[str]:
-    """Which loop the kernel has, and how threads share vertices and edges."""
+    """Sentences on which loop the kernel has, and how threads divide vertices and edges among themselves."""
     variant, found = plan.variant, []
     if variant.small:
-        found.append(f"One block does all: the graph has no more than {SMALL:,} vertices and edges.")
-    for name in plan.near_fields:
-        found.append(f"{given(name)} lives in that block's shared memory.")
+        found.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")
+    for name in plan.shared_fields:
+        found.append(f"{given(name)} is held in that block's shared memory.")
     if plan.wide:
-        found.append("A warp takes a vertex, and its lanes those of wide vectors, 32 at a time.")
+        found.append("A warp handles one vertex at a time; its lanes hold the items of wide vectors, 32 side by side.")
     if plan.keyed is not None:
-        near = f", of others in {variant.table_slots} slots a warp" if variant.table_slots else ""
-        found.append(f"Keys of lists of up to 32 edges are told apart in registers{near}; hubs have tables in memory.")
-    if plan.wide and plan.shares_rows:
-        found.append("Long rows are cut into pieces, which all warps share.")
+        shared = f", of longer lists in {variant.table_slots} slots per warp" if variant.table_slots else ""
+        found.append(f"Keys of lists of up to 32 edges are grouped in registers{shared}; hubs use global memory.")
+    if plan.wide and plan.partitions_rows:
+        found.append("Long rows are cut into pieces, which are distributed over all warps.")
     if plan.rows:
-        how = "packed side by side" if variant.row_lanes == PACKED else f"taken by {variant.row_lanes} threads each"
-        found.append(f"Rows are reduced whole, {how}; long ones are cut into pieces.")
-    if plan.wide:
-        found.append("A warp takes a vertex, and its lanes the numbers of a vector side by side.")
+        how = "packed 32 to a warp" if variant.row_lanes == PACKED else f"by {variant.row_lanes} threads per row"
+        found.append(f"Whole rows are reduced, {how}; long rows are cut into pieces.")
     if plan.relabelled:
         found.append(
-            "Vertices are renumbered by falling degree meanwhile, for most neighbours to be found in the cache."
+            "Vertices are renumbered by descending degree internally, so that most neighbors are found in the cache."
         )
-    if plan.thin:
-        found.append("No vertex has very many edges, so that a few threads take each, and thin frontiers stay lists.")
+    if plan.small_frontiers:
+        found.append("No vertex has very many edges: a few threads handle each vertex, and small frontiers stay lists.")
     if variant.local:
-        found.append(
-            "Neighbours have near numbers, as in a road network: many iterations of few vertices are expected."
-        )
+        found.append("Neighbors have nearby ids, as in a road network: many iterations with few vertices are expected.")
     if plan.searches:
-        found.append("A pull looks for any active neighbour of those vertices alone that the mask still admits.")
-    if plan.flat:
-        found.append("A few threads take each vertex of the schedule, as none has very many edges.")
+        found.append("A pull visits only vertices that the mask still admits, and looks for any active neighbor.")
+    if plan.lane_groups:
+        found.append("A few threads handle each vertex of the schedule, as none has very many edges.")
     if plan.cuts_rows:
-        found.append("Long rows of the schedule are cut into pieces, which all warps share.")
-    for name in sorted(plan.timed):
-        found.append(f"Neighbours read a copy of {given(name)} as it starts, until their turn has come.")
+        found.append("Long rows of the schedule are cut into pieces, which are distributed over all warps.")
+    for name in sorted(plan.read_by_level):
+        found.append(
+            f"{given(name)} of a neighbor has its initial value until the schedule reaches the neighbor's level."
+        )
     return found

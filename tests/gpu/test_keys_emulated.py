@@ -128,8 +128,8 @@ def test_sizes_of_tables() -> None:
     assert keyed is not None
     lengths = np.diff(graph.in_.indptr)
     assert tables.longest_row(graph, "in") == 300
-    assert tables.slots_near(keyed, 32, 10**6) == 0
-    slots = tables.slots_near(keyed, 300, 232448)
+    assert tables.slots_in_shared(keyed, 32, 10**6) == 0
+    slots = tables.slots_in_shared(keyed, 300, 232448)
     assert slots % 32 == 0 and tables.WARPS * slots * tables.slot_bytes(keyed) <= tables.MOST_SHARED
     assert tables.table_sizes(graph, "in", 64, True) == ((lengths > 48).sum(), 0)
     assert tables.table_sizes(graph, "in", 64, False) == (0, 2 * lengths[lengths > 48].sum())

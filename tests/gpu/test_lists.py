@@ -95,10 +95,10 @@ def test_equals_the_cpu_emulated(sizes: tuple[int, int, int], tmp_path: Path) ->
 
 
 def test_rows_are_looked_at_once_for_all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, looks = variants.rows.RowFacts(4096, 16384, True, 0, 4095, 4, 0.9), []
-    monkeypatch.setattr(variants.rows, "find_facts_once", lambda *lists: looks.append(lists) or found)
+    found, looks = variants.rows.RowProperties(4096, 16384, True, 0, 4095, 4, 0.9), []
+    monkeypatch.setattr(variants.rows, "find_properties_once", lambda *lists: looks.append(lists) or found)
     graph = Graph(datasets.grid(12))
     chosen = [
         engine._variant(program, graph, False, False, False) for program in (bfs.LEVELS, bfs.PARENTS, sssp.AnyOrder())
     ]
-    assert len(looks) == 1 and all(variant.thin and variant.local for variant in chosen)
+    assert len(looks) == 1 and all(variant.bounded_degree and variant.local for variant in chosen)

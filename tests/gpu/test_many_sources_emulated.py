@@ -46,7 +46,7 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
 )
 def test_equals_the_cpu(program: Any, shape: str, tmp_path: Path) -> None:
     graph = {"grid": lambda: grid(7), "skewed": skewed}[shape]()
-    mode = {"thin": True, "local": True} if shape == "grid" else {}
+    mode = {"bounded_degree": True, "local": True} if shape == "grid" else {}
     emulated = emulated_run(program, graph, SOON_WIDE if mode else AS_THEY_ARE, tmp_path, **mode)
     active, fields = start(graph, program)
     expected = gasla.run(program, graph, active=active, **fields).state

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 import gasla
 import semirings
 from gasla.cpu.product import products as cpu
-from gasla.gpu.product import entries, pairs, wide
+from gasla.gpu.product import dense, numeric, symbolic
 from gasla.gpu.product import products as gpu
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import compile_source
@@ -73,17 +73,17 @@ def terms_of(semiring: Semiring, dtype: Any, accum: bool = False) -> Terms:
 def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4, i8 = np.dtype(np.int32), np.dtype(np.int64)
-    assert compile_source(entries.source(terms_of(semiring, dtype), pairs.WAYS), "compute_90")
-    packed = wide.Variant(False, i4, i4, "unsigned int", 16, 4)
-    masked = wide.Variant(True, i8, i8, "unsigned long long", 32, 1)
-    assert compile_source(wide.source(terms_of(semiring, dtype), packed), "compute_90")
-    assert compile_source(wide.source(terms_of(semiring, dtype, accum=True), masked), "compute_80")
+    assert compile_source(numeric.source(terms_of(semiring, dtype), symbolic.METHODS), "compute_90")
+    packed = dense.Variant(False, i4, i4, "unsigned int", 16, 4)
+    masked = dense.Variant(True, i8, i8, "unsigned long long", 32, 1)
+    assert compile_source(dense.source(terms_of(semiring, dtype), packed), "compute_90")
+    assert compile_source(dense.source(terms_of(semiring, dtype, accum=True), masked), "compute_80")
 
 
 def test_what_finds_entries_compiles() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for architecture in ("compute_80", "compute_90"):
-        assert compile_source(pairs.source(), architecture)
+        assert compile_source(symbolic.source(), architecture)
 
 
 # --- by a plain loop -------------------------------------------------------------------------------------------------
@@ -164,22 +164,24 @@ class Emulated:
         for name, value in (
             ("SHARED", 2048),
             ("SMALL_BITS", 4),
-            ("STRUCTURE", pairs.SharedLimits(7, 128)),
+            ("STRUCTURE_LIMITS", symbolic.SharedLimits(7, 128)),
             ("BATCH", 1 << 12),
         ):
-            patch.setattr(pairs, name, value)
-        patch.setattr(pairs, "kernel", lambda function, device: self.kernel(pairs.source(), pairs.FUNCTIONS, function))
+            patch.setattr(symbolic, name, value)
         patch.setattr(
-            entries,
-            "compiled",
-            lambda terms, way, device: self.kernel(entries.source(terms, pairs.WAYS), pairs.WAYS, way),
+            symbolic, "kernel", lambda function, device: self.kernel(symbolic.source(), symbolic.FUNCTIONS, function)
         )
-        patch.setattr(wide, "compiled", self.wide_kernels)
-        patch.setattr(wide, "struct", lambda value: value)
-        patch.setattr(wide, "multiprocessors", lambda: 1)
-        patch.setattr(wide, "_address", lambda array: array.ctypes.data)
-        patch.setattr(rows, "share_out", share_out)
-        for module in (pairs, entries, wide):
+        patch.setattr(
+            numeric,
+            "compiled",
+            lambda terms, way, device: self.kernel(numeric.source(terms, symbolic.METHODS), symbolic.METHODS, way),
+        )
+        patch.setattr(dense, "compiled", self.wide_kernels)
+        patch.setattr(dense, "struct", lambda value: value)
+        patch.setattr(dense, "multiprocessors", lambda: 1)
+        patch.setattr(dense, "_address", lambda array: array.ctypes.data)
+        patch.setattr(rows, "partition_rows", partition_rows)
+        for module in (symbolic, numeric, dense):
             patch.setattr(module, "device", lambda: 0)
         names = "at_entries", "of_matrices", "ready_wide"
         products = SimpleNamespace(
@@ -194,23 +196,23 @@ class Emulated:
             self.libraries[source] = library(text, functions, self.folder / str(next(self.numbers)))
         return self.kernels.setdefault((source, function), EmulatedKernel(self.libraries[source], function))
 
-    def wide_kernels(self, terms: Terms, variant: wide.Variant, device: int) -> wide.Kernels:
+    def wide_kernels(self, terms: Terms, variant: dense.Variant, device: int) -> dense.Kernels:
         functions = "product_of_columns", "product_of_cut_columns"
-        whole, cut = (self.kernel(wide.source(terms, variant), functions, function) for function in functions)
-        return wide.Kernels(whole, cut, list(wide._inputs(terms, variant)))
+        whole, cut = (self.kernel(dense.source(terms, variant), functions, function) for function in functions)
+        return dense.Kernels(whole, cut, list(dense._inputs(terms, variant)))
 
     def launches(self) -> dict[str, int]:
         """How often each way was taken, in all."""
-        found = dict.fromkeys(pairs.WAYS, 0)
+        found = dict.fromkeys(symbolic.METHODS, 0)
         for (_, function), kernel in self.kernels.items():
             if function in found:
                 found[function] += kernel.launches
         return found
 
 
-def share_out(indptr: Array, indices: Array, whole: int | None = None) -> rows.RowShares:
-    """What `rows.share_out` makes, by NumPy."""
-    facts = rows.facts_of(indptr, indices)
+def partition_rows(indptr: Array, indices: Array, whole: int | None = None) -> rows.RowPartition:
+    """What `rows.partition_rows` makes, by NumPy."""
+    facts = rows.properties_of(indptr, indices)
     limit = 8 if whole else 10**6
     lengths = np.diff(indptr).astype(np.int64) if facts.offsets_fit else np.zeros(0, np.int64)
     long = np.flatnonzero(lengths > limit)
@@ -226,7 +228,7 @@ def share_out(indptr: Array, indices: Array, whole: int | None = None) -> rows.R
     return NumPyShares(facts, 1, limit, *pieces, arrays, shared)
 
 
-class NumPyShares(rows.RowShares):
+class NumPyShares(rows.RowPartition):
     def partials(self, value_size: int) -> Any:
         return np.empty(self.pieces * value_size, np.uint8)
 
@@ -254,7 +256,7 @@ def test_emulated_sparse(
     emulated: Emulated, semiring: Semiring, dtype: Any, visit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whole, at the entries of a mask, and without those; long rows by windows, or by tables in global memory."""
-    monkeypatch.setattr(pairs, "VISIT", visit)
+    monkeypatch.setattr(symbolic, "VISIT", visit)
     before = emulated.launches()
     A, B, mask = (random_matrix(seed, *shape, dtype) for seed, shape in enumerate([(40, 50), (50, 600), (40, 600)]))
     if semiring is semirings.plus_times:
@@ -286,7 +288,7 @@ def amid_others(A: csr_array) -> gasla.Sparse:
 @pytest.mark.parametrize("visit", [1, 1000], ids=["windows", "memory"])
 @pytest.mark.parametrize("index", [np.int32, np.int64], ids=label)
 def test_emulated_rows_amid_others(emulated: Emulated, index: Any, visit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "VISIT", visit)
+    monkeypatch.setattr(symbolic, "VISIT", visit)
     shapes = (40, 50), (50, 600), (40, 600)
     matrices = [random_matrix(seed, *shape, np.float32, index) for seed, shape in enumerate(shapes)]
     moved = [amid_others(M) for M in matrices]
@@ -310,12 +312,12 @@ def test_emulated_facts_of_rows(emulated: Emulated, seed: int) -> None:
     for A in (stored, ascending, apart, csr_array((0, 80)), csr_array((3, 80)), apart[:1], stored[-7:]):
         rows_of, columns, _ = by_rows(A)
         steps = [np.diff(columns[rows_of == row]) for row in range(A.shape[0])]
-        wanted = pairs.Order(all((s >= 0).all() for s in steps), all((s > 0).all() for s in steps))
+        wanted = symbolic.RowOrder(all((s >= 0).all() for s in steps), all((s > 0).all() for s in steps))
         pairs_of = np.bincount(rows_of, np.diff(b.indptr)[columns], minlength=A.shape[0])
         for matrix in (A, amid_others(A)):
-            a = pairs.lines(lists_of(matrix), "A")
+            a = symbolic.as_csr(lists_of(matrix), "A")
             assert a is not None and a.order == wanted and a.order is a.order
-            assert_array_equal(pairs.count_pairs(a, pairs.lines(lists_of(b), "B")), pairs_of)
+            assert_array_equal(symbolic.count_pairs(a, symbolic.as_csr(lists_of(b), "B")), pairs_of)
 
 
 @needs_compiler
@@ -327,18 +329,18 @@ def test_emulated_rows_are_sorted_by_way(emulated: Emulated, left_out: bool, sma
     for most_pairs in (0, 8, 40, 3000, 10**6):
         n = 300
         met = rng.integers(0, most_pairs + 1, n) if most_pairs != 8 else np.full(n, 8)
-        a = pairs.lines(lists_of(random_matrix(1, n, 50, np.float32)), "A")
+        a = symbolic.as_csr(lists_of(random_matrix(1, n, 50, np.float32)), "A")
         offsets = np.append(0, rng.integers(0, 9, n).cumsum())
         assert a is not None
-        most = pairs.Most(met, None, offsets if left_out else None, 900)
-        ways = pairs.sort_rows(most, a, pairs.STRUCTURE, small)
+        most = symbolic.MaxColumns(met, None, offsets if left_out else None, 900)
+        ways = symbolic.group_rows(most, a, symbolic.STRUCTURE_LIMITS, small)
         columns = np.minimum(met, 900)
         bounds = np.where(met > 0, columns + np.diff(offsets), 0) if left_out else columns
         assert_array_equal(most.of(np.arange(n)), bounds)
-        few = (bounds <= 8) & (met <= pairs.SMALL_PAIRS) & small
-        searched = (np.diff(a.offsets) + pairs.VISIT) * 8 <= met
+        few = (bounds <= 8) & (met <= symbolic.SMALL_PAIRS) & small
+        searched = (np.diff(a.offsets) + symbolic.VISIT) * 8 <= met
         chosen = np.select([bounds == 0, few, bounds <= 64, searched], [4, 0, 1, 3], 2)
-        for k, way in enumerate(pairs.WAYS):
+        for k, way in enumerate(symbolic.METHODS):
             listed = np.arange(n) if ways[way].listed is None else ways[way].listed
             if ways[way].listed is None and ways[way].number == 0:
                 listed = listed[:0]
@@ -399,14 +401,14 @@ def test_emulated_damage_is_found(emulated: Emulated, name: str, array: str, val
 @needs_compiler
 def test_emulated_limits(emulated: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
     A = random_matrix(1, 9, 9, np.float32)
-    monkeypatch.setattr(pairs, "WIDEST", 8)
+    monkeypatch.setattr(symbolic, "WIDEST", 8)
     with pytest.raises(ValueError, match="A has 9 columns; expected at most 8 on a GPU"):
         gasla.mxm(A, A)
-    monkeypatch.setattr(pairs, "WIDEST", 1 << 30)
-    monkeypatch.setattr(pairs, "LONGEST", 1)
+    monkeypatch.setattr(symbolic, "WIDEST", 1 << 30)
+    monkeypatch.setattr(symbolic, "LONGEST", 1)
     with pytest.raises(ValueError, match=r"A has a row of \d+ entries; expected at most 1 on a GPU"):
         gasla.mxm(A, A, mask=A)
-    monkeypatch.setattr(wide, "MOST", 2)
+    monkeypatch.setattr(dense, "MOST", 2)
     with pytest.raises(ValueError, match="x has 3 columns; expected at most 2 on a GPU"):
         gasla.mxm(A, np.ones((9, 3)))
 

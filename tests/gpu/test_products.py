@@ -387,10 +387,10 @@ def test_refused_rows_raise(call: Callable[[Any], Any], error: type[Exception], 
 
 @pytest.mark.gpu
 def test_shares_live_as_long_as_their_arrays() -> None:
-    before = len(rows._shares)
+    before = len(rows._partitions)
     A = matrix(skewed(1_000, 500))
     for _ in range(3):
         gasla.mxv(A, cupy.ones(500))
-    assert len(rows._shares) == before + 1
+    assert len(rows._partitions) == before + 1
     del A
-    assert len(rows._shares) == before
+    assert len(rows._partitions) == before

@@ -42,9 +42,9 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
     fits_schedule = not (in_place or any(hasattr(program, name) for name in ("mask", "scatter", "bucket", "wake")))
     return [
         {},
-        {"thin": 4, "row_lanes": 8},
+        {"bounded_degree": 4, "row_lanes": 8},
         {"small": True, "row_lanes": 1},
-        {"small": True, "near": True},
+        {"small": True, "shared": True},
         *([] if in_place else [{"deterministic": True}]),
         *([{"scheduled": True}] if fits_schedule else []),
     ]
@@ -93,7 +93,7 @@ def test_whether_vertices_that_were_reached_are_shut_for_good(mask: Any, kind: A
     program: Any = type("Search", (bfs.Levels,), {"mask": mask, "level": gasla.vertex(kind, init=-1)})
     module = Module(program.traced(np.dtype(np.int32)), Variant(np.dtype(np.int32)))
     assert module.closes
-    assert module.shuts == shuts
+    assert module.applies_once == shuts
 
 
 def same(result: Any, reference: Reference) -> None:
@@ -114,7 +114,7 @@ def test_a_larger_graph(
     program: Any, start: Any, alone: bool, limit: int, small: int, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
-    monkeypatch.setattr("gasla.gpu.program.variants.NEAR", near)
+    monkeypatch.setattr("gasla.gpu.program.variants.SHARED_VERTICES", near)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges
     graph = Graph.from_edges(
@@ -189,9 +189,9 @@ def test_a_kernel_that_crashed_is_not_waited_for() -> None:
         check_status=cupy.cuda.runtime.check_status, streamQuery=lambda stream: answers.pop(0)
     )
     bound.xp = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream))
-    assert [bound._has_left(), bound._has_left()] == [False, True]
+    assert [bound._has_ended(), bound._has_ended()] == [False, True]
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="illegal memory access"):
-        bound._has_left()
+        bound._has_ended()
 
 
 @pytest.mark.gpu

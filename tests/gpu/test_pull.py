@@ -13,7 +13,7 @@ from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.generators import rmat, uniform
 from gasla.graph.graph import Graph
 from gasla.program.fields import vertex
-from tests.helpers.emulated_loop import heads
+from tests.helpers.emulated_loop import hub_neighbors
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def cupy() -> ModuleType:
 @pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
 @pytest.mark.parametrize(("offset", "vertex"), [("int", "int"), ("long long", "int"), ("long long", "long long")])
 def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str) -> None:
-    assert compile_source(rows.HEADS.format(offset=offset, vertex=vertex), architecture)
+    assert compile_source(rows.HUB_NEIGHBORS.format(offset=offset, vertex=vertex), architecture)
 
 
 @pytest.mark.gpu
@@ -36,9 +36,9 @@ def test_a_head_has_most_neighbours(cupy: ModuleType, kind: type) -> None:
     lists = Graph.from_edges(src, dst, n=1000).out
     short = np.diff(lists.indptr) < 60
     found = cupy.empty(1000, kind)
-    rows.find_heads(cupy.asarray(lists.indptr.astype(kind)), cupy.asarray(lists.indices.astype(kind)), found)
+    rows.find_hub_neighbors(cupy.asarray(lists.indptr.astype(kind)), cupy.asarray(lists.indices.astype(kind)), found)
     assert short.sum() > 900
-    np.testing.assert_array_equal(found.get()[short], heads(lists)[short])
+    np.testing.assert_array_equal(found.get()[short], hub_neighbors(lists)[short])
 
 
 @pytest.mark.gpu
@@ -46,7 +46,7 @@ def test_a_hub_is_its_own_neighbours_head(cupy: ModuleType) -> None:
     star = np.zeros(5000, np.int32), np.arange(1, 5001, dtype=np.int32)
     lists = Graph.from_edges(np.append(*star), np.append(*star[::-1]), n=5001).out
     found = cupy.empty(5001, np.int32)
-    rows.find_heads(cupy.asarray(lists.indptr), cupy.asarray(lists.indices), found)
+    rows.find_hub_neighbors(cupy.asarray(lists.indptr), cupy.asarray(lists.indices), found)
     assert (found[1:] == 0).all() and 0 < int(found[0]) <= 5000
 
 

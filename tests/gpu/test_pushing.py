@@ -23,8 +23,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g
 IDS = np.dtype(np.int32), np.dtype(np.int64)
 SHAPES: dict[str, tuple[dict[str, bool], int]] = {
     "wide": ({}, 2),
-    "thin": ({"thin": True, "local": True}, 2),
-    "small": ({"small": True, "near": True}, 1),
+    "thin": ({"bounded_degree": True, "local": True}, 2),
+    "small": ({"small": True, "shared": True}, 1),
 }
 QUICK = [
     *[("Sources", "wide", "random"), ("Sources", "thin", "star"), ("ByTotal", "thin", "random")],
@@ -48,7 +48,7 @@ def check(program: Any, fields: Any, expected: Reference) -> None:
 @pytest.mark.parametrize("program", [Sources, Halves])
 def test_nvrtc_compiles_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    for ids, shape in ((IDS[0], {"thin": True}), (IDS[1], {})):
+    for ids, shape in ((IDS[0], {"bounded_degree": True}), (IDS[1], {})):
         assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "compute_90")
 
 
@@ -57,7 +57,7 @@ def test_nvrtc_compiles_them(program: Any) -> None:
 def test_nvrtc_compiles_all_shapes_of_them(program: Any) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     for ids in IDS:
-        for shape in ({}, {"thin": True}, {"small": True}, {"staged": True}, {"deterministic": True}):
+        for shape in ({}, {"bounded_degree": True}, {"small": True}, {"staged": True}, {"deterministic": True}):
             assert compile_source(Module(program.traced(ids), Variant(ids, **shape)).source, "compute_90")
 
 

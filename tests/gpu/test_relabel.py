@@ -67,14 +67,14 @@ def test_renumbered_lists(graph: Graph) -> None:
         lists = NeighbourLists(graph, side, ordered=False)
         numbering = Numbering(lists)
         positions = RenumberedLists(graph, side, numbering)._positions()
-        np.testing.assert_array_equal(numbering.places[numbering.originals], np.arange(graph.n))
+        np.testing.assert_array_equal(numbering.inverse[numbering.originals], np.arange(graph.n))
         lengths = np.diff(numbering.indptr)
         assert (np.diff(lengths) <= 0).all()
         np.testing.assert_array_equal(lengths, np.diff(lists.indptr())[numbering.originals])
-        np.testing.assert_array_equal(numbering.indices, numbering.places[lists.indices()[positions]])
+        np.testing.assert_array_equal(numbering.indices, numbering.inverse[lists.indices()[positions]])
         rows = np.repeat(np.arange(graph.n), np.diff(lists.indptr()))
         here = np.repeat(np.arange(graph.n), lengths)
-        np.testing.assert_array_equal(numbering.places[rows[positions]], here)
+        np.testing.assert_array_equal(numbering.inverse[rows[positions]], here)
         starts = numbering.indptr[:-1][lengths > 0]
         falls = np.flatnonzero(np.diff(numbering.indices) < 0) + 1
         assert np.isin(falls, starts).all()
@@ -98,7 +98,7 @@ def test_kernels_compile(program: type[gasla.VertexProgram], architecture: str, 
 @pytest.fixture
 def always() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relabel, "pays", lambda graph, side, facts: True)
+        patch.setattr(relabel, "is_worthwhile", lambda graph, side, facts: True)
         yield
 
 

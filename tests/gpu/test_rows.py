@@ -38,8 +38,8 @@ def test_rows_on_an_emulated_warp(body: int, offset: str, value: str, tmp_path: 
 
 MATRICES = [datasets.grid(16), datasets.rmat(9), datasets.grid(8) @ datasets.grid(8), datasets.grid(8)[:1]]
 RUN = """
-extern "C" void run(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored, RowFacts* found) {
-    warp::run([=] { facts(offsets, indices, rows, stored, found); });
+extern "C" void run(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored, RowProperties* found) {
+    warp::run([=] { find_properties(offsets, indices, rows, stored, found); });
     if (!found->wrong_offsets && found->lowest >= 0 && rows > 1)
         warp::run([=] { sample(offsets, indices, rows, found); });
 }
@@ -55,21 +55,21 @@ def test_facts_are_the_same_with_and_without_a_kernel(kinds: tuple[str, str], tm
     subprocess.run(["g++", *LOOP_FLAGS, *includes(), str(tmp_path / "facts.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
-    def emulated(indptr: Any, indices: Any) -> rows.RowFacts:
-        found = np.zeros(1, rows.FACTS)
+    def emulated(indptr: Any, indices: Any) -> rows.RowProperties:
+        found = np.zeros(1, rows.PROPERTIES)
         found["highest"] = -1
         sizes = len(indptr) - 1, len(indices)
         offsets, columns, facts = (ctypes.c_void_p(array.ctypes.data) for array in (indptr, indices, found))
         run(offsets, columns, *map(ctypes.c_uint64, sizes), facts)
-        return rows.RowFacts.of(*sizes, found[0])
+        return rows.RowProperties.of(*sizes, found[0])
 
     for matrix in MATRICES:
         indptr, indices = (array.astype(kind) for array, kind in zip((matrix.indptr, matrix.indices), kinds))
-        assert rows.facts_of(indptr, indices) == emulated(indptr, indices)
+        assert rows.properties_of(indptr, indices) == emulated(indptr, indices)
         indices[1] = -2
-        assert rows.facts_of(indptr, indices).lowest == emulated(indptr, indices).lowest == -2
+        assert rows.properties_of(indptr, indices).lowest == emulated(indptr, indices).lowest == -2
         indptr[-1] += 1
-        assert not rows.facts_of(indptr, indices).offsets_fit and not emulated(indptr, indices).offsets_fit
+        assert not rows.properties_of(indptr, indices).offsets_fit and not emulated(indptr, indices).offsets_fit
 
 
 @pytest.mark.gpu
@@ -77,4 +77,4 @@ def test_facts_are_the_same_where_they_are_looked_for() -> None:
     cupy = pytest.importorskip("cupy")
     for matrix in MATRICES:
         lists = cupy.asarray(matrix.indptr), cupy.asarray(matrix.indices)
-        assert rows.find_facts(*lists) == rows.find_facts_once(*lists)
+        assert rows.find_properties(*lists) == rows.find_properties_once(*lists)

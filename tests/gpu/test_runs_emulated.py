@@ -25,7 +25,7 @@ from tests.helpers.reference_engine import Reference
 BLOCKS = 2
 AS_THEY_ARE: dict[str, tuple[str, str]] = {}
 LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
-SOON_WIDE = {"THIN_EDGES": ("1 << 16", "20"), "WIDE_EDGES": ("1 << 18", "60")}
+SOON_WIDE = {"SMALL_EDGES": ("1 << 16", "20"), "LARGE_EDGES": ("1 << 18", "60")}
 RUNS = (0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (9, 1, 4, 100.0), (5, 2, 1, 1e9)
 
 
@@ -99,7 +99,10 @@ def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path
     graph = grid(7)
     if wide:
         graph = Graph.from_csr(graph.out.indptr.astype(np.int64), graph.out.indices.astype(np.int64), graph.out_values)
-    check(emulated_run(program, graph, constants, tmp_path, thin=True, local=constants is not SOON_WIDE), program)
+    check(
+        emulated_run(program, graph, constants, tmp_path, bounded_degree=True, local=constants is not SOON_WIDE),
+        program,
+    )
 
 
 def test_long_lists(tmp_path: Path) -> None:
@@ -128,21 +131,23 @@ def test_a_still_iteration_ends_no_run_of_what_varies(tmp_path: Path) -> None:
     "mode",
     [
         pytest.param({}, id="packed", marks=pytest.mark.slow),
-        pytest.param({"thin": True}, id="thin", marks=pytest.mark.slow),
-        pytest.param({"thin": True, "local": True}, id="local"),
+        pytest.param({"bounded_degree": True}, id="thin", marks=pytest.mark.slow),
+        pytest.param({"bounded_degree": True, "local": True}, id="local"),
     ],
 )
 def test_vertices_that_are_let_go(mode: dict[str, bool], tmp_path: Path) -> None:
     emulated = emulated_run(Late, grid(7), SOON_WIDE, tmp_path, **mode)
     assert emulated.plan.closes
-    assert not emulated.plan.shuts
+    assert not emulated.plan.applies_once
     for source, way, at_once, delta in RUNS:
         fields = emulated.run([source], way=way, at_once=at_once, delta=delta, level={source: 0})
         expected = Reference(Late(), emulated.graph, level={source: 0}).run([source]).vertex["level"]
         np.testing.assert_array_equal(fields["level"], expected)
 
 
-@pytest.mark.parametrize("mode", [{}, pytest.param({"thin": True, "local": True}, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize(
+    "mode", [{}, pytest.param({"bounded_degree": True, "local": True}, marks=pytest.mark.slow)], ids=str
+)
 def test_any_passes_zero_over(mode: dict[str, bool], tmp_path: Path) -> None:
     """What is pushed is brought together first: zero may be among it."""
     emulated = emulated_run(programs.Seven, grid(7), SOON_WIDE, tmp_path, **mode)
@@ -180,7 +185,7 @@ class Widest(gasla.VertexProgram):
         return -vertex.width
 
 
-@pytest.mark.parametrize("mode", [{}, {"thin": True, "local": True}], ids=["packed", "thin"])
+@pytest.mark.parametrize("mode", [{}, {"bounded_degree": True, "local": True}], ids=["packed", "thin"])
 def test_no_priority_loses_a_vertex_or_holds_a_run_up(mode: dict[str, bool], tmp_path: Path) -> None:
     graph = grid(7)
     emulated = emulated_run(Ranked, graph, SOON_WIDE if mode else AS_THEY_ARE, tmp_path, **mode)
@@ -194,7 +199,7 @@ def test_no_priority_loses_a_vertex_or_holds_a_run_up(mode: dict[str, bool], tmp
 
 def test_buckets_are_parts_of_the_range_of_what_waits(tmp_path: Path) -> None:
     graph = grid(20)
-    emulated = emulated_run(Widest, graph, SOON_WIDE, tmp_path, thin=True, local=True)
+    emulated = emulated_run(Widest, graph, SOON_WIDE, tmp_path, bounded_degree=True, local=True)
     expected = gasla.run(Widest, graph, active=[0], width={0: 101})
     assert not emulated.plan.adds_up and expected.edges < 4 * graph.m
     fields = emulated.run([0], at_once=10_000, delta=0, width={0: 101})

@@ -22,7 +22,11 @@ SHORT_ROWS = {"UNCUT": (256, 40), "PIECE": (1024, 100), "MARKED": (256, 20)}
 WideCount = type(Count(number=WIDE, reduce=wide_plus))
 QUICK = (First, Alone, programs.Spread, WideCount)
 STARTS: dict[Any, dict[str, Any]] = dict([*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})])
-WALKS: dict[str, dict[str, bool]] = {"packed": {}, "flat": {"thin": True}, "one block": {"thin": True, "small": True}}
+WALKS: dict[str, dict[str, bool]] = {
+    "packed": {},
+    "flat": {"bounded_degree": True},
+    "one block": {"bounded_degree": True, "small": True},
+}
 CASES = in_turns([(program,) for program in STARTS], [(walk,) for walk in WALKS])
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 

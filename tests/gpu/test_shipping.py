@@ -47,7 +47,7 @@ def test_a_program_is_noted_for_graphs_of_all_shapes() -> None:
     levels = gasla.bfs(graph, 0).tolist()
     with recording() as recorder:
         assert gasla.bfs(graph, 0).tolist() == levels
-    variants = [Variant(INT, small=True, near=True), Variant(INT), Variant(INT, thin=True)]
+    variants = [Variant(INT, small=True, shared=True), Variant(INT), Variant(INT, bounded_degree=True)]
     wanted = [generate.module(bfs.Levels, INT, variant).source for variant in variants]
     for sources in map(recorder.sources, SHARED):
         assert {*wanted, forest.source(4, 4, "forest")} <= set(sources)
@@ -145,9 +145,9 @@ def test_cupy_finds_its_kernels(folder: Path) -> None:
     writer, options = cubins.Writer(folder), ("-std=c++17", "-I/there")
     writer.add(cubins.key_of_cupys("shipped", ("-std=c++17", "-I/here"), "sm_90"), b"code")
     writer.close()
-    cupy: Any = SimpleNamespace(cuda=SimpleNamespace(compiler=SimpleNamespace(**{cubins._CUPYS: compiles})))
+    cupy: Any = SimpleNamespace(cuda=SimpleNamespace(compiler=SimpleNamespace(**{cubins._CUPY_FUNCTION: compiles})))
     cubins.lend(cupy)
-    finds = getattr(cupy.cuda.compiler, cubins._CUPYS)
+    finds = getattr(cupy.cuda.compiler, cubins._CUPY_FUNCTION)
     assert finds("shipped", options, "90", "k.cu", None, None, False, False, None) == (b"code", None)
     for source, given, arch, names in [
         ("other", options, "90", None),
@@ -160,9 +160,9 @@ def test_cupy_finds_its_kernels(folder: Path) -> None:
 
 
 def test_without_shipped_code_cupy_is_left_alone(folder: Path) -> None:
-    compiler = SimpleNamespace(**{cubins._CUPYS: print})
+    compiler = SimpleNamespace(**{cubins._CUPY_FUNCTION: print})
     cubins.lend(SimpleNamespace(cuda=SimpleNamespace(compiler=compiler)))  # type: ignore[arg-type]
-    assert getattr(compiler, cubins._CUPYS) is print
+    assert getattr(compiler, cubins._CUPY_FUNCTION) is print
 
 
 MISSED = pytest.mark.xfail(strict=True, reason="the list lacks some of its programs and products, compiled when called")

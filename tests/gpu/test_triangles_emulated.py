@@ -21,7 +21,7 @@ SLOTS = {"BLOCK_SLOTS": 32}  # and look forward lists up in parts
 BY_BLOCKS = "count_by_blocks"
 BY_WARPS = (
     *("count_merging", "spread_support", "list_pieces"),
-    *("keep_higher_of_short", "keep_higher_of_pieces", "count_by_warps"),
+    *("copy_forward_of_short", "copy_forward_of_pieces", "count_by_warps"),
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gasla.cpu.primitive import drawing as cpu_drawing
 from gasla.cpu.program import walk_runs as cpu_walks
-from gasla.gpu.primitive import drawing
+from gasla.gpu.primitive import sampling
 from gasla.gpu.program import walk_runs
 from gasla.gpu.runtime.compile import compile_source
 from gasla.program.walk_plan import WalkBinding, walk_plan
@@ -32,7 +32,7 @@ def test_compiles(name: str) -> None:
 
 def test_sums_and_samples_compile() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    assert compile_source(drawing.source(8, 8), "compute_80")
+    assert compile_source(sampling.source(8, 8), "compute_80")
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -51,7 +51,7 @@ def test_equals_the_cpu(name: str, weighted: bool, tmp_path: Path) -> None:
     for steps in (30, 0, 1, 2, 3, 8):  # rows that begin anywhere within 16 bytes, and end there
         walks, complaint = np.full((300, steps + 1), -7, np.int32), np.zeros(4, np.uint64)
         kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, KEY, weights, complaint, walks)))
-        walk_runs.check_complaint(walking, complaint)
+        walk_runs.raise_first_error(walking, complaint)
         np.testing.assert_array_equal(walks, cpu_walks.walk(walking, starts, steps, KEY, weights))
 
 
@@ -66,7 +66,7 @@ def test_a_complaint_is_noted(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=r"Wrong.accept gives 3.0 for walker 0 in step 2; expected a number from 0 to 2"
     ):
-        walk_runs.check_complaint(walking, complaint)
+        walk_runs.raise_first_error(walking, complaint)
 
 
 def numbers(given: Any) -> Any:
@@ -79,7 +79,7 @@ def test_sums_and_samples_equal_the_cpu(tmp_path: Path) -> None:
     graph = graph_of(np.int64)
     lists, values, n = graph.out, graph.out_values, np.uint64(graph.n)
     built = library(
-        f"{drawing.source(4, lists.indptr.dtype.itemsize)}using namespace gasla;",
+        f"{sampling.source(4, lists.indptr.dtype.itemsize)}using namespace gasla;",
         ("sum_lists", "guide_lists", "sample"),
         tmp_path / "b",
     )

@@ -46,7 +46,7 @@ def kernel_file(name: str, kernels: Path = KERNELS) -> Path:
     return next(kernels.rglob(name))
 
 
-def heads(lists: Any) -> np.ndarray:
+def hub_neighbors(lists: Any) -> np.ndarray:
     """For each vertex the neighbour that has most neighbours itself, the first of them; itself if it has none."""
     degrees = np.diff(lists.indptr)
     order = np.lexsort((lists.indices, -degrees[lists.indices], np.repeat(np.arange(len(degrees)), degrees)))
@@ -89,8 +89,8 @@ class EmulatedLoop(Binding):
             setattr(self.arguments, name, self.zeroed.ctypes.data + place)
         for name, array in graph_arrays(self).items():
             self.put(name, array)
-        if self.plan.has_heads:
-            self.put("heads", heads(graph.in_))
+        if self.plan.hub_first:
+            self.put("hub_neighbors", hub_neighbors(graph.in_))
         self.arguments.self_n, self.arguments.m, self.arguments.words = graph.n, graph.m, (graph.n + 31) // 32
         self.arguments.shift = 32 if variant.offset_type.itemsize == 4 else 20
 
@@ -131,7 +131,7 @@ class EmulatedLoop(Binding):
 GRID = """
 extern "C" int run(const Program::Arguments* a) {{ return warp::run_grid({blocks}, [=] {{ run_loop(*a); }}); }}
 """
-ALONE = 'extern "C" int run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); return 0; }\n'
+SINGLE_BLOCK = 'extern "C" int run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); return 0; }\n'
 
 
 class EmulatedRun(EmulatedLoop):
@@ -146,14 +146,16 @@ class EmulatedRun(EmulatedLoop):
         constants: dict[str, tuple[Any, Any]],
         folder: Path,
     ) -> None:
-        self.file, self.entry = ("alone.cuh", ALONE) if blocks == 1 else ("thin.cuh", GRID.format(blocks=blocks))
+        self.file, self.entry = (
+            ("single_block.cuh", SINGLE_BLOCK) if blocks == 1 else ("small_frontier.cuh", GRID.format(blocks=blocks))
+        )
         super().__init__(program, graph, variant, blocks, constants, folder)
-        if self.plan.wide and self.plan.shares_rows:
+        if self.plan.wide and self.plan.partitions_rows:
             self._share_rows()
         Control.from_address(self.zeroed.ctypes.data + STATE).stamp = 2**31 - 6  # stamps come round in the first run
 
     def _share_rows(self) -> None:
-        """Share out rows as `rows.make_shares` does, with long ones on a small graph, too."""
+        """Share out rows as `rows.make_partition` does, with long ones on a small graph, too."""
         lengths = np.diff(self._sides()[0].indptr().astype(np.int64))
         (rows,) = np.nonzero(lengths > WHOLE)
         counts = -(-lengths[rows] // WHOLE)

@@ -103,7 +103,7 @@ def on_gpu(case: Case) -> None:
         if case.options["threads"] != "as it is":
             patch.setattr("gasla.gpu.program.workspace.SMALL", 0)
         if "later" in case.options["threads"]:
-            patch.setattr("gasla.gpu.program.variants.NEAR", 0)
+            patch.setattr("gasla.gpu.program.variants.SHARED_VERTICES", 0)
         run(case, case.graph.to("gpu"))
 
 
@@ -116,9 +116,9 @@ def emulated(case: Case) -> None:
     shape: dict[str, Any] = {"deterministic": case.mode == "deterministic"}
     blocks = 2
     if case.options["threads"] == "as it is":
-        shape, blocks = shape | {"small": True, "near": True}, 1
+        shape, blocks = shape | {"small": True, "shared": True}, 1
     elif "later" in case.options["threads"]:
-        shape |= {"thin": True, "local": True}
+        shape |= {"bounded_degree": True, "local": True}
     with tempfile.TemporaryDirectory() as folder:
         kernel = EmulatedRun(case.program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, Path(folder))
         if kernel.plan.rows:

@@ -285,25 +285,26 @@ def test_reasons_fit_into_a_trace(program: Any) -> None:
 
 def test_a_gpu_takes_wide_vectors_by_warps() -> None:
     plan = Module(wide_programs.spreading(40).traced(np.dtype(np.int32)), Variant(np.dtype(np.int32)))
-    assert plan.reason_to_pull == "of wide vectors a warp gathers for a vertex; none sends"
-    assert "A warp takes a vertex, and its lanes those of wide vectors, 32 at a time." in loop(plan)
+    assert plan.reason_to_pull == "a warp gathers wide vectors for one vertex; they are never sent"
+    sentence = "A warp handles one vertex at a time; its lanes hold the items of wide vectors, 32 side by side."
+    assert sentence in loop(plan)
 
 
 # --- on a GPU -------------------------------------------------------------------------------------------------------
 
 LOOPS = [
-    ("A warp takes a vertex, and its lanes", Wide, {}, None),
+    ("A warp handles one vertex at a time", Wide, {}, None),
     ("One block does all", programs.Waking, {"small": True}, {}),
-    ("x lives in that block's shared memory.", programs.Rising, {"small": True, "near": True}, {"small": True}),
-    ("taken by 4 threads each", programs.Spread, {"row_lanes": 4}, {"row_lanes": 0}),
-    ("packed side by side", programs.Spread, {"row_lanes": 0}, {"row_lanes": 4}),
-    ("Vertices are renumbered by falling degree", programs.Spread, {"relabelled": True}, {}),
-    ("thin frontiers stay lists", programs.Hops, {"thin": True}, {}),
-    ("as in a road network", programs.Hops, {"thin": True, "local": True}, {"thin": True}),
+    ("x is held in that block's shared memory.", programs.Rising, {"small": True, "shared": True}, {"small": True}),
+    ("by 4 threads per row", programs.Spread, {"row_lanes": 4}, {"row_lanes": 0}),
+    ("packed 32 to a warp", programs.Spread, {"row_lanes": 0}, {"row_lanes": 4}),
+    ("Vertices are renumbered by descending degree", programs.Spread, {"relabelled": True}, {}),
+    ("small frontiers stay lists", programs.Hops, {"bounded_degree": True}, {}),
+    ("as in a road network", programs.Hops, {"bounded_degree": True, "local": True}, {"bounded_degree": True}),
     ("Long rows of the schedule are cut into pieces", programs.Waking, {"scheduled": True}, {}),
-    ("A few threads take each", programs.Waking, {"scheduled": True, "thin": True}, {"scheduled": True}),
-    ("Neighbours read a copy of load as it starts", programs.Waking, {"scheduled": True}, {}),
-    ("Long rows are cut into pieces, which all", wide_programs.summing(40), {}, {"small": True}),
+    ("A few threads handle each", programs.Waking, {"scheduled": True, "bounded_degree": True}, {"scheduled": True}),
+    ("load of a neighbor has its initial value", programs.Waking, {"scheduled": True}, {}),
+    ("Long rows are cut into pieces, which are", wide_programs.summing(40), {}, {"small": True}),
 ]  # fmt: skip
 
 

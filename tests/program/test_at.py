@@ -359,9 +359,9 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
     ("program", "shape"),
     [
         (Roots, {}),
-        (Nearby, {"thin": True}),
+        (Nearby, {"bounded_degree": True}),
         (Nearby, {"scheduled": True}),
-        (Levels, {"small": True, "near": True}),
+        (Levels, {"small": True, "shared": True}),
         (Groups, {"scheduled": True}),
         (Sizes, {}),
     ],

@@ -107,8 +107,8 @@ def check(run: EmulatedRun, program: Any, active: Any, limit: int, way: int = 0,
 
 SPARSE = {"everyone": False, "sources": "active"}
 CASES: dict[str, tuple[Any, Any, int, dict[str, Any]]] = {
-    "sparse": (lambda: hearing(scatters=True, **SPARSE), [1, 5], 2, {"thin": True}),
-    "one block": (hearing, None, 1, {"small": True, "near": True}),
+    "sparse": (lambda: hearing(scatters=True, **SPARSE), [1, 5], 2, {"bounded_degree": True}),
+    "one block": (hearing, None, 1, {"small": True, "shared": True}),
     "short": (lambda: hearing(3, scatters=True, **SPARSE), None, 2, {}),
     "wide": (lambda: hearing(40, scatters=True, **SPARSE), [1, 5], 2, {}),
     "wide, everyone": (lambda: hearing(40), None, 2, {}),
@@ -124,7 +124,7 @@ def test_emulated_runs_equal_the_independent_engine(case: str, tmp_path: Path) -
     graph, program = made(), make()
     run = EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, tmp_path)
     if case == "one block":
-        assert run.plan.near_fields == ["x"]
+        assert run.plan.shared_fields == ["x"]
     check(run, program, active, 3)
 
 
@@ -132,7 +132,7 @@ def test_emulated_runs_equal_the_independent_engine(case: str, tmp_path: Path) -
 def test_what_is_sent_is_rounded_where_it_arrives(tmp_path: Path) -> None:
     graph = made()
     run = EmulatedRun(
-        Least, graph, Variant(graph.out.indptr.dtype, thin=True), 2, {"SEGMENT": ("2048", "16")}, tmp_path
+        Least, graph, Variant(graph.out.indptr.dtype, bounded_degree=True), 2, {"SEGMENT": ("2048", "16")}, tmp_path
     )
     assert run.plan.accumulates
     x = np.random.default_rng(1).choice(np.array([np.inf, 65504, 0.1, 6e-8, -np.inf, 3], np.float16), graph.n)
@@ -147,8 +147,8 @@ def test_what_is_sent_is_rounded_where_it_arrives(tmp_path: Path) -> None:
 def test_schedules_and_numbers_to_start_with(tmp_path: Path) -> None:
     """One number for all and another for one vertex, filled in by the kernel; who reads what was before its turn."""
     graph, program = made(), hearing()
-    run = test_schedule_emulated.Emulated(program, graph, {"thin": True}, tmp_path)
-    assert "x" in run.plan.timed
+    run = test_schedule_emulated.Emulated(program, graph, {"bounded_degree": True}, tmp_path)
+    assert "x" in run.plan.read_by_level
     some = np.random.default_rng(3).integers(-1, 6, graph.n)
     start = {"large": {3: 1e-7}}
     for fill in (True, False):
@@ -179,8 +179,10 @@ def test_why_a_field_of_half_precision_takes_no_values_on_their_way() -> None:
 
 
 SHAPES: dict[str, dict[str, Any]] = {
-    "rows": {"row_lanes": 4}, "renumbered": {"relabelled": True, "row_lanes": 1}, "near": {"small": True, "near": True},
-    "scheduled": {"scheduled": True, "thin": True}, "in order": {"deterministic": True}, "staged": {"staged": True},
+    "rows": {"row_lanes": 4}, "renumbered": {"relabelled": True, "row_lanes": 1},
+    "near": {"small": True, "shared": True},
+    "scheduled": {"scheduled": True, "bounded_degree": True},
+    "in order": {"deterministic": True}, "staged": {"staged": True},
 }  # fmt: skip
 
 

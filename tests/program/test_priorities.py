@@ -155,6 +155,6 @@ def test_whether_priorities_are_sums_of_edge_values(gather: Any, priority: Any, 
 def test_kernels_that_look_for_the_range_of_what_waits_compile() -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     i4 = np.dtype(np.int32)
-    for shape in (Variant(i4), Variant(i4, thin=True, local=True)):
+    for shape in (Variant(i4), Variant(i4, bounded_degree=True, local=True)):
         module = Module(Widest.traced(), shape)
         assert "ADDS_UP = false" in module.source and compile_source(module.source, "compute_90")

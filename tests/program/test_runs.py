@@ -713,7 +713,7 @@ def test_the_first_to_come_applies_at_once_if_it_is_no_identity(ids: Any) -> Non
         assert plan.pushes
         assert plan.push_at_once == plan.takes_first == at_once
         assert GpuPlan(program.traced(np.dtype(ids)), Variant(np.dtype(ids))).push_at_once == at_once
-    assert GpuPlan(bfs.Parents.traced(np.dtype(ids)), Variant(np.dtype(ids))).shuts
+    assert GpuPlan(bfs.Parents.traced(np.dtype(ids)), Variant(np.dtype(ids))).applies_once
 
 
 def test_declarations_may_be_copied() -> None:
@@ -843,12 +843,12 @@ def test_thread_count_follows_what_was_set() -> None:
 def test_every_program_compiles_as_cuda(architecture: str) -> None:
     """The functions of each program, as the GPU will get them; NVRTC needs no GPU."""
     from gasla.algorithms.centrality import pagerank
-    from gasla.algorithms.centrality.betweenness import dependencies, edge_betweenness_centrality
+    from gasla.algorithms.centrality.betweenness import brandes, edge_betweenness_centrality
     from gasla.algorithms.paths import sssp
     from gasla.algorithms.traversal import bfs
     from tests.helpers.semirings_engines import compile_cuda
 
-    found = [programs, bfs, sssp, pagerank, dependencies, edge_betweenness_centrality]
+    found = [programs, bfs, sssp, pagerank, brandes, edge_betweenness_centrality]
     every = {p for module in found for p in vars(module).values() if isinstance(p, type)}
     for program in every:
         if issubclass(program, gasla.VertexProgram) and program is not gasla.VertexProgram:

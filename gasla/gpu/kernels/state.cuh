@@ -26,10 +26,10 @@ struct Page {
     u32 ended;  // the number of the launch that ended last: all is written, and the workspace is no longer read
 };
 
-constexpr long long LOOK_EVERY = 30000000;  // cycles between looks at the host's page
+constexpr long long POLL_INTERVAL = 30000000;  // cycles between looks at the host's page
 
 // By one thread, once all others have written what they had to: for the host, which waits for it.
-template <class A> __device__ __forceinline__ void tell_end(const A& a) {
+template <class A> __device__ __forceinline__ void publish_end(const A& a) {
     __threadfence_system();
     *(volatile u32*)&a.page->ended = a.launch;
 }

@@ -1,11 +1,11 @@
-"""Stages that need no program, on the GPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
+"""Primitives on the GPU (`gasla.engines.Primitives`): forests, neighbor lists, intersections, sampling, walks."""
 
-from gasla.gpu.primitive.best import top_k
-from gasla.gpu.primitive.drawing import list_guides, list_sums, sample
 from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, count_cliques, has_edges
 from gasla.gpu.primitive.neighbours import count_at_edges, count_common_neighbours, orient, simplify
+from gasla.gpu.primitive.sampling import list_guides, list_sums, sample
+from gasla.gpu.primitive.top_k import top_k
 from gasla.gpu.program.walk_runs import walk
 
 __all__ = [

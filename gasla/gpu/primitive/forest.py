@@ -1,4 +1,4 @@
-"""Stages over a forest of vertices, on the GPU: a kernel each, and all of them in one launch."""
+"""Stages of union-find on the GPU: a kernel for each, and one that runs all of them for connected components."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gasla.graph.lists_gpu import C_TYPES
 Array = Any  # CuPy's
 
 _THREADS = 512
-_BLOCKS = 4  # a multiprocessor: threads that follow paths wait for memory, so all places are taken
-_SLICE = 2048  # as in link.cuh: longer lists are cut up
+_BLOCKS = 4  # per multiprocessor: threads that follow paths wait for memory, so occupancy should be full
+_SLICE = 2048  # as in union_find.cuh: longer lists are cut
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """CUDA source of the kernels in `file`, forest or label, for ids and offsets of so many bytes."""
+    """CUDA source of the kernels in `file`, "forest" or "components", for ids and offsets of so many bytes."""
     return (
         f"typedef {C_TYPES[vertex_size]} vertex_t;\n"
         f"typedef {C_TYPES[offset_size]} offset_t;\n"
@@ -29,7 +29,7 @@ def source(vertex_size: int, offset_size: int, file: str) -> str:
 
 
 def hook(graph: Graph) -> Array:
-    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root."""
+    """Create a forest: each vertex's parent is its first out-neighbor if that is smaller; else the vertex is a root."""
     import cupy
 
     lists = graph.out
@@ -59,12 +59,12 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
 
 
 def compress(parents: Array) -> None:
-    """Point every vertex at the root of its tree, in place."""
+    """Point every vertex at its root, in place."""
     _kernel("forest_compress", parents).plain(_blocks(len(parents)), parents, len(parents))
 
 
 def number(parents: Array) -> int:
-    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are."""
+    """Replace parents by tree numbers in the order of the roots, in place; returns the number of trees."""
     import cupy
 
     n = len(parents)
@@ -76,7 +76,7 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """The root that most of a sample of vertices have: the largest tree's, if one holds most vertices."""
+    """The most frequent root in a sample of vertices: that of the largest tree, if it holds most vertices."""
     import cupy
 
     root = cupy.empty((), np.int64)
@@ -85,10 +85,10 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[Array, Array]:
-    """Afforest, in one launch that isn't waited for: the number of components, and each vertex's.
+    """Connected components by Afforest, in one asynchronous launch: their number, and the component of each vertex.
 
-    The same stages as on the CPU, but that a vertex's first two neighbours are read at once, and that roots are ranked
-    by a hash of their ids, which keeps trees shallow; their smallest vertices are found on the way.
+    The stages are those of the CPU with two differences: a vertex's first two neighbors are read together, and roots
+    are ranked by a hash of their ids, which keeps trees shallow; the smallest vertex of each tree is found on the way.
     """
     import cupy
 
@@ -115,20 +115,20 @@ def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kern
 
 @cache
 def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> Kernel:
-    file = "label" if function == "label_components" else "forest"
+    file = "components" if function == "label_components" else "forest"
     return Kernel(source(vertex_size, offset_size, file), function, _THREADS, _BLOCKS)
 
 
 def _blocks(n: int) -> int:
-    """Blocks for a launch of a thread a vertex."""
+    """Blocks of a launch with one thread per vertex."""
     return max(1, min(-(-n // _THREADS), 1 << 20))
 
 
 def _slice_capacity(m: int) -> int:
-    """Words for the slices of long lists: at most twice as many as full slices fit in m edges."""
+    """Words for the slices of long lists: at most twice as many as there are full slices in m edges."""
     return 3 * (2 * m // _SLICE)
 
 
 def _counters(kernel: Kernel) -> Array:
-    """`Control` in link.cuh."""
+    """Memory for `Control` in union_find.cuh."""
     return counters(4 + kernel.blocks)

@@ -1,4 +1,4 @@
-"""Common neighbours of chosen pairs of vertices, on the GPU: how many, or what their weights add up to."""
+"""Common neighbors of given pairs of vertices on the GPU: their number, or the sum of their weights."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gasla.graph.lists_gpu import C_TYPES
 
 Array = Any  # CuPy's
 
-THREADS = 256  # of a block, as in the kernel
+THREADS = 256  # per block, as in the kernel
 NULL = np.uint64(0)
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
-    """Of the out-neighbours that sources[i] and targets[i] have in common, how many, or what their weights sum to."""
+    """Count the common out-neighbors of sources[i] and targets[i], or sum their weights."""
     import cupy
 
     lists, count = graph.sorted_out, len(sources)
@@ -34,10 +34,10 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 
 
 def source(vertex_size: int, offset_size: int, weighted: bool) -> str:
-    """The kernel for ids and offsets of so many bytes."""
+    """CUDA source of the kernel, for ids and offsets of so many bytes."""
     return (
         f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"
-        f'constexpr bool weighted = {str(weighted).lower()};\n#include "commons.cuh"\n'
+        f'constexpr bool weighted = {str(weighted).lower()};\n#include "intersections.cuh"\n'
     )
 
 

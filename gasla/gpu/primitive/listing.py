@@ -1,7 +1,8 @@
-"""Lists the common neighbours of pairs of vertices, tells which pairs are edges, and counts cliques by such lists.
+"""Lists common neighbors of pairs of vertices, tests whether pairs are edges, and counts cliques from these lists.
 
-An edge is one number, and the edges of sorted lists are such numbers in order: whatever is looked for is looked for
-among them, by CuPy's own search. The entries of the shorter list of a pair are looked up in the other one.
+An edge src -> dst is represented by the number src * n + dst. The edges of sorted lists are then ascending numbers, in
+which CuPy's searchsorted looks up all candidates. For a pair, the entries of the shorter list are looked up in the
+longer list.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
 
-PART = 1 << 24  # entries of shorter lists that cliques look up at once; each takes some 60 bytes
+PART = 1 << 24  # entries of shorter lists that are looked up together when counting cliques; 60 bytes each
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """Which pair, and which vertex, for each common out-neighbour of sources[i] and targets[i] that is large enough."""
+    """Indices i and vertices of all common out-neighbors of sources[i] and targets[i] larger than above[i]."""
     lists, n = graph.sorted_out, graph.n
     xp, keys = array_module(lists.indices), edge_keys(graph)
     if not (len(keys) and len(sources)):
@@ -39,7 +40,7 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     which = gpu_lists.owners(sums, places)
     places += (start - sums[:-1])[which]
     found = lists.indices[places]
-    # the second of twins in the one list needs a second in the other
+    # the second of two parallel edges needs a second one in the other list
     twins = places - xp.searchsorted(keys, keys[places])
     wanted = longer[which] * n + found
     at = xp.searchsorted(keys, wanted) + twins
@@ -48,7 +49,7 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
 
 
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
-    """Whether there is an edge sources[i] -> targets[i], for each i."""
+    """Whether the edge sources[i] -> targets[i] exists, for each i."""
     xp, keys = array_module(graph.sorted_out.indices), edge_keys(graph)
     if not (len(keys) and len(sources)):
         return xp.zeros(len(sources), bool)
@@ -57,20 +58,21 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 
 
 def edge_keys(graph: Graph) -> Array:
-    """Each edge as one number, in ascending order."""
+    """The number src * n + dst of each edge, ascending."""
     return graph.kept("edge keys", lambda graph: graph.sorted_out.as_keys(graph.n))
 
 
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:
-    """Whether the keys there, of which there are some, are these; a place may lie behind the last."""
+    """Whether keys[at] == wanted; positions may lie behind the last key, and there is at least one key."""
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)
 
 
 def count_cliques(graph: Graph, lists: Any, k: int) -> int:
-    """The number of sets of k vertices, four or more, of a simple graph that are all joined.
+    """Count the sets of k >= 4 mutually adjacent vertices of a simple graph.
 
-    Edges lead on in the order of degrees, then ids. What both ends of an edge lead on to is a list, as if of one more
-    vertex, and is intersected with the list of each of its members: triangles have such lists in turn, and so on.
+    Edges are directed by degree, then id. The common successors of both ends of an edge form a list, which is appended
+    to the graph's lists like that of a further vertex, and intersected with the list of each of its members. Each level
+    adds one vertex to the cliques.
     """
     degrees = graph.out_degrees
     src, dst = graph.sorted_out.owners(), graph.sorted_out.indices
@@ -81,7 +83,7 @@ def count_cliques(graph: Graph, lists: Any, k: int) -> int:
 
 
 def _cliques(forward: Graph, lists: Graph, sources: Array, targets: Array, lack: int) -> int:
-    """Sum up, over all pairs, the cliques of so many vertices in the lists of both; a target is a vertex."""
+    """Count, over all pairs of a list and a vertex, the cliques of `lack` further vertices in both lists."""
     if lack == 1:
         return int(intersect(lists, sources, targets, None).sum())
     xp, total = array_module(sources), 0

@@ -1,12 +1,12 @@
-"""Stages over neighbour lists, on the GPU: common neighbours over all edges of a simple undirected graph.
+"""Triangles on the GPU: common neighbors over all edges of a simple undirected graph.
 
-Each set of three vertices is met once, at the edge of its first two in an order of the vertices, as a
-common entry of both forward lists (the neighbours that come later). Two ways, chosen by the largest degree:
+Vertices are ordered. Each triangle is found once, at the edge of its first two vertices, as a common entry of their
+forward lists (the neighbors that come later in the order). The largest degree decides between two methods:
 
-- up to `FLAT` the order is that of the ids, where forward lists are the starts of sorted lists: these are merged as
-  they lie, and nothing but the graph is read;
-- beyond, the order is that of degrees, which leaves hubs few later neighbours. Forward lists are copied out, which
-  takes as much memory again as the ids of the graph, and looked up in hash tables in shared memory.
+- Up to `FLAT` the order is that of ids. Forward lists are then the starts of sorted lists, which are merged in place,
+  and nothing but the graph is read.
+- Beyond, the order is that of degrees, which leaves hubs few later neighbors. Forward lists are copied, which takes as
+  much memory as the ids of the graph, and looked up in hash tables in shared memory.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
 
-FLAT = 128  # neighbours; up to here lists are merged
+FLAT = 128  # largest degree up to which lists are merged
 
 # As in the kernels:
-LONG = 96  # entries of a forward list; longer ones are a block's work,
-BUSY = 512  # as are vertices with more neighbours than so many,
-PIECE = 2048  # of which so many are one piece of work
+LONG = 96  # entries of a forward list; a block processes longer ones,
+BUSY = 512  # and vertices with more neighbors than this,
+PIECE = 2048  # in pieces of so many neighbors
 BLOCK_THREADS = 512
-MOST_BLOCKS = 1 << 14  # that merge: all add to one word at their end
+MOST_BLOCKS = 1 << 14  # of the merging kernel: each adds to one word at its end
 
 
 class ByDegree(NamedTuple):
-    """Neighbour lists of a simple graph, and of each the part that comes later in the order of degrees, then ids.
+    """Neighbor lists of a simple graph, and forward lists, neighbors of higher degree, or equal degree and higher id.
 
     Vertex v's forward list is ``forward[indptr[v]:indptr[v] + lengths[v]]``.
     """
@@ -49,9 +49,9 @@ class ByDegree(NamedTuple):
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
-    """The sets of three, and for each stored edge, in the order of the input, those that it is in.
+    """The number of triangles, and for each stored edge, in the order of the input, the triangles that contain it.
 
-    Each set is met once and counted at its three edges, in up to 8 bytes a stored edge beside the result.
+    Each triangle is found once and counted at its three edges, with up to 8 bytes per stored edge beside the result.
     """
     ascending = graph.sorted_out
     indptr, indices, m = ascending.indptr, ascending.indices, graph.m
@@ -60,7 +60,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
     if m == 0:
         return xp.zeros((), np.int64), counts
     if isinstance(lists, ByDegree):
-        if lists.indices is not indices:  # copies must be of lists that ascend
+        if lists.indices is not indices:  # forward lists must be copies of ascending lists
             lists = by_degree(indptr, indices, graph.out_degrees)
         at_stored, lanes = xp.zeros(m, np.uint32), 32
         total, _ = by_tables(lists, False, at_forward, at_stored)
@@ -79,9 +79,9 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
 
 
 def simplify(graph: Graph) -> Graph:
-    """The graph with every edge in both directions, once, and without self loops; itself where it is so.
+    """The graph with every edge in both directions, once, without self loops; the graph itself if it already is simple.
 
-    What is done with simple graphs begins to be compiled, while the lists are looked at.
+    Compilation of the kernels for simple graphs starts while the lists are inspected.
     """
     _begin(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, gpu.device())
     return graph if graph.is_simple else graph.kept("simple", _simplified)
@@ -97,7 +97,7 @@ def _simplified(graph: Graph) -> Graph:
 
 
 def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """The lists with every edge in both directions, once, and without self loops; they ascend."""
+    """The ascending lists with every edge in both directions, once, without self loops."""
     xp, n = array_module(indptr), len(indptr) - 1
     src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
     differ, half = xp.not_equal(src, dst), np.uint64(32)
@@ -109,16 +109,16 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """What `count_common_neighbours` goes by: a simple graph's sorted lists, where they are short, else ByDegree."""
+    """The lists that `count_common_neighbours` takes: sorted lists if they are short, else ByDegree."""
     if graph.m == 0 or graph.max_out_degree <= FLAT:
         return graph.sorted_out
     return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
 
 
 def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
-    """Sum up, over all edges, the common neighbours that follow both ends; with `per_vertex` each at its corners.
+    """Count the triangles; with `per_vertex` also those at each vertex.
 
-    The total is an array of no dimension, which isn't waited for.
+    The total is a 0-dimensional array, whose computation is not waited for.
     """
     if isinstance(lists, ByDegree):
         return by_tables(lists, per_vertex)
@@ -133,7 +133,7 @@ def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tu
 def by_merging(
     indptr: Array, indices: Array, per_vertex: bool, at_forward: Array | None = None
 ) -> tuple[Array, Array | None]:
-    """Count by merging the sorted lists of a simple graph; if wanted at each edge to a smaller neighbour, too."""
+    """Count by merging sorted lists of a simple graph; `at_forward` counts at each edge to a smaller neighbor."""
     xp: Any = array_module(indices)
     n, total = len(indptr) - 1, xp.empty(1, np.int64)
     counts = xp.zeros(n, np.int64) if per_vertex else None
@@ -146,21 +146,21 @@ def by_merging(
 
 
 def _lanes(mean_degree: float) -> int:
-    """How many threads merge the lists of a vertex: one for four neighbours, a power of two up to a warp."""
+    """Threads that merge the lists of a vertex: one per four neighbors, a power of two up to 32."""
     return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
 def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
-    """Forward lists are the neighbours of higher degree, or of the same degree and a higher id."""
+    """Copy forward lists: the neighbors of higher degree, or of equal degree and higher id."""
     xp: Any = array_module(indices)
     n, m = len(indptr) - 1, len(indices)
     degrees = degrees.view(np.uint32) if degrees.dtype.itemsize == 4 else degrees.astype(np.uint32)
     forward, lengths = xp.empty(m, indices.dtype), xp.empty(n, np.uint32)
     control = xp.zeros(3, np.uint64)
-    kernel = _kernel("keep_higher_of_short", 256, indptr, indices)
+    kernel = _kernel("copy_forward_of_short", 256, indptr, indices)
     kernel.plain(kernel.blocks, np.uint64(n), indptr, degrees, indices, forward, lengths, control[:1])
     pieces = _list_pieces(indptr, indices, None, _capacity(m, BUSY), control[1:2])
-    kernel = _kernel("keep_higher_of_pieces", 256, indptr, indices)
+    kernel = _kernel("copy_forward_of_pieces", 256, indptr, indices)
     kernel.plain(kernel.blocks, indptr, degrees, indices, forward, lengths, *pieces, control[1:2], control[2:])
     return ByDegree(indptr, indices, forward, lengths)
 
@@ -168,7 +168,7 @@ def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
 def by_tables(
     lists: ByDegree, per_vertex: bool, at_forward: Array | None = None, at_stored: Array | None = None
 ) -> tuple[Array, Array | None]:
-    """Count by looking forward lists up in each other; if wanted at edges, too, as the kernels say."""
+    """Count by looking forward lists up in each other; `at_forward` and `at_stored` also count at edges."""
     xp: Any = array_module(lists.indices)
     indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
     counts, control = xp.zeros(n, np.int64) if per_vertex else None, xp.zeros(4, np.uint64)
@@ -187,7 +187,7 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array
 ) -> tuple[Array, Array]:
-    """Vertices and first positions of the pieces of long work, `count` of them."""
+    """The pieces of work at hubs: vertex and first position of each; `count` receives their number."""
     xp: Any = array_module(indices)
     n = len(indptr) - 1
     vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)
@@ -198,7 +198,7 @@ def _list_pieces(
 
 
 def _capacity(m: int, busy: int) -> int:
-    """The largest number of pieces that vertices with more neighbours than `busy` can come to."""
+    """Upper bound of the number of pieces, if vertices with more than `busy` neighbors are cut."""
     return m // PIECE + m // busy + 1
 
 
@@ -214,12 +214,12 @@ def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
 
 
 def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool = False) -> str:
-    """The kernels for ids and offsets of so many bytes."""
+    """CUDA source of the kernels, for ids and offsets of so many bytes."""
     return (
         f"typedef {gpu_lists.C_TYPES[vertex_size]} vertex_t;\n"
         f"typedef {gpu_lists.C_TYPES[offset_size]} offset_t;\n"
         f"constexpr bool per_vertex = {str(per_vertex).lower()}, per_edge = {str(per_edge).lower()};\n"
-        '#include "intersect.cuh"\n'
+        '#include "triangles.cuh"\n'
     )
 
 

@@ -1,7 +1,7 @@
-"""The kernels of a product over a semiring: prints them for the types at hand, compiles them, and launches them.
+"""Products of a sparse matrix and a vector over a semiring: prints their kernels, compiles and launches them.
 
-A row is reduced as kernels/rows.cuh does all rows. Nothing waits for the GPU, but that a matrix is checked and measured
-when its arrays are first seen.
+Rows are reduced by kernels/product/rows.cuh. Calls are asynchronous, except that a matrix is checked and measured when
+its arrays are first seen.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.gpu.product import printed
-from gasla.gpu.product.entries import MatrixProduct as of_matrices
-from gasla.gpu.product.entries import at_entries
-from gasla.gpu.product.wide import ready as ready_wide
+from gasla.gpu.product import semiring
+from gasla.gpu.product.dense import ready as ready_wide
+from gasla.gpu.product.numeric import MatrixProduct as of_matrices
+from gasla.gpu.product.numeric import at_entries
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, struct
 from gasla.graph import lists_gpu as neighbour_lists
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 
 
 class Variant(NamedTuple):
-    """What the kernels depend on besides the terms."""
+    """What the kernels depend on beside the terms."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -76,7 +76,7 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The two kernels of a product, compiled, and what they read."""
+    """The two compiled kernels of a product, and what they read."""
 
     product: Kernel
     product_of_cut_rows: Kernel
@@ -87,59 +87,62 @@ class Kernels(NamedTuple):
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
     """See `gasla.engines.Products`, as for `in_format` and `lists_of`."""
-    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without products, so that no circle arises
+    # a copy without cached products, which would form a reference cycle
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
-    shares = rows.share_out(lists.indptr, lists.indices)
-    facts = shares.facts
-    variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, shares.row_type, shares.lanes)
+    """Fill `outs` with the product where the mask admits; False if an index of the matrix is out of range."""
+    partition = rows.partition_rows(lists.indptr, lists.indices)
+    properties = partition.properties
+    variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, partition.lanes)
     kernels = compiled(terms, variant, device())
-    if not facts.offsets_fit or (kernels.reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
+    if not properties.offsets_fit or (
+        kernels.reads_index and (properties.lowest < 0 or properties.highest >= lists.width)
+    ):
         return False
-    if facts.rows == 0:
+    if properties.rows == 0:
         return True
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
-    partials = shares.partials(kernels.value_size)
-    argument = shares.argument(partials)
-    packed = struct(argument) if shares.cut else shares.packed
+    partials = partition.partials(kernels.value_size)
+    argument = partition.argument(partials)
+    packed = struct(argument) if partition.cut else partition.packed
     arguments = (packed, *[given[name] for name in kernels.inputs], *outs)
-    kernels.product.plain(shares.blocks, *arguments)
-    if shares.cut and not terms.takes_first:
-        kernels.product_of_cut_rows.plain(shares.blocks_of_cut_rows, *arguments)
+    kernels.product.plain(partition.blocks, *arguments)
+    if partition.cut and not terms.takes_first:
+        kernels.product_of_cut_rows.plain(partition.blocks_of_cut_rows, *arguments)
     return True
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """The kernels of a product on a device."""
+    """The compiled kernels of a product on a device."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
     inputs = [name for name, _ in _inputs(terms, variant)]
-    return Kernels(whole, cut, inputs, printed.size_of(terms.type), terms.reads("x") or terms.reads("other"))
+    return Kernels(whole, cut, inputs, semiring.size_of(terms.type), terms.reads("x") or terms.reads("other"))
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """The text of the kernels."""
-    kinds = dict(_inputs(terms, variant)) | printed.outputs(terms)
+    """CUDA source of the kernels."""
+    kinds = dict(_inputs(terms, variant)) | semiring.outputs(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
-        functions=printed.functions(terms),
+        functions=semiring.functions(terms),
         offset=printer.ctype(variant.offset),
         vertex=printer.ctype(variant.vertex),
         row=variant.row,
         value=printer.ctype(terms.type),
-        ordered=printed.flag(not terms.monoid.commutative),
-        first_only=printed.flag(terms.takes_first),
+        ordered=semiring.flag(not terms.monoid.commutative),
+        first_only=semiring.flag(terms.takes_first),
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
-        monoid=printed.monoid(terms),
+        monoid=semiring.monoid(terms),
         wanted="mask[row] != complement" if variant.masked else "true",
         had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
-        old=printed.old(terms, "row"),
+        old=semiring.old(terms, "row"),
         term="\n".join(f"        {line}" for line in _term(terms, variant)),
-        finish=printed.store(terms, "row"),
+        finish=semiring.store(terms, "row"),
         threads=rows.THREADS,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         arguments=", ".join(kinds),
@@ -157,8 +160,9 @@ def _inputs(terms: Terms, variant: Variant) -> list[tuple[str, str]]:
 
 
 def _term(terms: Terms, variant: Variant) -> list[str]:
-    """The product of the entry at a position."""
-    once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"  # else the threads beside read around it
+    """Statements that compute the product of the entry at a position."""
+    # otherwise neighboring threads read the same cache line
+    once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
     lines = []
     if terms.reads("x") or terms.reads("other"):
         lines.append(f"const vertex_t other = {once.format('indices')};")
@@ -181,7 +185,7 @@ _known: dict[int, tuple[Any, Lists]] = {}
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Cached while the matrix lives and holds the same arrays: to check them again would take longer than a launch."""
+    """The lists of a matrix, cached while it lives and holds the same arrays: checking takes longer than a launch."""
     if known := _known_lists(A, form):
         return known
     lists, key = make(), id(A)
@@ -192,7 +196,7 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def _known_lists(A: Any, form: Format) -> Lists | None:
-    """What was made of this matrix before, if it is of this format and still holds the same arrays."""
+    """The cached lists of this matrix, if it has this format and still holds the same arrays."""
     found = _known.get(id(A))
     if found is None or found[0]() is not A or A.format != form:
         return None
@@ -204,7 +208,7 @@ def _known_lists(A: Any, form: Format) -> Lists | None:
 
 
 class Compressed(NamedTuple):
-    """A matrix by rows or by columns."""
+    """A matrix in CSR or CSC format."""
 
     indptr: Array
     indices: Array
@@ -213,7 +217,7 @@ class Compressed(NamedTuple):
 
 
 def in_format(A: Any, wanted: Format) -> Any:
-    """A matrix of CuPy as CSR or CSC; entries stay apart and in order."""
+    """Convert a CuPy matrix to CSR or CSC; duplicate entries are kept, in their order."""
     if A.format not in ("coo", "csr", "csc"):
         A = as_csr(A)
     if A.format == wanted:

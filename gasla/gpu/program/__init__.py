@@ -1,1 +1,1 @@
-"""Vertex programs on the GPU: generated kernels, and their runs."""
+"""Vertex and walk programs on the GPU: their generated kernels, and their runs."""

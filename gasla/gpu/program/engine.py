@@ -1,4 +1,4 @@
-"""Runs of a program on a graph on the GPU: makes the arrays that the kernel works on, launches it, and waits."""
+"""Runs of a program on a graph on the GPU: allocates the arrays that the kernel works on, launches it, and waits."""
 
 import threading
 import time
@@ -22,22 +22,22 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 
-# A wait first looks at the page all the time; after so many seconds it lets other threads run in between; after more it
-# sleeps as well, from which the system wakes it late.
+# Seconds of waiting. Up to PATIENCE a wait polls the page without a pause; up to WAKEFUL it yields to other threads
+# between polls; after that it also sleeps, and the system may wake it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
 NOT_READY = 600  # cudaErrorNotReady
-LONG = 1 << 33  # vertices and edges gone over: a tenth of a second and more, in which Ctrl-C should be heard
+LONG = 1 << 33  # vertices and edges visited: over a tenth of a second, so that Ctrl-C should be heard meanwhile
 
 
 class Prepared:
-    """Runs of a program on a graph: what they have in common, the graph keeps (`Cached`), on each device."""
+    """Prepared runs of a program on a graph. What they share (`Cached`), the graph keeps, once per device."""
 
     def __init__(self, way: int = AUTO, deterministic: bool = False, scheduled: bool = False) -> None:
         self.turn = threading.Lock()
         self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Begin to compile what its runs will need, for a caller that has something else to do first."""
+        """Start compiling what the runs will need, for a caller that has other work to do first."""
         compile.compile_ahead(self._find(program, graph).plan.source)
         if self._scheduled:
             levels.begin(graph.id_dtype)
@@ -52,7 +52,7 @@ class Prepared:
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "Run":
-        """A run at its start. Several may be under way."""
+        """Create a run in its initial state. Several runs may be under way at a time."""
         run = Run(self._find(program, graph), program, graph, fields, self._way, schedule, out)
         run.activate(frontier, delta)
         return run
@@ -66,7 +66,7 @@ class Run(Binding):
 
     log_rows = 1024
     iteration, edges, ended, stopped = 0, 0, False, False
-    _shown: Mapping[str, Any] | None = None  # aggregates of a run that is left to itself
+    _shown: Mapping[str, Any] | None = None  # aggregates in device memory, of a run that nothing waits for
 
     def __init__(
         self,
@@ -86,24 +86,24 @@ class Run(Binding):
         self._lent = self.check_out(out, fields) if out else {}
         self._fresh = True
         if not self._fits(fields, schedule):
-            finish("gpu")  # runs that are under way
-            free_workspaces()  # those cached for runs of other programs
+            finish("gpu")  # wait for runs that are under way
+            free_workspaces()  # the cached workspaces of other programs' runs
             if not self._fits(fields, schedule):
                 raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
-        """Let the next run have the workspace, whose kernel may still be at work: see `Cached.take_workspace`."""
+        """Return the workspace to the cache. Its kernel may still be running: see `Cached.take_workspace`."""
         workspace = self.__dict__.pop("_workspace", None)
         if workspace is not None:
             self._cached.workspaces.append(workspace)
 
-    __del__ = close  # of a run that was left, and was never asked for results
+    __del__ = close  # for a run whose results were never asked for
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
-        """Make the arrays; whether there was memory enough. CuPy's error is dropped, with the arrays that it holds."""
-        self._arrays: dict[str, Any] = {}  # what the kernel must find, by the names of arguments
+        """Allocate all arrays; False if memory runs out. CuPy's error is dropped, as it keeps arrays alive."""
+        self._arrays: dict[str, Any] = {}  # arrays that the kernel reads and writes, by the name of the argument
         self._bare: dict[str, Any] = {}
         try:
             self._workspace = self._cached.take_workspace(self, self.numbering)
@@ -140,13 +140,13 @@ class Run(Binding):
             given = self._lent.get(name) if given is None else given
             if is_ready := isinstance(given, array) and self._is_ready(given, cached.layouts[name]):
                 self._set(start.source, given)
-            if is_ready or self._fill_alike(name, start, given):
+            if is_ready or self._fill_uniformly(name, start, given):
                 memory = self._bare[name] = alloc(cached.sizes[name])
                 setattr(arguments, start.field, memory.ptr)
             else:
                 self._set(start.field, self._vertex_array(name, given))
                 setattr(arguments, start.fills, False)
-                if name in self.plan.timed:
+                if name in self.plan.read_by_level:
                     self._set(start.source, self._arrays[start.field].copy())
         for name in self.plan.edge_states:
             self._set(f"e_{name}", self._edge_array(name, fields))
@@ -154,17 +154,17 @@ class Run(Binding):
             self._set(f"was_{name}", self._arrays[f"e_{name}"].copy())
 
     def _set_lent(self, name: str, start: Start, given: Any) -> None:
-        """Have a field live in an array of the caller's, with what that holds if nothing is given."""
+        """Place a field in the caller's array, and copy the initial values given, if any, into it."""
         array = self._lent[name]
         if given is not None and given is not array:
             as_bits(array)[...] = as_bits(self._start_array(name, given))
         self._set(start.field, array)
         setattr(self._arguments, start.fills, False)
-        if name in self.plan.timed:
+        if name in self.plan.read_by_level:
             self._set(start.source, array.copy())
 
-    def _fill_alike(self, name: str, start: Start, given: Any) -> bool:
-        """Have the kernel fill a field that starts alike everywhere but for one vertex; else False."""
+    def _fill_uniformly(self, name: str, start: Start, given: Any) -> bool:
+        """Let the kernel fill a field whose initial value is the same for all vertices but one; False if it is not."""
         if given is not None and type(given) is not dict:
             value = start.number_of(given)
             if value is not None:
@@ -180,8 +180,8 @@ class Run(Binding):
             setattr(self._arguments, start.seed, as_held(x, start.kind) if number is None else number)
         return True
 
-    def _put_arrays_around(self) -> None:
-        """Turn bare memory into arrays: the fields after an even number of iterations, and after an odd one."""
+    def _wrap_memory(self) -> None:
+        """Wrap raw memory in arrays: the fields after an even and after an odd number of iterations."""
         for name, memory in self._bare.items():
             self._arrays[f"v_{name}"] = self.xp.ndarray(*self._cached.field_layouts[name], memory)
         self._bare.clear()
@@ -193,8 +193,8 @@ class Run(Binding):
             self._fields = fields | even, fields | odd
 
     def _set_schedule(self, schedule: Schedule) -> int:
-        """The vertices by level, and where each level starts among them; returns how many levels there are."""
-        stream = self.xp.cuda.get_current_stream()  # what another one makes may not be finished
+        """Set the vertices sorted by level and the start of each level among them; returns the number of levels."""
+        stream = self.xp.cuda.get_current_stream()  # results made on another stream may not be finished
         key = "gpu", compile.device(), self.ids, stream.ptr
         if key not in schedule.made:
             schedule.made[key] = levels.by_level(schedule, self.ids)
@@ -206,7 +206,7 @@ class Run(Binding):
 
     def _start_array(self, name: str, given: Any) -> Any:
         array = super()._start_array(name, given)
-        return array if self.numbering is None else self.numbering.there(array)
+        return array if self.numbering is None else self.numbering.renumber(array)
 
     def _sides(self) -> tuple[NeighbourLists, NeighbourLists]:
         gather, send = super()._sides()
@@ -217,7 +217,7 @@ class Run(Binding):
     # --- running --------------------------------------------------------------------------------------------------
 
     def activate(self, frontier: Frontier | None, delta: float | None) -> None:
-        """Set the loop at its start: these vertices, or a schedule's levels."""
+        """Set the initial active set: these vertices, or the levels of a schedule."""
         arguments, xp = self._arguments, self.xp
         if not self.plan.only_pulls:
             arguments.way = self._way
@@ -234,10 +234,11 @@ class Run(Binding):
             arguments.delta = self._default_delta() if delta is None else delta
 
     def _default_delta(self) -> float:
-        """The mean edge value times a few over the mean degree; many times that where few edges meet.
+        """Default width of a bucket: a small multiple of the mean edge value over the mean degree.
 
-        There iterations are thin, and fewer of them are worth some edges looked at twice. Where priorities are no sums
-        of edge values, it is 0: a part of the range of those that wait.
+        The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
+        there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
+        default is 0, which stands for a fixed fraction of the range of the waiting priorities.
         """
         if not self.plan.adds_up:
             return 0.0
@@ -245,20 +246,22 @@ class Run(Binding):
         if found.delta is None:
             values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
             mean = 1.0 if values is None or self.graph.m == 0 else _mean_size(values)
-            times = 640 / degree if self.plan.variant.local else 5 if self.plan.thin else 4
+            times = 640 / degree if self.plan.variant.local else 5 if self.plan.small_frontiers else 4
             delta = times * mean / degree
             found.delta = delta if np.isfinite(delta) and delta > 0 else 1.0
         return found.delta
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations until the one numbered `until`, or the program's end."""
+        """Run until the iteration numbered `until`, or the program's end."""
         self.launch(until, trace)
         self.finish(progress)
 
     def leave(self, until: int) -> bool:
-        """Have the kernel run by itself, if no bar watches it, and it is known before where its fields will be.
+        """Launch asynchronously if possible. Returns False, without side effects, if the run must be waited for.
 
-        That is where they have one copy, and iterations are likely to be few; or if there will be just so many.
+        It is possible if no progress bar watches the run, and if it is known in advance which copy of each field will
+        hold the results: because fields have a single copy and iterations are likely to be few, or because the number
+        of iterations is fixed.
         """
         if is_watched():
             return False
@@ -273,18 +276,18 @@ class Run(Binding):
         return True
 
     def known(self) -> dict[str, Any]:
-        """The number of iterations of a run of fixed length, and its aggregates, as arrays without dimensions."""
+        """Results of a run of fixed length that are known before it ends; aggregates are 0-dimensional arrays."""
         if self._shown is None:
             return {}
         return {"iterations": self.iteration, "converged": False, "aggregates": self.aggregates()}
 
     def _stop(self) -> None:
-        """Stop the kernel after its present iteration: after an error, or Ctrl-C."""
+        """Stop the kernel after its current iteration: after an error, or Ctrl-C."""
         self._workspace.stop()
         self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Have the kernel run, by itself; call `finish` before asking how far it came."""
+        """Launch asynchronously; `finish` must be called before `iteration` and the other results are read."""
         arguments, page = self._arguments, self._workspace.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:
@@ -298,10 +301,10 @@ class Run(Binding):
             self._stop()
             raise
         if self._fresh:
-            self._put_arrays_around()  # in time that passes anyway
+            self._wrap_memory()  # while the kernel runs
 
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
-        """Wait for the kernel's end."""
+        """Wait for the kernel to end, and read where the run stands."""
         page = self._workspace.page
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
@@ -314,7 +317,7 @@ class Run(Binding):
         self.ended = self.stopped or self.plan.is_over(now.size + now.far, self.graph.n)
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
-        """Wait until the kernel says that it has ended, which is sooner than CUDA does."""
+        """Poll the page until the kernel has marked its end there, which is sooner than CUDA reports it."""
         page, launch = self._workspace.page, self._workspace.launched
         began = shown = time.perf_counter()
         while page.ended != launch:
@@ -324,14 +327,14 @@ class Run(Binding):
             if progress is not None and now - shown > 0.1:
                 shown = now
                 progress(int(page.progress))
-            if self._has_left():
+            if self._has_ended():
                 return
             time.sleep(0 if now - began < WAKEFUL else 5e-5)
 
-    def _has_left(self) -> bool:
-        """Whether nothing is under way any more; CuPy's error, if a kernel ended by one.
+    def _has_ended(self) -> bool:
+        """Whether the stream is idle. Raises CuPy's error if a kernel failed.
 
-        `Stream.done` is not asked, as it takes a kernel that crashed for one that is still running.
+        `Stream.done` is not used, as it reports a kernel that crashed as still running.
         """
         stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
         status = runtime.streamQuery(stream.ptr)
@@ -344,33 +347,33 @@ class Run(Binding):
         return np.asarray(self._arrays["log"][:rows].get())
 
     def reasons(self) -> Mapping[int, str]:
-        """Why iterations go each way."""
+        """Reasons for pushing and for pulling."""
         return self.plan.ways(self._way)
 
     def found(self) -> Found:
-        """What the run has left by now."""
+        """Everything that the run has computed so far."""
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
-        """The fields as they are now."""
+        """The current fields, by their names in the program."""
         now = self._fields[self.iteration & 1]
         return self.by_given_name(
             now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states, self._lent)
         )
 
     def aggregates(self) -> Mapping[str, Any]:
-        """What the aggregates came to in the last iteration."""
+        """The aggregates of the last iteration."""
         return self.by_given_name(self._workspace.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:
-        """The parameters that idle may change, as they are now."""
+        """The current values of the parameters that `idle` may change."""
         if not self.plan.changes:
             return {}
         changed = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
         return self.by_given_name({name: changed[name].item() for name in self.plan.changes})
 
     def frontier(self) -> Frontier:
-        """The active vertices as they are now."""
+        """The currently active vertices."""
         n, now = self.graph.n, self._workspace.control
         count = now.size
         if not self.plan.keeps_active:
@@ -385,7 +388,7 @@ class Run(Binding):
 
 
 class Fields(Mapping[str, Any]):
-    """The fields of a run on renumbered vertices, each put back in the user's order when it is first asked for."""
+    """Fields of a run on renumbered vertices; each is converted to the user's numbering when first read."""
 
     def __init__(
         self,
@@ -396,12 +399,12 @@ class Fields(Mapping[str, Any]):
     ) -> None:
         self._arrays, self._numbering = fields, numbering
         self._known = {name: fields[name] for name in edge_states} | dict(lent)
-        for name, array in lent.items():  # the caller's
-            as_bits(array)[...] = as_bits(numbering.back(fields[name]))
+        for name, array in lent.items():  # arrays of the caller are written at once
+            as_bits(array)[...] = as_bits(numbering.restore(fields[name]))
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            self._known[name] = self._numbering.back(self._arrays[name])
+            self._known[name] = self._numbering.restore(self._arrays[name])
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:
@@ -415,20 +418,20 @@ class Fields(Mapping[str, Any]):
 
 
 def _mean_size(values: Any) -> float:
-    """The mean size of some 65,536 numbers of an array: 32 runs of it, which are copied without a kernel."""
+    """Mean absolute value of about 65,536 array entries: 32 slices, which are copied without a kernel."""
     step = max(2048, len(values) // 32)
     return mean_size(np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)]))
 
 
 def _free(cupy: Any) -> int:
-    """Bytes that CuPy's pool could still give out."""
+    """Bytes that CuPy's memory pool can still allocate."""
     pool = cupy.get_default_memory_pool()
     free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
     return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """The most bytes that a run needs beside the graph and its fields."""
+    """Upper bound of the bytes that a run needs beside the graph and its fields."""
     return _workspace_size(_find_cached(program, graph, deterministic, False, AUTO).plan, graph)
 
 
@@ -438,10 +441,10 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
-    """What runs like this one have in common: the kernel's source, as the graph wants it, and the workspace."""
+    """Find what runs with these options share, kernel source and workspaces; make it if needed."""
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
-    small = is_small(graph) and not pushes  # one block pulls fast
+    small = is_small(graph) and not pushes  # a single block always pulls
     key = kind, deterministic, scheduled, small, compile.device()
     found: Cached | None = graph.known(key)
     return found or _make_cached(key, program, graph)
@@ -452,7 +455,7 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
     kind, *choices, _ = key
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))
-    except MemoryError:  # the run will say how much it lacks
+    except MemoryError:  # the run itself reports how much memory it lacks
         return Cached(kind, graph, Variant(offset_type(program, graph), *choices[:2]))
 
 

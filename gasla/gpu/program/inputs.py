@@ -1,4 +1,4 @@
-"""What a program's kernels read of a graph: neighbour lists and edge values, in the types of the kernels."""
+"""Arrays of a graph that a program's kernel reads: neighbor lists and edge values, in the kernel's types."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from gasla.program.program import VertexProgram
 
 
 def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
-    """int64 where the lists have more than 2**31 entries, or came with such offsets."""
+    """Type of offsets: int64 if there are 2**31 or more entries, or if the graph came with int64 offsets."""
     entries = graph.m * (2 if program.direction == "all" else 1)
     given = graph.lists.rows or graph.lists.columns
     wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
@@ -18,7 +18,7 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
 
 
 def graph_arrays(binding: Binding) -> dict[str, Any]:
-    """The arrays by the names of their arguments: `g` for the lists gathered over, `s` for those sent along."""
+    """Arrays by argument name: `g` prefixes the lists gathered over, `s` those that active vertices send along."""
     plan, graph = binding.plan, binding.graph
     arrays = {}
     for side, lists in zip("gs", binding._sides(), strict=True):

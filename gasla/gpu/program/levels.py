@@ -1,4 +1,4 @@
-"""A schedule as the GPU takes it: vertices by level, sorted by two kernels where levels are few, else by CuPy."""
+"""Sorts the vertices of a schedule by level: by two kernels where levels are few, else by CuPy."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 Array = Any  # CuPy's
 
-MOST = 64  # levels that count as few: as in kernels/schedule/levels.cuh
+MOST = 64  # at most this many levels are counted by kernels; as in kernels/schedule/levels.cuh
 _THREADS = 1024
 _WARPS = _THREADS // 32
 _C_TYPES = {4: "int", 8: "long long"}
 
 
 class Sorted(NamedTuple):
-    """The levels in 32 bits, which of them is the first, the vertices by level, and where each level starts."""
+    """A schedule on the device: int32 levels, the first level, the vertices by level, the start of each level."""
 
     levels: Array
     first: int
@@ -26,17 +26,17 @@ class Sorted(NamedTuple):
 
 
 def source(vertex_size: int) -> str:
-    """CUDA source of both kernels, for ids of so many bytes."""
+    """CUDA source of `count_levels` and `place_by_level`, for vertex ids of `vertex_size` bytes."""
     return f'typedef {_C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
 
 
 def begin(ids: np.dtype) -> None:
-    """Begin to compile what sorts few levels."""
+    """Start compiling the kernels that sort few levels."""
     compile_ahead(source(ids.itemsize))
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:
-    """The vertices of a schedule, those of each level by id; ids have this type."""
+    """Sort the vertices of a schedule by level, within a level by id; `ids` is the type of ids."""
     import cupy
 
     levels, first = in_32_bits(schedule)
@@ -70,6 +70,6 @@ def _sort(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, 
     import cupy
 
     keys = cupy.subtract(cupy.maximum(levels, first - 1), first - 1).astype(np.min_scalar_type(depth + 1))
-    order = cupy.argsort(keys)  # a stable radix sort, the faster the shorter the keys
+    order = cupy.argsort(keys)  # a stable radix sort: shorter keys sort faster
     starts = cupy.searchsorted(keys[order], cupy.arange(1, depth + 2, dtype=keys.dtype))
     return order.astype(ids), starts

@@ -1,9 +1,9 @@
-"""What the GPU engine adds to the plan of a program: its claims, and the struct of arguments that its kernel takes."""
+"""The GPU engine's decisions for a program, and the struct of arguments that its kernel takes."""
 
 import ctypes
 import functools
 from dataclasses import dataclass
-from sys import intern  # names that are set in every run are found sooner
+from sys import intern  # speeds up setattr with the names that every run sets
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
 from semirings.types import HALF, SHORT, has_wide
 
-# What kernels take beside the graph, the fields and the parameters: pointers and numbers.
+# Arguments beside the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
@@ -40,43 +40,58 @@ _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
-NEAR_BYTES = 16  # of shared memory for a vertex
+SHARED_BYTES = 16  # bytes of shared memory per vertex
 _NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What a kernel is made for beside the program: offsets of the graph's lists, and how they are walked.
+    """What a kernel is compiled for beside its program: the type of offsets, and how lists are traversed.
 
-    `row_lanes`: threads a row where every vertex gathers (see `rows`). `thin`: no vertex has very many edges, so that
-    frontiers may be thin. `local`: and neighbours have near numbers, as in a road network, so that there will be many
-    iterations, of few vertices. `staged`: a kernel a stage, for a loop that is written by hand. `relabelled`: vertices
-    are numbered by falling degree (see `relabel`). `small`: one block does all. `near`: and its shared memory has room
-    for what is gathered. `table_slots`: keys for which a warp has places in shared memory (see `tables`).
+    Attributes
+    ----------
+    scheduled : bool
+        Receivers are given by a schedule.
+    bounded_degree : bool
+        No vertex has very many edges, so that a few lanes per vertex are balanced.
+    local : bool
+        Neighbors also have nearby ids, as in a road network: expect many iterations with few vertices.
+    row_lanes : int
+        Threads per row where every vertex gathers (see `rows`).
+    staged : bool
+        Each stage is a kernel of its own, for a loop written by hand.
+    relabelled : bool
+        Vertices are renumbered by descending degree (see `relabel`).
+    small : bool
+        One block runs the whole program.
+    shared : bool
+        That block's shared memory has room for gathered fields.
+    table_slots : int
+        Slots per warp of hash tables in shared memory (see `tables`).
     """
 
     offset_type: np.dtype
     deterministic: bool = False
     scheduled: bool = False
-    thin: bool = False
+    bounded_degree: bool = False
     local: bool = False
     row_lanes: int = 0
     staged: bool = False
     relabelled: bool = False
     small: bool = False
-    near: bool = False
+    shared: bool = False
     table_slots: int = 0
 
 
 class Start:
-    """How a kernel fills a field: with one number everywhere but for one vertex, or from an array that stays as it is.
+    """How a kernel fills a field: with one number for all vertices but one, or from an array that is not changed.
 
-    `number` is what the program has the field start with; None if that is no number. The others are names of arguments.
+    `number` is the program's initial value, None if that is not a number. The other attributes are names of arguments.
     """
 
     def __init__(self, name: str, kind: Any, init: Any) -> None:
-        self.is_wide = has_wide(kind)  # then one number for all its lanes, or an array
+        self.is_wide = has_wide(kind)  # a wide vector starts with one number for all items, or from an array
         self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType) and kind != HALF
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
@@ -85,8 +100,8 @@ class Start:
         self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
 
     def number_of(self, value: Any) -> Any:
-        """A number as the field holds it; None for an array or a function."""
-        if type(value) in self._alike:  # ctypes converts it so
+        """Convert a number to the field's type; None for an array or a function."""
+        if type(value) in self._alike:  # ctypes converts these
             return value
         return as_held(value, self.kind) if isinstance(value, _NUMBERS) else None
 
@@ -99,62 +114,63 @@ class GpuPlan(Plan):
         if traced.keyed is not None and has_wide_values(traced):
             raise TypeError(
                 f"{traced.program.__name__} reduces by key, and has vectors of more than {SHORT} numbers: on a GPU a "
-                "warp has their lanes and could not tell keys apart; expected shorter ones, or device='cpu'"
+                "whole warp holds one such vector and cannot group keys; expected shorter vectors, or device='cpu'"
             )
         self.variant, self.offset_type = variant, variant.offset_type
-        # What neighbours read of these is what they started with, until their turn has come: no second phase is needed.
-        self.timed = traced.gathers_what_apply_writes if self.lists_rows else set()
-        if self.timed:
+        # Until the schedule reaches a neighbor's level, these fields of the neighbor have their initial values, so
+        # receivers can be updated in place, without a second phase.
+        self.read_by_level = traced.gathers_what_apply_writes if self.lists_rows else set()
+        if self.read_by_level:
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions or bool(self.behind)
-        self.prioritised = self.prioritised and not variant.small  # the order spares less than it costs
+        self.prioritised = self.prioritised and not variant.small  # ordering saves less than it costs
         goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
-        self.thin = bool(variant.thin and (self.absorbs or self.push_at_once) and goes_on)
+        self.small_frontiers = bool(variant.bounded_degree and (self.absorbs or self.push_at_once) and goes_on)
 
     @functools.cached_property
     def wide(self) -> bool:
-        """Whether some values are wide vectors: a warp then takes a vertex, in ways of their own (kernels/wide)."""
+        """Whether some values are wide vectors; then a whole warp processes one vertex (kernels/wide)."""
         return has_wide_values(self.traced)
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """What may be sent part by part: nothing where a warp takes a vertex."""
+        """The parts that pushes reduce independently; none where a warp processes one vertex."""
         return [] if self.wide else super().parts
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """Why the program always pulls, if it does; gathering wide values is a reason, too."""
+        """Why the program always pulls, if it does; on the GPU gathering wide values is a further reason."""
         if self.wide and self.gathers and not (self.scheduled or self.everyone or self.deterministic):
-            return "of wide vectors a warp gathers for a vertex; none sends"
+            return "a warp gathers wide vectors for one vertex; they are never sent"
         return super().reason_to_pull
 
     @property
     def shares_keys(self) -> bool:
-        """Whether a block takes a long row by key as a whole: its warps add up in any order, as blocks come."""
+        """Whether a whole block may group a long row by key: then its warps add values in no fixed order."""
         return self.keyed is not None and not (self.staged or self.reduces_in_order or self.sums_in_order)
 
     @property
     def walks_out(self) -> bool:
-        """Whether a kernel reads the lists that activity spreads along."""
+        """Whether a kernel reads the lists along which active vertices send."""
         return self.sends or (self.staged and "edge_mask" in self.functions)
 
     @property
     def rows(self) -> bool:
-        """Whether iterations are just a reduction over all rows."""
+        """Whether each iteration is a plain reduction over all rows."""
         plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
         return plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
 
     @property
-    def shares_rows(self) -> bool:
-        """Whether it is settled once a graph which warps take which rows, and which are cut into pieces."""
+    def partitions_rows(self) -> bool:
+        """Whether rows are divided among warps, and long rows cut into pieces, once per graph."""
         return self.rows or (self.wide and not self.scheduled and not self.variant.small)
 
     @property
     def only_pulls(self) -> bool:
-        """Whether no iteration pushes, nor lists receivers."""
+        """Whether no iteration pushes or lists receivers."""
         return self.variant.small or self.variant.deterministic
 
     def ways(self, asked: int) -> dict[int, str]:
-        """Why an iteration goes each way; see choose.cuh."""
+        """Reasons for pushing and for pulling; see choose.cuh."""
         found = dict(reasons.ways(self, asked))
         if self.searches and asked == AUTO and not self.only_pulls:
             found[PULL] += ", or few are left"
@@ -162,60 +178,60 @@ class GpuPlan(Plan):
 
     @property
     def keeps_bits_of_receivers(self) -> bool:
-        """Whether a second phase goes over vertices in their order: a list has receivers as they came."""
+        """Whether the second phase visits receivers by a bitmap, in the order of ids: lists have no fixed order."""
         return self.sums_in_order and self.two_phases and not self.scheduled
 
     @property
-    def alone(self) -> bool:
-        """Whether one block does with what each of its threads knows for itself: see alone.cuh."""
+    def single_block(self) -> bool:
+        """Whether the loop for one block (single_block.cuh) can run the program."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
         return self.variant.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
 
     @functools.cached_property
-    def near_fields(self) -> list[str]:
-        """Fields of two copies that live in shared memory while one block runs: the widest first.
+    def shared_fields(self) -> list[str]:
+        """Double-buffered fields that a single block holds in shared memory, the widest first.
 
-        Those of programs that absorb have one, read while it is written: faster nowhere, and nothing that a tool which
-        looks for races could tell from a mistake.
+        Programs that absorb are excluded: their fields have one copy, read while it is written. No speedup was
+        measured, and racecheck would report it.
         """
-        if not (self.alone and self.variant.near):
+        if not (self.single_block and self.variant.shared):
             return []
         kinds = self.traced.vertex_types
         fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype) and ("other", f) not in self.used)
         ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
-        return [f for i, f in enumerate(ordered) if sum(map(self.near_bytes, ordered[: i + 1])) <= NEAR_BYTES]
+        return [f for i, f in enumerate(ordered) if sum(map(self.shared_field_bytes, ordered[: i + 1])) <= SHARED_BYTES]
 
-    def near_bytes(self, name: str) -> int:
-        """Bytes of a field in shared memory, for a vertex."""
+    def shared_field_bytes(self, name: str) -> int:
+        """Bytes of shared memory that a field takes per vertex."""
         return 2 * int(self.traced.vertex_types[name].itemsize)
 
     @property
     def lists_rows(self) -> bool:
-        """Whether iterations are reductions over the rows of a schedule."""
+        """Whether each iteration of a schedule is a reduction over the rows of its receivers."""
         plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide and self.keyed is None
         return self.scheduled and not self.staged and self.gathers and plain
 
     @property
-    def flat(self) -> bool:
-        """Whether rows of a schedule are reduced by a few lanes each."""
+    def lane_groups(self) -> bool:
+        """Whether a small group of lanes reduces each row of a schedule."""
         monoid = self.traced.monoid
         commutes = monoid is not None and monoid.commutative
-        return bool(self.variant.thin) and self.lists_rows and commutes and not self.takes_first
+        return bool(self.variant.bounded_degree) and self.lists_rows and commutes and not self.takes_first
 
     @property
     def cuts_rows(self) -> bool:
-        """Whether rows of a schedule may be long, and are shared out in pieces."""
-        sums = self.variant.deterministic and self.traced.aggregates  # whose order is then fixed
-        return self.lists_rows and not (self.flat or self.takes_first or self.variant.small or sums)
+        """Whether long rows of a schedule are cut into pieces."""
+        sums = self.variant.deterministic and self.traced.aggregates  # sums whose order must be fixed
+        return self.lists_rows and not (self.lane_groups or self.takes_first or self.variant.small or sums)
 
     @functools.cached_property
     def relabelled(self) -> bool:
-        """Whether vertices have other numbers than the user's."""
+        """Whether vertices are renumbered internally."""
         return self.variant.relabelled and self.rows and not self.traced.looks_up
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
-        """What is gathered of hubs and may wait in shared memory, the widest first; not what changes meanwhile."""
+        """Gathered fields of hubs that shared memory holds, the widest first; not those that change meanwhile."""
         if not self.relabelled or self.in_place:
             return []
         gathered, kinds = read(self, "src", ("gather", "edge_mask")), self.traced.vertex_types
@@ -225,14 +241,15 @@ class GpuPlan(Plan):
 
     @property
     def hub_bytes(self) -> int:
-        """Bytes of these fields for a hub."""
+        """Bytes of these fields per hub."""
         return sum(int(self.traced.vertex_types[f].itemsize) for f in self.hub_fields)
 
     @functools.cached_property
     def closes(self) -> bool:
-        """Whether a vertex that the mask refuses is refused for good, so that a bitmap can remember it.
+        """Whether a vertex that the mask refuses stays refused, so that a bitmap can record it as closed.
 
-        A refused vertex is never applied to: its fields stay, and with them the mask, if that reads nothing else.
+        A refused vertex is never applied to. So its fields stay the same, and if the mask reads nothing else, so does
+        the mask.
         """
         mask = self.functions.get("mask")
         if mask is None or not self.push_at_once or not self.traced.settles or self.changes:
@@ -241,10 +258,10 @@ class GpuPlan(Plan):
         return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
 
     @functools.cached_property
-    def shuts(self) -> bool:
-        """Whether the mask refuses every vertex that was applied to, so that none of those taken is let go again.
+    def applies_once(self) -> bool:
+        """Whether the mask refuses every vertex that was applied to, so that apply runs once per vertex.
 
-        So it does where it asks for less than a number and apply leaves an iteration, as in searches.
+        This holds in searches: the mask compares a field with a constant, and apply writes a value beyond it.
         """
         if not self.closes:
             return False
@@ -259,49 +276,49 @@ class GpuPlan(Plan):
 
     @property
     def searches(self) -> bool:
-        """Whether a pull looks for any active neighbour of those that are not closed.
+        """Whether pulls look for any active neighbor of the vertices that are not closed (search.cuh).
 
-        Not where pulls are rare: what they need takes registers from the rest of the loop.
+        Not where pulls are rare: their code takes registers from the rest of the loop.
         """
         plain = self.closes and "edge_mask" not in self.functions
         return plain and not self.variant.small and not self.variant.local
 
     @functools.cached_property
     def sums_look_up(self) -> bool:
-        """Whether aggregates see or change what is any vertex's, so that all is filled before they see the start."""
+        """Whether aggregates read or reduce at other vertices, so that all fields must be filled before them."""
         return bool(self.traced.deposits) or any(self.functions[n].reads("other") for n in self.traced.aggregates)
 
     @property
-    def has_heads(self) -> bool:
-        """Whether it looks at the neighbour first that has most neighbours itself: where degrees differ much.
+    def hub_first(self) -> bool:
+        """Whether a search first tests each vertex's neighbor of highest degree: useful where degrees differ much.
 
-        Nothing is known of the edge to it.
+        Nothing but the neighbor's id is stored, so gather must not read the edge.
         """
-        return self.searches and not self.variant.thin and not self._edge_roles("gather")
+        return self.searches and not self.variant.bounded_degree and not self._edge_roles("gather")
 
     @property
     def claims(self) -> bool:
-        """Whether the first thread that reaches a vertex lists it, by a bitmap other than that of the closed."""
+        """Whether the first thread that reaches a vertex lists it, by a bitmap other than that of closed vertices."""
         return not self.scheduled and not self.everyone and not self.closes
 
     @property
     def waits(self) -> bool:
-        """Whether the least priority that a vertex has not sent yet is noted while it is put off."""
+        """Whether the kernel records the smallest priority that a postponed vertex has not sent yet."""
         return self.prioritised and not self.is_single
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes are brought together in an array that holds the identity between iterations."""
+        """Whether pushes reduce into an accumulator array, which holds the identity between iterations."""
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
 
     @property
     def keeps(self) -> bool:
-        """Whether gathered values are put aside for a phase of its own."""
+        """Whether gathered values are stored for a second phase."""
         return self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once))
 
     @functools.cached_property
     def members(self) -> list[tuple[str, str, Any]]:
-        """The struct of arguments: each member's name, its C++ type and its NumPy type."""
+        """Members of the struct of arguments: name, C++ type and NumPy type."""
         t = self.traced
         pointers = list(_STAGES if self.staged else _LOOP)
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
@@ -322,7 +339,7 @@ class GpuPlan(Plan):
             pointers += [(name, kinds.get(kind, kind)) for name, kind in _KEYED]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
-        pointers += [("heads", "vertex_t")] if self.has_heads else []
+        pointers += [("hub_neighbors", "vertex_t")] if self.hub_first else []
         pointers += [("waits", "gasla::u64")] if self.waits else []
         pointers += [("waiting", "gasla::u32")] if self.has_buckets else []
         pointers += [("changed", "Changed")] if self.changes else []
@@ -334,40 +351,40 @@ class GpuPlan(Plan):
             kind = self.starts[n].kind
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
-        return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.shares_rows else [])
+        return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.partitions_rows else [])
 
     @functools.cached_property
     def starts(self) -> dict[str, "Start"]:
-        """How the kernel fills the fields of vertices."""
+        """How the kernel fills each vertex field."""
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
         return {n: Start(n, kind, fields[given(n)].init) for n, kind in types.items()}
 
     @functools.cached_property
     def changed(self) -> np.dtype:
-        """How the parameters lie that a run changes, as C lays them out."""
+        """The struct of the parameters that a run changes, laid out as in C."""
         return np.dtype([(name, self.traced.parameter_types[name]) for name in self.changes], align=True)
 
     @functools.cached_property
     def parameters(self) -> list[tuple[str, str, Any]]:
-        """The program's parameters: their names, those of their arguments, their types."""
+        """The program's parameters: name, argument name, type."""
         return [(name, intern(f"self_{name}"), kind) for name, kind in self.traced.parameter_types.items()]
 
     @functools.cached_property
     def struct(self) -> type[ctypes.Structure]:
-        """The struct of arguments: ctypes lays it out as C does, and its members are quick to set."""
+        """The struct of arguments. ctypes lays it out as C does, and sets its members quickly."""
         fields = [(name, _as_ctypes(kind)) for name, _, kind in self.members]
         return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
 
 
 def has_wide_values(traced: Traced) -> bool:
-    """Whether a field or what is gathered is, or holds, a wide vector."""
+    """Whether a field or the gathered value is, or contains, a wide vector."""
     kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
     return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 
 
 def as_held(value: Any, kind: Any) -> Any:
-    """The value of one vertex as C holds it: float16 by its bits; a number stands for a vector of it."""
+    """Convert a vertex's value for C: float16 to its bits, and a number to a vector of it if needed."""
     scalar = kind.scalar if isinstance(kind, VectorType) else kind
     held = np.asarray(value).astype(scalar)
     held = held.view(np.uint16) if scalar == HALF else held

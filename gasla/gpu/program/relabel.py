@@ -1,7 +1,7 @@
-"""Vertices numbered anew by falling degree, so that hubs, which most edges come from, share lines of the cache.
+"""Renumbers vertices by descending degree, so that hubs, where most edges start, share cache lines.
 
-Made once for a graph and the lists that a program gathers over, and never shown: fields are put in this order on
-their way in, and back on their way out; ids and degrees are looked up under the user's numbers.
+A numbering is made once for a graph and the lists that a program gathers over. Users never see it: fields are permuted
+on their way in and back on their way out; ids and degrees are looked up under the user's numbers.
 """
 
 import threading
@@ -16,25 +16,25 @@ from gasla.graph import lists_gpu
 from gasla.graph.graph import Graph
 from gasla.program.binding import NeighbourLists
 
-LEAST_EDGES = 1 << 22  # with fewer, what is gathered lies near anyway
-SKEW = 16  # the longest list over the mean
-WHOLE = 64  # entries of the longest list that stays whole: shorter than elsewhere, as warps find lists of like length
-HUBS = 180 << 10  # bytes of shared memory for hubs; the cache has what is left of it
-OTHER_SHARED = 20 << 10  # bytes that a block needs for other things
-FREE_PER_EDGE = 40  # bytes of memory that must be free, an edge
+LEAST_EDGES = 1 << 22  # below this, gathered values fit the cache in any order
+SKEW = 16  # minimum ratio of the longest list to the mean
+WHOLE = 64  # longest list that is not cut; shorter than elsewhere, as lists of similar length are adjacent
+HUBS = 180 << 10  # bytes of shared memory for values of hubs; the rest serves as L1 cache
+OTHER_SHARED = 20 << 10  # bytes of shared memory that a block needs for other purposes
+FREE_PER_EDGE = 40  # bytes of device memory per edge that must be free
 
-_lock = threading.Lock()  # a numbering may take more memory than there is for another
+_lock = threading.Lock()  # one numbering at a time: two may not fit in memory
 
 
 class Numbering:
-    """The order of vertices by falling length of their lists.
+    """Vertices numbered by descending length of their lists.
 
     Attributes
     ----------
     originals : array
-        The user's number of each vertex.
-    places : array
-        The number here of each of the user's vertices.
+        The user's id of each renumbered vertex.
+    inverse : array
+        The new id of each of the user's vertices.
     """
 
     def __init__(self, base: NeighbourLists) -> None:
@@ -42,21 +42,21 @@ class Numbering:
         indptr, indices = base.indptr(), base.indices()
         order = xp.argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
         self.originals = order.astype(base.graph.id_dtype)
-        self.places = xp.empty_like(self.originals)
-        self.places[order] = xp.arange(len(order), dtype=self.originals.dtype)
-        self.indptr, self.indices = lists_gpu.renumbered(indptr, indices, self.places)
+        self.inverse = xp.empty_like(self.originals)
+        self.inverse[order] = xp.arange(len(order), dtype=self.originals.dtype)
+        self.indptr, self.indices = lists_gpu.renumbered(indptr, indices, self.inverse)
 
-    def there(self, array: Any) -> Any:
-        """A field in this order."""
+    def renumber(self, array: Any) -> Any:
+        """Permute a field from the user's order to this one."""
         return as_bits(array)[self.originals].view(array.dtype)
 
-    def back(self, array: Any) -> Any:
-        """A field in the user's order."""
-        return as_bits(array)[self.places].view(array.dtype)
+    def restore(self, array: Any) -> Any:
+        """Permute a field from this order to the user's."""
+        return as_bits(array)[self.inverse].view(array.dtype)
 
 
 class RenumberedLists(NeighbourLists):
-    """The lists under a numbering."""
+    """Neighbor lists in a numbering."""
 
     has_ids = True
 
@@ -83,10 +83,10 @@ class RenumberedLists(NeighbourLists):
         return as_bits(self._base.values(kind))[self._positions()].view(kind)
 
     def _positions(self) -> Any:
-        """Where each entry of these lists is in the graph's own."""
-        base, places = self._base, self._numbering.places
+        """The position in the graph's own lists of each entry of these lists."""
+        base, inverse = self._base, self._numbering.inverse
         return self.graph.kept(
-            ("positions", self.side), lambda _: lists_gpu.renumbered_positions(base.indptr(), base.indices(), places)
+            ("positions", self.side), lambda _: lists_gpu.renumbered_positions(base.indptr(), base.indices(), inverse)
         )
 
 
@@ -96,21 +96,21 @@ def numbering(graph: Graph, side: str) -> Numbering:
         return graph.kept(("numbering", side), lambda graph: Numbering(NeighbourLists(graph, side, ordered=False)))
 
 
-def pays(graph: Graph, side: str, facts: rows.RowFacts) -> bool:
-    """Whether a reduction over all lists gains by relabelling, and there is memory for it."""
+def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
+    """Whether a reduction over all lists gains by renumbering, and there is memory for it."""
     import cupy
 
     if graph.known(("numbering", side)):
         return True
-    mean = facts.entries / max(1, facts.rows)
-    if facts.entries < LEAST_EDGES or facts.longest < SKEW * mean:
+    mean = properties.entries / max(1, properties.rows)
+    if properties.entries < LEAST_EDGES or properties.longest < SKEW * mean:
         return False
     free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return bool(free >= FREE_PER_EDGE * facts.entries)
+    return bool(free >= FREE_PER_EDGE * properties.entries)
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Bytes of a numbering, and of its lists that a program's kernel reads."""
+    """Bytes of a numbering and of the renumbered lists that a program's kernel reads."""
     if not plan.relabelled:
         return 0
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
@@ -121,13 +121,13 @@ def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
     return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + numbers + positions)
 
 
-def row_shares(indptr: Any, indices: Any) -> rows.RowShares:
-    """How lists under a numbering are shared out among threads."""
-    return rows.make_shares(indptr, rows.find_facts(indptr, indices), rows.PACKED, WHOLE)
+def partition_renumbered(indptr: Any, indices: Any) -> rows.RowPartition:
+    """Divide renumbered lists among threads."""
+    return rows.make_partition(indptr, rows.find_properties(indptr, indices), rows.PACKED, WHOLE)
 
 
 def hub_memory(plan: GpuPlan) -> int:
-    """Bytes of shared memory for what is gathered of hubs."""
+    """Bytes of shared memory per block for the values of hubs."""
     import cupy
 
     if not plan.hub_fields:
@@ -135,6 +135,6 @@ def hub_memory(plan: GpuPlan) -> int:
     return max(0, min(HUBS, int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]) - OTHER_SHARED))
 
 
-def hubs(plan: GpuPlan, n: int) -> int:
-    """How many of the first vertices count as hubs."""
+def count_hubs(plan: GpuPlan, n: int) -> int:
+    """How many vertices, the first in the numbering, count as hubs."""
     return min(n, hub_memory(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

@@ -1,4 +1,4 @@
-"""Binds a program to a graph on the GPU for a loop written by hand: every stage is a launch of its own."""
+"""Binds a program to a graph on the GPU for a loop written by hand: each stage is a launch of its own."""
 
 import functools
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from gasla.program.frontier import EdgeFrontier, Frontier
 from gasla.program.program import VertexProgram
 from semirings import VectorType
 
-MOST_BLOCKS = 8  # of a multiprocessor
+MOST_BLOCKS = 8  # per multiprocessor
 
 
 class Staged(Binding):
-    """A program, a graph, and the arrays between stages; see `gasla.cpu.program.staged.Staged`."""
+    """A program bound to a graph, with the arrays that stages pass on; see `gasla.cpu.program.staged.Staged`."""
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         kind: Any = type(program)
@@ -50,7 +50,7 @@ class Staged(Binding):
     # --- stages ---------------------------------------------------------------------------------------------------
 
     def gather(self, receivers: Any, active: Frontier, iteration: int) -> None:
-        """Put aside what each receiver gathers."""
+        """Store the gathered value of each receiver."""
         if self.plan.keeps_active:
             self._set("bits", self._bits(active.mask))
         if self.plan.keyed is not None:
@@ -58,13 +58,13 @@ class Staged(Binding):
         self._over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:
-        """Apply what was put aside; returns a mask of the vertices that are active from then on."""
+        """Apply the stored gathered values; returns a mask of the vertices that become active."""
         flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
         self._over("apply", receivers, iteration)
         return flags
 
     def scatter(self, vertices: Any, iteration: int) -> None:
-        """Write to the out-edges of some vertices: as many to each warp, whatever the degrees."""
+        """Write to the out-edges of some vertices. Each warp takes equally many edges, whatever the degrees."""
         xp, offsets = self.xp, self.arrays["sp"]
         ids = vertices.astype(np.int64, copy=False)
         ends = xp.cumsum(offsets[ids + 1] - offsets[ids], dtype=np.int64)
@@ -76,17 +76,17 @@ class Staged(Binding):
         self._launch("scatter", edges, len(ids), iteration)
 
     def post_apply(self, receivers: Any, iteration: int) -> None:
-        """Change the receivers once more."""
+        """Run `post_apply` on the receivers."""
         self._over("post_apply", receivers, iteration)
 
     def mask(self, vertices: Any, iteration: int) -> Any:
-        """Which vertices the mask admits."""
+        """Return which of the vertices the mask admits."""
         flags = self._set("flags", self.xp.empty(len(vertices), bool))
         self._over("mask", vertices, iteration)
         return flags
 
     def edge_mask(self, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
-        """Which edges the mask of edges admits, given their places in the lists, too."""
+        """Return which of the edges the edge mask admits; `places` are their positions in the lists."""
         flags = self._set("flags", self.xp.empty(len(edges), bool))
         self._set("targets", edges.dst.astype(self.ids, copy=False))
         self._set("places", places.astype(self.plan.offset_type, copy=False))
@@ -113,14 +113,14 @@ class Staged(Binding):
         return array
 
     def _bits(self, mask: Any) -> Any:
-        """A bitmap of 32-bit words."""
+        """Pack a boolean mask into a bitmap of 32-bit words."""
         packed = self.xp.packbits(mask, bitorder="little")
         bits = self.xp.zeros((len(packed) + 3) // 4 * 4, np.uint8)
         bits[: len(packed)] = packed
         return bits
 
     def _aside(self, kind: Any) -> Any:
-        """An array for what vertices gather."""
+        """An array for gathered values."""
         n = self.graph.n
         return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
 

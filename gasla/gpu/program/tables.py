@@ -1,7 +1,8 @@
-"""Where keys are told apart: how much shared memory tables have, which rows are too long for that, and what those need.
+"""Sizes of the hash tables in which a program groups by key, in shared and in global memory.
 
-A row of up to 32 entries needs none. A longer one has twice as many slots as entries, or at least a third more: in its
-warp's part of the shared memory, or in that of a whole block, or in global memory.
+A row of up to 32 entries needs no table. The table of a longer row has twice as many slots as the row has entries, or
+at least a third more. It is in the warp's part of the shared memory, in the shared memory of a whole block, or in
+global memory.
 """
 
 from typing import NamedTuple
@@ -14,32 +15,32 @@ from gasla.program.binding import NeighbourLists
 from gasla.program.plan import Plan
 from gasla.program.reductions.keys import Keyed
 
-SHORT = 32  # entries of a row that needs no table, as in kernels/keys/keyed_rows.cuh
-WARPS = 32  # of a block
-MOST_SHARED = 128 << 10  # bytes of shared memory for tables; the cache has what is left of it
-OTHER_SHARED = 44 << 10  # bytes that a block needs for other things
-LONGEST = 1 << 30  # entries, lest a slot's number not fit in 32 bits
+SHORT = 32  # longest row that needs no table; as in kernels/keys/keyed_rows.cuh
+WARPS = 32  # per block
+MOST_SHARED = 128 << 10  # bytes of shared memory for tables; the rest serves as L1 cache
+OTHER_SHARED = 44 << 10  # bytes of shared memory that a block needs for other purposes
+LONGEST = 1 << 30  # entries: slot numbers must fit in 32 bits
 
 
 class TableSizes(NamedTuple):
-    """What tables need in global memory."""
+    """Global memory that tables need."""
 
-    rows: int  # that may be put off until blocks take them
+    rows: int  # rows that may be postponed until whole blocks process them
     slots: int
 
 
 def most_for(slots: int) -> int:
-    """Entries of a row for which so many slots are enough, as in keyed_rows.cuh."""
+    """The longest row for which so many slots suffice, as in keyed_rows.cuh."""
     return slots - slots // 4
 
 
 def slot_bytes(keyed: Keyed) -> int:
-    """A key, and what its values come to."""
+    """Bytes of a slot: a key and the total of its values."""
     return int(keyed.key.itemsize + keyed.total.itemsize)
 
 
-def slots_near(keyed: Keyed, longest: int, available: int) -> int:
-    """Slots of a warp in shared memory, where a block has so many bytes; none if no row is longer than short."""
+def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
+    """Slots per warp in shared memory, if a block has `available` bytes; 0 if no row needs a table."""
     if longest <= SHORT:
         return 0
     return max(0, min(MOST_SHARED, available - OTHER_SHARED)) // WARPS // slot_bytes(keyed) // 32 * 32
@@ -51,13 +52,13 @@ def shared_bytes(plan: Plan, slots: int) -> int:
 
 
 def longest_row(graph: Graph, side: str) -> int:
-    """Entries of the longest list."""
+    """The length of the longest list."""
     lengths = _lengths(graph, side)
     return int(lengths.max()) if len(lengths) else 0
 
 
 def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    """What rows of these lists need, with so many slots of each warp; `shares`: blocks take those that are too long."""
+    """Global memory that tables need if a warp has `slots` slots; `shares`: blocks process the long rows."""
     return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _table_sizes(graph, side, slots, shares))
 
 
@@ -79,7 +80,7 @@ def _lengths(graph: Graph, side: str) -> np.ndarray:
 
 
 def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
-    """Bytes of the arrays that reducing by key needs, by the names of arguments."""
+    """Bytes of the arrays that reducing by key needs, by argument name."""
     keyed = plan.keyed
     if keyed is None:
         return {}

@@ -1,4 +1,4 @@
-"""Which variant of a kernel a graph wants: by its size, its degrees, and how near neighbours' numbers are."""
+"""Chooses the variant of a kernel for a graph: by its size, its degrees, and whether neighbors have nearby ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.gpu.program import relabel, rows, tables
 from gasla.gpu.program.plan import Variant, has_wide_values
-from gasla.gpu.program.workspace import NEAR
+from gasla.gpu.program.workspace import SHARED_VERTICES
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program.binding import NeighbourLists
@@ -17,54 +17,56 @@ from gasla.program.program import VertexProgram
 
 
 class Shape(NamedTuple):
-    """What is asked of a graph, of the lists that a program goes over, and of the device."""
+    """Properties of a graph, of the lists that a program traverses, and of the device, on which the variant depends."""
 
-    is_small: bool = False  # one block does all
-    is_near: bool = False  # and its shared memory has room for what is gathered
-    lanes: int = rows.PACKED  # threads for a row of a reduction over all rows
-    is_relabelled: bool = False  # such a reduction gains by other numbers of vertices, if the order of terms is free
-    is_flat: bool = False  # no vertex has very many edges
-    is_local: bool = False  # neighbours have near numbers
+    is_small: bool = False  # one block runs the whole program
+    fits_shared: bool = False  # and its shared memory has room for the gathered fields
+    lanes: int = rows.PACKED  # threads per row in a reduction over all rows
+    is_relabelled: bool = False  # that reduction gains by renumbering vertices, if the order of terms is free
+    has_bounded_degree: bool = False  # no vertex has very many edges
+    is_local: bool = False  # neighbors have nearby ids
     longest_row: int = tables.SHORT + 1
-    most_shared: int = 0  # bytes of shared memory for a block
+    most_shared: int = 0  # bytes of shared memory that a block may use
 
 
 class ShapeOf:
-    """The `Shape` of a graph, each part found when it is asked for."""
+    """The `Shape` of a graph; each property is computed when first read."""
 
     def __init__(self, program: VertexProgram, graph: Graph, scheduled: bool, small: bool) -> None:
         gathers = program.everyone or scheduled
         side = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
         self._lists, self._graph, self._direction = NeighbourLists(graph, side, ordered=False), graph, program.direction
-        self.is_small, self.is_near = small, graph.n <= NEAR
+        self.is_small, self.fits_shared = small, graph.n <= SHARED_VERTICES
 
     @functools.cached_property
-    def _shares(self) -> rows.RowShares:
-        return rows.share_out(self._lists.indptr(), self._lists.indices())
+    def _partition(self) -> rows.RowPartition:
+        return rows.partition_rows(self._lists.indptr(), self._lists.indices())
 
     @functools.cached_property
-    def _facts(self) -> rows.RowFacts:
+    def _properties(self) -> rows.RowProperties:
         lists = self._lists
-        found: rows.RowFacts = self._graph.kept(
-            ("rows", lists.side), lambda _: rows.find_facts_once(lists.indptr(), lists.indices())
+        found: rows.RowProperties = self._graph.kept(
+            ("rows", lists.side), lambda _: rows.find_properties_once(lists.indptr(), lists.indices())
         )
         return found
 
     @property
     def lanes(self) -> int:
-        return self._shares.lanes
+        return self._partition.lanes
 
     @property
     def is_relabelled(self) -> bool:
-        return self.lanes == rows.PACKED and relabel.pays(self._graph, self._direction, self._shares.facts)
+        return self.lanes == rows.PACKED and relabel.is_worthwhile(
+            self._graph, self._direction, self._partition.properties
+        )
 
     @property
-    def is_flat(self) -> bool:
-        return rows.is_flat(self._facts.longest, self._facts.entries, self._graph.n)
+    def has_bounded_degree(self) -> bool:
+        return rows.has_bounded_degree(self._properties.longest, self._properties.entries, self._graph.n)
 
     @property
     def is_local(self) -> bool:
-        return self._facts.near >= 0.5
+        return self._properties.near >= 0.5
 
     @property
     def longest_row(self) -> int:
@@ -78,18 +80,18 @@ class ShapeOf:
 def choose(
     program: VertexProgram, ids: Any, offsets: np.dtype, deterministic: bool, scheduled: bool, shape: Shape | ShapeOf
 ) -> Variant:
-    """What the kernel is made for."""
+    """Choose the variant of the kernel."""
     traced, small = program.traced(ids), shape.is_small
     if traced.keyed is not None:
-        slots = tables.slots_near(traced.keyed, shape.longest_row, shape.most_shared)
+        slots = tables.slots_in_shared(traced.keyed, shape.longest_row, shape.most_shared)
         return Variant(offsets, deterministic, scheduled, small=small and not scheduled, table_slots=slots)
     if small and not scheduled:
-        return Variant(offsets, deterministic, small=True, near=shape.is_near)
+        return Variant(offsets, deterministic, small=True, shared=shape.fits_shared)
     if program.everyone and not scheduled and has_wide_values(traced):
         return Variant(offsets, deterministic)
     if program.everyone and not scheduled:
         commutes = program.reduce is None or program.reduce.commutative
         return Variant(offsets, deterministic, row_lanes=shape.lanes, relabelled=commutes and shape.is_relabelled)
-    thin = shape.is_flat
-    local = thin and not scheduled and shape.is_local
-    return Variant(offsets, deterministic, scheduled, thin, local, small=small)
+    bounded = shape.has_bounded_degree
+    local = bounded and not scheduled and shape.is_local
+    return Variant(offsets, deterministic, scheduled, bounded, local, small=small)

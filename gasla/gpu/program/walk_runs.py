@@ -1,4 +1,4 @@
-"""Walk programs on the GPU: the text of a kernel for each, a thread a walker, and how it is launched."""
+"""Walk programs on the GPU: generates a kernel for each, with one thread per walker, and launches it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semirings.printers import cuda
 
 Array = Any  # CuPy's
 
-THREADS = 256  # of a block
+THREADS = 256  # per block
 NULL = np.uint64(0)
 
 SOURCE = """\
@@ -38,13 +38,13 @@ struct Program {{
 
 extern "C" __global__ void walk(
     gasla::u64 walkers, gasla::u64 steps, gasla::u64 n, const offset_t* indptr, const vertex_t* indices,
-    const double* sums, const gasla::u32* guides, const offset_t* near_indptr, const vertex_t* near_indices,
-    const vertex_t* starts, gasla::u64 key, double bound, gasla::u64* complaint, vertex_t* walks{parameters}
+    const double* sums, const gasla::u32* guides, const offset_t* sorted_indptr, const vertex_t* sorted_indices,
+    const vertex_t* starts, gasla::u64 key, double bound, gasla::u64* error, vertex_t* walks{parameters}
 ) {{
     const Program program = {{indptr, indices, n{given}}};
-    const gasla::Near near = {{near_indptr, near_indices, n}};
-    const gasla::Complaint noted = {{complaint}};
-    gasla::walk_all(program, walkers, steps, sums, guides, near, starts, key, bound, noted, walks);
+    const gasla::SortedLists sorted = {{sorted_indptr, sorted_indices, n}};
+    const gasla::FirstError first_error = {{error}};
+    gasla::walk_all(program, walkers, steps, sums, guides, sorted, starts, key, bound, first_error, walks);
 }}
 """
 METHOD = """\
@@ -55,39 +55,39 @@ AT_VERTEX, AT_EDGE = "const gasla::Walker& walker", "const gasla::Walker& walker
 
 
 def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None) -> Array:
-    """Walks of so many steps, a row a walker."""
+    """Walk `steps` steps from each start; returns one row of vertices per walker."""
     import cupy
 
     plan, lists, count = walking.plan, walking.graph.out, len(starts)
     walks = cupy.empty((count, steps + 1), lists.indices.dtype)
     if not count:
         return walks
-    complaint: Any = cupy.zeros(4, np.uint64) if plan.functions else NULL
+    error: Any = cupy.zeros(4, np.uint64) if plan.functions else NULL
     kernel = _kernel(plan, lists.indptr.dtype.itemsize, weights is not None, gpu.device())
     blocks = min(-(-count // THREADS), kernel.blocks)
-    kernel.plain(blocks, *arguments(walking, starts, key, weights, complaint, walks))
+    kernel.plain(blocks, *arguments(walking, starts, key, weights, error, walks))
     if plan.functions:
-        check_complaint(walking, complaint.get())
+        raise_first_error(walking, error.get())
     return walks
 
 
 def arguments(
-    walking: WalkBinding, starts: Array, key: int, weights: tuple[Array, Array] | None, complaint: Array, walks: Array
+    walking: WalkBinding, starts: Array, key: int, weights: tuple[Array, Array] | None, error: Array, walks: Array
 ) -> list[Any]:
-    """What the kernel is passed."""
+    """The kernel's arguments."""
     plan, graph = walking.plan, walking.graph
-    lists, near = graph.out, graph.sorted_out if plan.pair_count else graph.out
+    lists, ascending = graph.out, graph.sorted_out if plan.pair_count else graph.out
     bound = walking.bound() if plan.accepts else 1.0
     return [
         *(np.uint64(walks.shape[0]), np.uint64(walks.shape[1] - 1), np.uint64(graph.n), lists.indptr, lists.indices),
         *((NULL, NULL) if weights is None else weights),
-        *(near.indptr, near.indices, starts, np.uint64(key)),
-        *(np.float64(bound), complaint, walks, *walking.arrays()),
+        *(ascending.indptr, ascending.indices, starts, np.uint64(key)),
+        *(np.float64(bound), error, walks, *walking.arrays()),
     ]
 
 
-def check_complaint(walking: WalkBinding, words: np.ndarray) -> None:
-    """Refuse what a kernel has noted."""
+def raise_first_error(walking: WalkBinding, words: np.ndarray) -> None:
+    """Raise the first error that a walker has recorded: a probability out of range."""
     if words[0]:
         walking.refuse(int(words[0]) - 1, int(words[1]), int(words[2]), float(words[3:].view(np.float64)[0]))
 
@@ -98,7 +98,7 @@ def _kernel(plan: WalkPlan, offset_size: int, weighted: bool, device: int) -> gp
 
 
 def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
-    """The kernel of a program, for offsets of so many bytes."""
+    """CUDA source of a program's kernel, for offsets of `offset_size` bytes."""
     functions = plan.functions
     members = [(_ctype(one), one.name) for one in plan.inputs]
     methods = [_method(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
@@ -130,26 +130,26 @@ def _ctype(one: Input) -> str:
 
 
 def _method(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
-    """A function of where a walker is, which loads what the program's own reads."""
+    """A method of `Program` that loads the inputs of a function of the program and calls it."""
     return METHOD.format(
         kind=kind, name=name, takes=takes, lines=f"        return {_called(plan, plan.functions[name])};"
     )
 
 
 def _pairs(plan: WalkPlan) -> list[str]:
-    """The ends of edges that accept asks for."""
+    """Methods that compute the two ends of each edge whose existence `accept` asks for."""
     return [_method(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
 
 
 def _accept(plan: WalkPlan) -> str:
-    """What accept gives, with what is looked up for that."""
+    """The method `accept`: looks up the edges that it asks for, then calls the program's function."""
     lines = []
     for i in range(plan.pair_count):
         lines.append(f"const auto ends_{i} = pair_{i}(walker, k);")
-        lines.append(f"const bool near_{i} = near.has((gasla::u64)ends_{i}.item0, (gasla::u64)ends_{i}.item1);")
+        lines.append(f"const bool near_{i} = sorted.has((gasla::u64)ends_{i}.item0, (gasla::u64)ends_{i}.item1);")
     lines.append(f"return {_called(plan, plan.functions['accept'])};")
     text = "\n".join(f"        {line}" for line in lines)
-    return METHOD.format(kind="double", name="accept", takes=f"{AT_EDGE}, const gasla::Near& near", lines=text)
+    return METHOD.format(kind="double", name="accept", takes=f"{AT_EDGE}, const gasla::SortedLists& sorted", lines=text)
 
 
 def _called(plan: WalkPlan, f: Function) -> str:
@@ -157,7 +157,7 @@ def _called(plan: WalkPlan, f: Function) -> str:
 
 
 def _load(role: str, field: str) -> str:
-    """What a symbol of a function stands for, where a walker has drawn the edge at position `k`."""
+    """CUDA for the value of a symbol, after the walker has drawn the edge at position `k`."""
     known = {
         ("previous", "id"): "walker.previous",
         ("self", "start"): "walker.start",

@@ -1,4 +1,4 @@
-"""What a run needs beside its fields: kernel, arguments, workspace. Made for program and graph, cached between runs."""
+"""Kernel, arguments and arrays of a run beside its fields; made for a program and a graph, cached between runs."""
 
 import ctypes
 import math
@@ -19,16 +19,16 @@ from gasla.graph.graph import Graph
 from gasla.program.binding import PULL, Binding, field_layouts, layout
 from semirings import TupleType, VectorType
 
-SEGMENT = 2048  # as in kernels/loop/thin.cuh
+SEGMENT = 2048  # as in kernels/loop/small_frontier.cuh
 UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
-SHARE = 2048  # vertices and edges for a block, where there are several
-SMALL = 4 * SHARE  # vertices and edges that one block deals with alone, the faster as it need not wait for others
-NEAR = 2048  # vertices for which that block has room in shared memory
-WHOLE = 256  # entries of a row that a warp takes at a time, where values are wide
+SHARE = 2048  # vertices and edges per block, where there are several blocks
+SMALL = 4 * SHARE  # up to so many vertices and edges a single block is faster, as it waits for no other
+SHARED_VERTICES = 2048  # vertices whose fields fit in that block's shared memory
+WHOLE = 256  # entries of a piece of a row, where values are wide
 
 
 class Control(ctypes.Structure):
-    """Where a run stands between launches: `gasla::Control`."""
+    """State of a run between launches: `gasla::Control`."""
 
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far", "bucket")),
@@ -38,7 +38,7 @@ class Control(ctypes.Structure):
 
 
 class Page(ctypes.Structure):
-    """What host and device share while a kernel runs, in the host's memory: `gasla::Page`."""
+    """Host memory that host and device share while a kernel runs: `gasla::Page`."""
 
     _fields_ = [
         ("control", Control),
@@ -48,12 +48,12 @@ class Page(ctypes.Structure):
     ]
 
 
-SHOWN = 256  # where the page holds the aggregates
-BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # places in the small buffer that starts as zeros
+SHOWN = 256  # offset of the aggregates in the page
+BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024  # offsets in the zero-initialized buffer
 
 
-_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # with any graph
-_pages: deque["PageMemory"] = deque()  # that no workspace has
+_cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()  # those of all graphs
+_pages: deque["PageMemory"] = deque()  # pages that belong to no workspace
 
 
 class Cached:
@@ -65,13 +65,14 @@ class Cached:
         self.field_layouts = field_layouts(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
         self.workspaces: deque[Workspace] = deque()
-        self.delta: float | None = None  # the width of a bucket, where none is given; found once
+        self.delta: float | None = None  # default width of a bucket, computed once
         _cached.add(self)
 
     def take_workspace(self, binding: Binding, numbering: Any) -> "Workspace":
-        """A workspace that no other run has now; the run puts it back among `workspaces`, its kernel ended or not.
+        """Take a workspace that no other run uses; the run returns it to `workspaces`, even if its kernel still runs.
 
-        If not, the next kernel on the same stream waits for it, and on another none would.
+        On the same stream the next kernel waits for that one; on another stream it would not, so a busy workspace is
+        skipped.
         """
         stream = _current_stream()
         for _ in range(len(self.workspaces)):
@@ -90,17 +91,17 @@ class Cached:
 
 
 class Workspace:
-    """One run's at a time; `stream` is that of the last."""
+    """Arrays and arguments, used by one run at a time; `stream` is that of the last launch."""
 
     stream: tuple[int, int]
 
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
-        shared = relabel.hub_memory(plan) or NEAR * sum(map(plan.near_bytes, plan.near_fields))
+        shared = relabel.hub_memory(plan) or SHARED_VERTICES * sum(map(plan.shared_field_bytes, plan.shared_fields))
         shared = shared or tables.shared_bytes(plan, plan.variant.table_slots)
         compile.compile_ahead(plan.source)
-        if plan.has_heads:
-            rows.begin_heads(plan.offset_type, plan.traced.id_type)
+        if plan.hub_first:
+            rows.compile_hub_neighbors(plan.offset_type, plan.traced.id_type)
         lists = graph_arrays(binding)
         self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
         self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))
@@ -112,38 +113,39 @@ class Workspace:
             self.arrays["originals"] = numbering.originals
         for name, array in self.arrays.items():
             setattr(self.arguments, name, array.data.ptr)
-        if plan.thin:
-            self.arrays["segments"].fill(0)  # no slot looks as if it were of the iteration at hand
+        if plan.small_frontiers:
+            self.arrays["segments"].fill(0)  # so that no slot carries the stamp of an iteration
         self._entry = entry_type(plan)
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
             setattr(self.arguments, name, zeroed.data.ptr + place)
         self._memory = _memory_for_page() or PageMemory(cupy.cuda.alloc_pinned_memory(4096))
-        # Unlike memory of the GPU, CuPy would not mind a kernel that is to write there.
+        # CuPy would free pinned memory while a kernel may still write to it; the page is kept for reuse instead.
         weakref.finalize(self, _pages.append, self._memory).atexit = False
         pinned = self._memory.pinned
         self.page = Page.from_address(pinned.ptr)
-        self.control = self.page.control  # the same memory
-        self.page.stop = self.page.ended = self._memory.launched = self._number = 0  # it may have been some other run's
+        self.control = self.page.control  # a view of the page
+        # the page may have been used by another run
+        self.page.stop = self.page.ended = self._memory.launched = self._number = 0
         sums = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
-        self.shown = {name: shown[name] for name in plan.traced.aggregates}  # what they came to
+        self.shown = {name: shown[name] for name in plan.traced.aggregates}  # values of the aggregates
         self._deposits = plan.traced.deposit_types
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
-        if plan.shares_rows:
-            self._share_rows(plan, numbering)
-        if plan.has_heads:
-            rows.find_heads(self.arrays["gp"], self.arrays["gi"], self.arrays["heads"])
+        if plan.partitions_rows:
+            self._partition_rows(plan, numbering)
+        if plan.hub_first:
+            rows.find_hub_neighbors(self.arrays["gp"], self.arrays["gi"], self.arrays["hub_neighbors"])
         self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
         self.arguments.words = (graph.n + 31) // 32
         wide = plan.offset_type.itemsize == 8
         self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
-        self.arguments.hubs = relabel.hubs(plan, graph.n)
-        if plan.thin or plan.flat:
+        self.arguments.hubs = relabel.count_hubs(plan, graph.n)
+        if plan.small_frontiers or plan.lane_groups:
             lanes = _lanes(graph.m / graph.n)
-            self.arguments.lanes = min(32, 2 * lanes) if plan.thin and lanes > 4 else lanes
-        if plan.alone:
-            self.arguments.lanes = _lanes_alone(graph.n, graph.m)
+            self.arguments.lanes = min(32, 2 * lanes) if plan.small_frontiers and lanes > 4 else lanes
+        if plan.single_block:
+            self.arguments.lanes = _lanes_of_single_block(graph.n, graph.m)
         if plan.only_pulls:
             self.arguments.way = PULL
         for start in plan.starts.values():
@@ -160,34 +162,36 @@ class Workspace:
         return self._memory.launched
 
     def reset(self) -> None:
-        """Arguments as no run has changed them."""
+        """Reset the arguments to their defaults."""
         self._bytes[:] = self._at_start
 
-    def _share_rows(self, plan: GpuPlan, numbering: Any) -> None:
-        """How all rows are shared out among threads."""
+    def _partition_rows(self, plan: GpuPlan, numbering: Any) -> None:
+        """Divide all rows among warps."""
         lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = (
-            rows.share_out(*lists, WHOLE if plan.wide else None) if numbering is None else relabel.row_shares(*lists)
+            rows.partition_rows(*lists, WHOLE if plan.wide else None)
+            if numbering is None
+            else relabel.partition_renumbered(*lists)
         )
         self.arrays["partials"] = self._rows.partials(
             (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
-        )  # and whether it receives
+        )  # one more byte per piece: whether its row receives
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
     @property
     def is_busy(self) -> bool:
-        """Whether its kernel has not said yet that it ended."""
+        """Whether its kernel has not marked its end on the page yet."""
         return bool(self.page.ended < self.launched)
 
     def launch(self) -> None:
-        """Start the kernel with the arguments as they are."""
+        """Launch the kernel with the current arguments."""
         self.arguments.launch = self._number = (self._number + 1) % 2**32
-        self.kernel.launch(self.blocks, self._packed, together=True)
+        self.kernel.launch(self.blocks, self._packed, cooperative=True)
         self._memory.launched = self._number
 
     def show_on_device(self) -> dict[str, Any]:
-        """Where the kernel leaves what the aggregates come to, if not with the host: arrays of no dimension."""
+        """Let the kernel write the aggregates to device memory, not to the page; returns 0-dimensional arrays."""
         cupy: Any = require_gpu()
         memory = cupy.cuda.alloc(self._sums.itemsize)
         self.arguments.shown = memory.ptr
@@ -195,17 +199,17 @@ class Workspace:
         return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
 
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
-        """What aggregates came to in the last of so many iterations; `shown` if not here."""
+        """The aggregates of the last of `iterations` iterations; `shown` replaces those on the page."""
         found = {name: number[()] for name, number in (shown or self.shown).items()}
         kinds, row = self._deposits, (iterations + 2) % 3
         return found | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
 
     def stop(self) -> None:
-        """Have the kernel end after the iteration at hand, if it was launched; not one before it."""
+        """Ask the kernel of the last launch to end after its current iteration."""
         self.page.stop = self.arguments.launch
 
     def queued(self, side: int) -> Any:
-        """The vertices of one of the two queues."""
+        """The vertices in one of the two queues."""
         prefix, whole = self._entry
         width = int(self.arrays["gi"].dtype.itemsize)
         words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
@@ -213,19 +217,19 @@ class Workspace:
 
 
 def _current_stream() -> tuple[int, int]:
-    """Where kernels follow each other: CUDA has one name for all threads' own streams."""
+    """Identify the stream; CUDA gives the per-thread default streams of all threads the same pointer."""
     return require_gpu().cuda.get_current_stream().ptr, threading.get_ident()
 
 
 class PageMemory:
-    """Page-locked memory, and the last launch that writes to it."""
+    """Pinned memory for a page, and the number of the last launch that writes to it."""
 
     def __init__(self, pinned: Any) -> None:
         self.pinned, self.launched = pinned, 0
 
 
 def _memory_for_page() -> PageMemory | None:
-    """Some that no kernel will write to any more."""
+    """Take a page that no kernel will write to any more, if there is one."""
     for _ in range(len(_pages)):
         try:
             memory = _pages.popleft()
@@ -238,40 +242,40 @@ def _memory_for_page() -> PageMemory | None:
 
 
 def free_workspaces() -> None:
-    """Free the workspaces that no kernel works in."""
+    """Free the workspaces that no kernel uses."""
     for one in list(_cached):
         one.workspaces = deque(workspace for workspace in list(one.workspaces) if workspace.is_busy)
 
 
 def is_small(graph: Graph) -> bool:
-    """Whether one block deals with the graph, and what it reads fits in that block's cache."""
+    """Whether a single block runs programs on the graph; its data then fits in that block's cache."""
     return graph.n + graph.m <= SMALL
 
 
 def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
-    """How many blocks share the work: the more, the longer each waits for all."""
+    """Number of blocks to launch: each further block makes barriers slower."""
     if plan.variant.small:
         return 1
     share = SHARE // 32 if plan.wide else SHARE
     blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
-    if (plan.thin or plan.flat) and graph.m <= 5 * graph.n:  # little to do between barriers
+    if (plan.small_frontiers or plan.lane_groups) and graph.m <= 5 * graph.n:  # little work between barriers
         blocks = max(1, blocks // 2)
     return blocks
 
 
 def _lanes(degree: float) -> int:
-    """Threads that share a vertex of a schedule."""
+    """Threads per vertex of a schedule or a small frontier."""
     return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
 
 
-def _lanes_alone(n: int, m: int) -> int:
-    """Threads that share a vertex where one block does all: no more than find something to do."""
+def _lanes_of_single_block(n: int, m: int) -> int:
+    """Threads per vertex in a single block: at most as many as have work."""
     most = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
     return 1 << most.bit_length() - 1
 
 
 def entry_type(plan: GpuPlan) -> tuple[int, int]:
-    """Bytes before the vertex in an entry of a queue, and of the whole entry."""
+    """Bytes before the vertex in a queue entry, and bytes of the whole entry (`Entry` in frontier.cuh)."""
     prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
     widest = max(prefix, vertex)
     return max(prefix, vertex), 2 * widest
@@ -281,7 +285,7 @@ def entry_type(plan: GpuPlan) -> tuple[int, int]:
 
 
 def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
-    """Bytes of every array that a run needs beside the graph and its fields."""
+    """Bytes of each array that a run needs beside the graph and its fields."""
     n, words = graph.n, 4 * ((graph.n + 31) // 32)
     ids = graph.id_dtype.itemsize
     by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
@@ -296,11 +300,11 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
     for is_wanted, name, size in [
         (plan.closes, "closed", words),
-        (plan.has_heads, "heads", n * ids),
+        (plan.hub_first, "hub_neighbors", n * ids),
         (plan.waits, "waits", 8 * n),
         (plan.has_buckets, "waiting", words),
         (plan.changes, "changed", plan.changed.itemsize),
-        (plan.timed, "bits", words),
+        (plan.read_by_level, "bits", words),
     ]:
         if is_wanted:
             sizes[name] = size
@@ -315,7 +319,7 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
     sizes |= {f"to_{name}": 3 * n * bytes_of(kind) for name, kind in plan.traced.deposit_types.items()}
     sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
-    if plan.thin:
+    if plan.small_frontiers:
         widest = max(plan.offset_type.itemsize, ids)
         sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)
     if plan.traced.aggregates:
@@ -330,7 +334,7 @@ def _piece_bytes(plan: GpuPlan) -> int:
 
 
 def bytes_of(kind: Any) -> int:
-    """What a value of this type takes."""
+    """Bytes of a value of this type."""
     if isinstance(kind, VectorType):
         return int(kind.length * kind.scalar.itemsize)
     assert not isinstance(kind, TupleType)
@@ -338,14 +342,14 @@ def bytes_of(kind: Any) -> int:
 
 
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Bytes of the fields of a program that are its own."""
+    """Bytes of a run's own fields."""
     vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
     edges = [*plan.edge_states, *plan.edges_behind]
     return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edges)
 
 
 def gathered_bytes(plan: GpuPlan) -> int:
-    """What one value that is gathered takes."""
+    """Bytes of one gathered value."""
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
         return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)

@@ -1,1 +1,1 @@
-"""What the GPU engine stands on: NVRTC, and counters on the device."""
+"""Support for the GPU engine: compiling and launching kernels, and their counters in device memory."""

@@ -1,7 +1,7 @@
 """CUDA source to loaded kernels: machine code is shipped, cached, or compiled by NVRTC; CuPy loads and launches it.
 
-CuPy's own RawModule isn't used because it always flushes subnormal float32 numbers to zero, which NumPy doesn't.
-Compiling needs no GPU, so the tests compile everything anywhere: most to PTX, some to machine code as well.
+CuPy's RawModule is not used because it always flushes subnormal float32 numbers to zero, which NumPy doesn't. Compiling
+needs no GPU, so the tests compile every kernel anywhere: most to PTX, some to machine code as well.
 """
 
 import ctypes
@@ -24,14 +24,14 @@ OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
 @functools.cache
 def headers() -> dict[str, str]:
-    """The files of `kernels/` and its folders, by name, as `#include` finds them."""
+    """The headers below `kernels/`, by file name: `#include` finds them without their folder."""
     folder = resources.files("gasla.gpu") / "kernels"
     folders = [folder, *(each for each in folder.iterdir() if each.is_dir())]
     return {f.name: f.read_text() for each in folders for f in each.iterdir() if f.name.endswith(".cuh")}
 
 
 def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> bytes:
-    """Machine code for an architecture such as sm_90; for a virtual one, compute_90, PTX in half the time.
+    """Compile to machine code for an architecture such as sm_90, or for compute_90 to PTX, in half the time.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
 def compile_text(
     source: str, architecture: str, options: tuple[str, ...], headers: Mapping[str, str], name: str
 ) -> bytes:
-    """What NVRTC makes of a source that is not gasla's own."""
+    """Compile any CUDA source, with the options and headers given."""
     from cupy.cuda import nvrtc
 
     texts, names = ([text.encode() for text in each] for each in (headers.values(), headers))
@@ -59,7 +59,7 @@ def compile_text(
 
 
 def module(source: str) -> Any:
-    """The loaded module of a source, for the current device; its functions come by `get_function`."""
+    """Return the loaded module of a source for the current device; `get_function` gives its functions."""
     return _module(source, device())
 
 
@@ -70,7 +70,8 @@ def _module(source: str, device: int) -> Any:
     loaded, architecture = function.Module(), _architecture(device)
     code = cubins.load(key(source, architecture))
     if code is not None:
-        with suppress(driver.CUDADriverError):  # a driver older than the code: NVRTC may be as old as the driver
+        # the driver is older than the code: fall back to NVRTC, which may match the driver
+        with suppress(driver.CUDADriverError):
             loaded.load(code)
             return loaded
     loaded.load(_cubin(source, architecture))
@@ -78,7 +79,7 @@ def _module(source: str, device: int) -> Any:
 
 
 def compile_ahead(source: str) -> None:
-    """Begin to compile a source in a thread, unless its code is there: one of several that will be wanted."""
+    """Start compiling a source in a thread, unless its machine code exists. For callers that will need several."""
     _begin(source, device())
 
 
@@ -90,7 +91,7 @@ def _begin(source: str, device: int) -> None:
         _coming[name] = _threads().submit(_compile_and_keep, source, architecture, name)
 
 
-_coming: "dict[str, Future[bytes]]" = {}  # what threads are compiling, until it is asked for
+_coming: "dict[str, Future[bytes]]" = {}  # compilations under way, or finished and not yet used
 
 
 @functools.cache
@@ -107,8 +108,8 @@ def _architecture(device: int) -> str:
 
 
 def device() -> int:
-    """The number of the current device."""
-    if not _are_several():  # to ask for the current one takes as long as to allocate
+    """The index of the current device."""
+    if not _are_several():  # asking CUDA takes as long as an allocation
         return 0
     import cupy
 
@@ -123,7 +124,7 @@ def _are_several() -> bool:
 
 
 def _cubin(source: str, architecture: str) -> bytes:
-    """Machine code from the cache, from a thread, or compiled now."""
+    """Get machine code from a compiling thread or the cache; else compile now."""
     name = _cached_name(source, architecture)
     coming = _coming.pop(name, None)
     if coming is not None:
@@ -132,9 +133,9 @@ def _cubin(source: str, architecture: str) -> bytes:
 
 
 def key(source: str, architecture: str) -> str:
-    """What machine code depends on: the source, all headers, the options, the architecture.
+    """Hash of all that machine code depends on: the source, all headers, the options, the architecture.
 
-    Not NVRTC's version: any makes code that does what the source says.
+    NVRTC's version is left out: every version's code does what the source says.
     """
     return cubins.digest(source, _of_headers(), architecture, *OPTIONS)
 
@@ -145,27 +146,27 @@ def _of_headers() -> str:
 
 
 def _cached_name(source: str, architecture: str) -> str:
-    """The name in the cache. A driver may be too old for the code of a newer NVRTC, so versions are kept apart."""
+    """The name in the cache. It includes NVRTC's version, as an old driver cannot load the code of a newer NVRTC."""
     from cupy.cuda import nvrtc
 
     return f"{key(source, architecture)}-{'.'.join(map(str, nvrtc.getVersion()))}.cubin"
 
 
 def is_compiled(source: str) -> bool:
-    """Whether there is machine code of a source for the current device."""
+    """Whether machine code of a source for the current device is shipped or cached."""
     architecture = _architecture(device())
     return cubins.has(key(source, architecture)) or cache.load(_cached_name(source, architecture)) is not None
 
 
 def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
-    """Compile, and put into the cache."""
+    """Compile a source and cache the result."""
     code = compile_source(source, architecture)
     cache.store(name, code)
     return code
 
 
 def multiprocessors() -> int:
-    """How many multiprocessors the current device has."""
+    """The number of multiprocessors of the current device."""
     return _multiprocessors(device())
 
 
@@ -177,7 +178,7 @@ def _multiprocessors(device: int) -> int:
 
 
 def most_shared() -> int:
-    """Bytes of shared memory that a block may have on the current device."""
+    """The most bytes of shared memory that a block may use on the current device."""
     return _most_shared(device())
 
 
@@ -189,7 +190,7 @@ def _most_shared(device: int) -> int:
 
 
 def launches_cooperatively() -> bool:
-    """Whether the current device can hold a whole grid at once; a virtual or an old one may not promise it."""
+    """Whether the current device supports cooperative launches; virtual and old devices may not."""
     return _launches_cooperatively(device())
 
 
@@ -201,17 +202,17 @@ def _launches_cooperatively(device: int) -> bool:
 
 
 class Kernel:
-    """One function of a source, with the shape of its launches.
+    """One function of a source, with its launch configuration.
 
     Parameters
     ----------
     source, function : str
     threads : int
-        Of a block.
+        Threads per block.
     blocks_per_multiprocessor : int
-        At most this many, if so many fit: a cooperative grid must be on the device as a whole.
+        Upper bound. Occupancy may allow fewer; a cooperative grid must be resident as a whole.
     shared : int
-        Bytes of shared memory for a block beside what its variables take.
+        Bytes of dynamic shared memory per block.
     """
 
     def __init__(
@@ -227,26 +228,27 @@ class Kernel:
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def grid(self, blocks: int | None = None) -> int:
-        """How many blocks can be launched at once, of those wanted; one where that can't be promised of several."""
+        """How many of the wanted blocks can be resident together; 1 where the device has no cooperative launches."""
         most = min(self.blocks, blocks or self.blocks)
         return most if most == 1 or launches_cooperatively() else 1
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
-        """Launch on the current stream, all blocks at once, so that they may wait for each other."""
-        self.launch(self.grid(blocks), arguments, together=True)
+        """Launch on the current stream with all blocks resident at once, so that they may wait for each other."""
+        self.launch(self.grid(blocks), arguments, cooperative=True)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
-        """Launch on the current stream."""
+        """Launch an ordinary grid on the current stream."""
         self.launch(blocks, arguments)
 
-    def launch(self, blocks: int, arguments: tuple[Any, ...], together: bool = False) -> None:
-        """Launch on the current stream; arguments are arrays, numbers and structs."""
-        together = together and blocks > 1
-        self.function((blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=together)
+    def launch(self, blocks: int, arguments: tuple[Any, ...], cooperative: bool = False) -> None:
+        """Launch on the current stream; arguments are arrays, NumPy scalars and structs (`struct`)."""
+        self.function(
+            (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
+        )
 
 
 def struct(value: Any) -> Any:
-    """A struct of ctypes or of NumPy, which must stay where it is, as an argument: what is in it at the launch."""
+    """Wrap a ctypes or NumPy struct as an argument; its memory must stay in place until a launch has copied it."""
     from cupy.cuda.function import CPointer
 
     return CPointer(value.ctypes.data if isinstance(value, np.ndarray) else ctypes.addressof(value))

@@ -1,7 +1,7 @@
-"""What kernels count in.
+"""Counters in device memory for kernels.
 
-Every kernel leaves its counters at zero. Each thread and stream has some, so that launches that may run at the
-same time never share them.
+Every kernel leaves its counters at zero. Counters belong to one thread and one stream, so that launches that may run at
+the same time never share them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _own = _Counters()
 
 
 def counters(words: int) -> Any:
-    """So many of this thread and the current stream: an array of uint64, all 0."""
+    """Return `words` counters of this thread and the current stream: a uint64 array, all zero."""
     import cupy
 
     key = device(), cupy.cuda.get_current_stream().ptr, words

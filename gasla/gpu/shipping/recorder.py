@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from gasla import engines
-from gasla.gpu.primitive import drawing, forest, intersections, neighbours
-from gasla.gpu.product import entries, pairs, products, wide
+from gasla.gpu.primitive import forest, intersections, neighbours, sampling
+from gasla.gpu.product import dense, numeric, products, symbolic
 from gasla.gpu.program import generate, levels, rows, variants, walk_runs
 from gasla.gpu.program.plan import Variant
 from gasla.gpu.program.variants import Shape
-from gasla.gpu.runtime import extremes
+from gasla.gpu.runtime import min_max
 from gasla.graph import lists_gpu
 
 INT = np.dtype(np.int32)
@@ -28,13 +28,13 @@ SIZE = INT.itemsize
 SHARED = {"sm_80": 163 << 10, "sm_90": 227 << 10}
 """The architectures whose code is shipped, and the shared memory that a block may have there, in bytes."""
 SHAPES = [
-    Shape(is_small=True, is_near=True, is_flat=True, longest_row=1),
-    Shape(is_small=True, is_near=True),
-    Shape(is_small=True, is_flat=True),
+    Shape(is_small=True, fits_shared=True, has_bounded_degree=True, longest_row=1),
+    Shape(is_small=True, fits_shared=True),
+    Shape(is_small=True, has_bounded_degree=True),
     Shape(),  # skewed
-    Shape(is_flat=True, longest_row=1),  # random
-    Shape(is_flat=True, is_local=True, lanes=1, longest_row=1),  # a road network
-    Shape(is_flat=True, is_local=True, lanes=2, longest_row=1),  # a mesh
+    Shape(has_bounded_degree=True, longest_row=1),  # random
+    Shape(has_bounded_degree=True, is_local=True, lanes=1, longest_row=1),  # a road network
+    Shape(has_bounded_degree=True, is_local=True, lanes=2, longest_row=1),  # a mesh
     Shape(is_relabelled=True),  # skewed, of millions of edges
 ]
 LANES = rows.PACKED, 1, 2, 4, 8  # of a row, in a product
@@ -90,14 +90,14 @@ class Recorder:
 
     def _ready_wide(self, lists: Any, terms: Any, masked: bool) -> None:
         size = next((s.type for s in terms.symbols if s.name == "x"), INT).itemsize
-        width = 1 if masked else min(wide.WIDTHS[0], wide.LOAD // size)
+        width = 1 if masked else min(dense.WIDTHS[0], dense.LOAD // size)
         for lanes in (2, 4, 8, 16, 32):  # of 8 columns, and more
-            self._note(wide.source(terms, wide.Variant(masked, INT, INT, "unsigned int", lanes, width)))
+            self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def _of_matrices(self, A: Any, B: Any, terms: Any, left_out: Any) -> None:
-        self._note(pairs.source())
-        for way in pairs.WAYS[0 if entries.has_small(terms) else 1 :]:
-            self._note(entries.source(terms, (way,)))
+        self._note(symbolic.source())
+        for way in symbolic.METHODS[0 if numeric.has_small(terms) else 1 :]:
+            self._note(numeric.source(terms, (way,)))
 
     def _at_entries(self, A: Any, B: Any, terms: Any, mask: Any, outs: Any) -> None:
         self._of_matrices(A, B, terms, mask)
@@ -143,14 +143,14 @@ def _always() -> Iterator[str]:
     """What is asked for by graphs, whatever runs on them, and primitives without a choice."""
     kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
-    yield from map(extremes.source, kinds)
+    yield from map(min_max.source, kinds)
     yield from (rows.SOURCE.format(offset=offset, vertex="int") for offset in ("int", "long long"))
-    yield rows.HEADS.format(offset="int", vertex="int")
+    yield rows.HUB_NEIGHBORS.format(offset="int", vertex="int")
     yield levels.source(SIZE)
-    yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "label"))
+    yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "components"))
     yield neighbours.source(SIZE, SIZE, False)
     yield intersections.source(SIZE, 8, False)
-    yield drawing.source(SIZE, SIZE)
+    yield sampling.source(SIZE, SIZE)
 
 
 @contextmanager

@@ -307,7 +307,7 @@ def test_an_emulated_gpu_gives_the_same_answer(blocks: int, tmp_path: Path, monk
         given.pop("notice")
         kind = type(program)
         if kind not in made:
-            shape = Variant(np.dtype(np.int32), small=blocks == 1, near=blocks == 1)
+            shape = Variant(np.dtype(np.int32), small=blocks == 1, shared=blocks == 1)
             made[kind] = EmulatedRun(kind, graph, shape, blocks, {}, tmp_path / kind.__name__)
             (tmp_path / kind.__name__).mkdir()
         kernel = made[kind]
@@ -329,7 +329,7 @@ def test_an_emulated_gpu_gives_the_same_answer(blocks: int, tmp_path: Path, monk
 
 @pytest.mark.slow  # seconds for each kernel
 @pytest.mark.parametrize("program", [preflow.Rounds, preflow.Distances])
-@pytest.mark.parametrize("shape", [{}, {"small": True}, {"thin": True, "local": True}])
+@pytest.mark.parametrize("shape", [{}, {"small": True}, {"bounded_degree": True, "local": True}])
 def test_kernels_compile(program: Any, shape: dict[str, bool]) -> None:
     compile = pytest.importorskip("gasla.gpu.runtime.compile", reason="NVRTC comes with CuPy")
     from gasla.gpu.program.generate import module

@@ -2,7 +2,7 @@
 // table in shared memory, one after the other. Those for which that is too small a block takes, all of it, once the others
 // are done (long_rows.cuh); or where order matters, or there is no loop, a warp does, with a table in global memory.
 #pragma once
-#include "totals.cuh"
+#include "key_table.cuh"
 
 namespace gasla {
 
@@ -25,15 +25,15 @@ template <class P> __device__ __forceinline__ u64 take_slots(const typename P::C
     return atomicAdd(keys_used<P>(c, SLOTS), 2 * length);
 }
 template <class P>
-__device__ __forceinline__ Totals<P> table_in_memory(const typename P::Context& c, u64 place, u64 length) {
-    return Totals<P>{c.a.table_keys + place, c.a.table_totals + place, (u32)(2 * length)};
+__device__ __forceinline__ KeyTable<P> table_in_memory(const typename P::Context& c, u64 place, u64 length) {
+    return KeyTable<P>{c.a.table_keys + place, c.a.table_totals + place, (u32)(2 * length)};
 }
 
 // Slots from `first` on of those in shared memory, twice as many as entries if there are so many.
-template <class P> __device__ __forceinline__ Totals<P> table_in_block(u32 first, u32 slots, u64 length) {
+template <class P> __device__ __forceinline__ KeyTable<P> table_in_block(u32 first, u32 slots, u64 length) {
     typename P::Key* keys = (typename P::Key*)tables_of_block<P>();
     typename P::Value* totals = (typename P::Value*)(keys + P::TABLE_SLOTS * (THREADS / WARP));
-    return Totals<P>{keys + first, totals + first, (u32)least<u64>(slots, 2 * length)};
+    return KeyTable<P>{keys + first, totals + first, (u32)least<u64>(slots, 2 * length)};
 }
 
 // Rows of up to `lanes` entries, of those lanes that are `wanted`: as many side by side as there is room for.
@@ -88,7 +88,7 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
 
 // Put what some lanes of a warp have for a key each into a table, which other warps may do as well, or not.
 template <class P, bool SHARED>
-__device__ __forceinline__ void put_into(const Totals<P>& table, typename P::Key key, typename P::Value value) {
+__device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::Key key, typename P::Value value) {
     typedef typename P::Value Value;
     const u32 alike = alike_of(key);
     const bool leads = key != P::NO_KEY && !(alike & lanes_below());
@@ -105,21 +105,21 @@ __device__ __forceinline__ void put_into(const Totals<P>& table, typename P::Key
 
 // Entries of one row, 32 of every `apart`, into a table; whether one of a lane's makes it receive.
 template <class P, bool TEST, bool SHARED>
-__device__ __forceinline__ bool fill_table(const typename P::Context& c, const Totals<P>& table, vertex_t v, offset_t first,
-                                           u64 begin, u64 apart, u64 length) {
+__device__ __forceinline__ bool fill_table(const typename P::Context& c, const KeyTable<P>& table, vertex_t v, offset_t first,
+                                           u64 begin, u64 stride, u64 length) {
     constexpr u32 N = 2;
     bool found = false;
-    for (u64 base = begin; base < length; base += N * apart) {
+    for (u64 base = begin; base < length; base += N * stride) {
         vertex_t w[N];
         offset_t from[N];
         u64 at[N], lengths[N];
 #pragma unroll
-        for (u32 k = 0; k < N; ++k) w[k] = v, from[k] = first, lengths[k] = length, at[k] = base + k * apart + lane();
+        for (u32 k = 0; k < N; ++k) w[k] = v, from[k] = first, lengths[k] = length, at[k] = base + k * stride + lane();
         Terms<P, N> terms;
         terms.template load<TEST>(c, w, from, at, lengths);
 #pragma unroll
         for (u32 k = 0; k < N; ++k) {
-            if (base + k * apart >= length) break;
+            if (base + k * stride >= length) break;
             put_into<P, SHARED>(table, terms.key[k], terms.value[k]);
             found |= terms.found[k];
         }
@@ -129,7 +129,7 @@ __device__ __forceinline__ bool fill_table(const typename P::Context& c, const T
 
 // One row by a warp that has the table for itself. All of its lanes know what comes of it.
 template <class P, bool TEST>
-__device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, const Totals<P>& table, vertex_t v,
+__device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, const KeyTable<P>& table, vertex_t v,
                                               offset_t first, u64 length) {
     table.clear(lane(), WARP);
     __syncwarp();
@@ -175,7 +175,7 @@ __device__ __forceinline__ Row<P> keyed_rows(const typename P::Context& c, bool 
         const vertex_t w = shuffle(v, owner);
         const offset_t from = shuffle(first, owner);
         const u64 its = shuffle(length, owner);
-        Totals<P> table;
+        KeyTable<P> table;
         bool is_near = false;
         if constexpr (P::TABLE_SLOTS > 0) {
             is_near = its <= most_for(P::TABLE_SLOTS);

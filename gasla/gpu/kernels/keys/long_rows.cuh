@@ -14,11 +14,11 @@ template <class P> __device__ __forceinline__ char* tables_of_block() {
 
 // All threads of the block know what comes of it.
 template <class P, bool TEST>
-__device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, Bests<P>& s, vertex_t v) {
+__device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, BlockBest<P>& s, vertex_t v) {
     constexpr u32 SLOTS_OF_BLOCK = P::TABLE_SLOTS * (THREADS / WARP);
     const offset_t first = c.a.gp[v];
     const u64 length = (u64)(c.a.gp[v + 1] - first);
-    Totals<P> table;
+    KeyTable<P> table;
     bool is_near = false;
     if constexpr (P::TABLE_SLOTS > 0) {
         is_near = length <= most_for(SLOTS_OF_BLOCK);
@@ -49,7 +49,7 @@ template <class P> template <bool RECEIVER, class Then> __device__ __forceinline
             const u64 count = fresh(keys_used<P>(c, PUT_OFF));
             for (u64 i = blockIdx.x; i < count; i += gridDim.x) {
                 const vertex_t v = c.a.put_off[i];
-                Row<P> row = row_of_block<P, test>(c, s.bests, v);
+                Row<P> row = row_of_block<P, test>(c, s.block_best, v);
                 row.found |= RECEIVER || P::EVERYONE;
                 if (this_warp() == 0) then(v, row);
             }

@@ -6,14 +6,14 @@ namespace gasla {
 
 // Bring the active set into the form that the iteration wants.
 template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
-    if constexpr (P::THIN)
-        if (now.form == SEGMENTS && !s.is_thin && now.size > 0) apart<&Loop::widen>();
+    if constexpr (P::SMALL_FRONTIERS)
+        if (now.form == SEGMENTS && !s.is_small && now.size > 0) out_of_line<&Loop::widen>();
     if constexpr (P::PRIORITISED && !P::ONLY_PULLS) return;  // it is a list always
     const bool dense = P::ONLY_PULLS || s.way == DENSE;  // only now: all edges have been counted
     if (dense && now.form == LIST) to_bits();
     if (!dense && now.form == BITS) {
         list_bits(c.active(), parity());
-        alone([&] {
+        by_one_thread([&] {
             now.form = LIST;
             s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // after a push to bits they were a guess
         });
@@ -51,7 +51,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::list_bits(const u32*
 
 // A frontier that was thin, in the form that all others can read.
 template <class P> __device__ __forceinline__ void Loop<P>::widen() {
-    if constexpr (P::THIN) Thin<Loop>(*this, 1).to_queue();
+    if constexpr (P::SMALL_FRONTIERS) SmallFrontier<Loop>(*this, 1).to_queue();
 }
 
 template <class P> __device__ __forceinline__ void Loop<P>::clear_claims() {

@@ -11,11 +11,11 @@ template <class P> __device__ __forceinline__ bool Loop<P>::goes_on() const {
 
 template <class P> __device__ __forceinline__ void Loop<P>::begin_iteration(long long iteration) {
     enter(iteration);
-    if constexpr (P::THIN)
-        apart<&Loop::choose>();
+    if constexpr (P::SMALL_FRONTIERS)
+        out_of_line<&Loop::choose>();
     else
         choose();
-    if (blockIdx.x == 0 && (!P::LISTS_ROWS || iteration % LOOKS == 1)) look_at_host();
+    if (blockIdx.x == 0 && (!P::LISTS_ROWS || iteration % LOOKS == 1)) poll_host();
 }
 
 // What is the same all through an iteration.
@@ -40,11 +40,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     const u64 size = now.size, edges = now.edges, pushed = most_pushed();
     const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed || goes_on_pulling();
     const bool dense = P::ONLY_PULLS || (!P::PRIORITISED && pulls);
-    const bool thin = P::THIN && !dense && size > 0 && edges <= most_thin(now.form, pushed);
+    const bool small = P::SMALL_FRONTIERS && !dense && size > 0 && edges <= most_edges_of_small(now.form, pushed);
     s.size = size;
     s.way = dense ? DENSE : SPARSE;
-    s.is_thin = thin;
-    s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !thin && pull_follows(pushed));
+    s.is_small = small;
+    s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !small && pull_follows(pushed));
     s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || size == 0 ? 0 : edges;
 }
 
@@ -69,8 +69,8 @@ template <class P> __device__ __forceinline__ bool Loop<P>::pull_follows(u64 pus
 }
 
 // How many edges a frontier may have to be, or to stay, thin.
-template <class P> __device__ __forceinline__ u64 Loop<P>::most_thin(u32 form, u64 pushed) const {
-    const u64 most = form == SEGMENTS ? WIDE_EDGES - 2 : THIN_EDGES;
+template <class P> __device__ __forceinline__ u64 Loop<P>::most_edges_of_small(u32 form, u64 pushed) const {
+    const u64 most = form == SEGMENTS ? LARGE_EDGES - 2 : SMALL_EDGES;
     return P::PRIORITISED || c.a.way ? most : least(most, pushed);
 }
 

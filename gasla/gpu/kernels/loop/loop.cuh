@@ -13,16 +13,16 @@
 #include "search.cuh"
 #include "send.cuh"
 #include "state.cuh"
-#include "thin.cuh"
+#include "small_frontier.cuh"
 
 namespace gasla {
 
 // What they share of a row by key that a block takes.
-template <class P> struct Bests {
+template <class P> struct BlockBest {
     typename P::Gathered of_warps[MOST_WARPS];
     u64 place;  // of the table
 };
-struct NoBests {};
+struct NoBlockBest {};
 
 // What the threads of a block share.
 template <class P> struct Shared {
@@ -39,13 +39,13 @@ template <class P> struct Shared {
     u64 touched;    // edges that it pushes along
     u32 way;
     u32 easy_pulls;
-    bool is_thin;
+    bool is_small;
     bool reaches;  // whether it makes bits: a pull, or a push before one
     bool ended;  // whether the iteration's accounts are done
-    long long next_look;
-    ThinShared thin;
+    long long next_poll;
+    SmallFrontierShared small;
     u64 pieces;  // of long rows
-    typename Choose<P::KEYED, Bests<P>, NoBests>::type bests;
+    typename Choose<P::KEYED, BlockBest<P>, NoBlockBest>::type block_best;
 };
 
 template <class P> struct Loop {
@@ -77,7 +77,7 @@ template <class P> struct Loop {
             ((u32*)&s.arguments)[i] = ((const u32*)&a)[i];
         if (threadIdx.x == 0) {
             now = *a.control;
-            s.next_look = clock64() + LOOK_EVERY;
+            s.next_poll = clock64() + POLL_INTERVAL;
             s.receivers = 0;
             s.ended = false;
             s.way = SPARSE;
@@ -90,7 +90,7 @@ template <class P> struct Loop {
     // A part that is rarely come to, as a function of its own, of which there is one however many call it: in place it
     // would take registers from the rest, and time to compile. It finds the arguments in shared memory: of a reference to
     // those of the kernel it would not know where they are, nor that all lanes read the same.
-    template <void (Loop::*part)()> __device__ __forceinline__ void apart() {
+    template <void (Loop::*part)()> __device__ __forceinline__ void out_of_line() {
         barrier.target = function_of<part>(s, barrier.target);
     }
     template <void (Loop::*part)()>
@@ -103,16 +103,16 @@ template <class P> struct Loop {
         : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
 
     // Let one thread do what is the same for all of the block.
-    template <class Do> __device__ __forceinline__ void alone(Do what) {
+    template <class Do> __device__ __forceinline__ void by_one_thread(Do what) {
         __syncthreads();
         if (threadIdx.x == 0) what();
         __syncthreads();
     }
 
-    __device__ __forceinline__ u64* counters() const { return P::SMALL ? s.counters : c.a.counters; }
+    __device__ __forceinline__ u64* counters() const { return P::ONE_BLOCK ? s.counters : c.a.counters; }
     __device__ __forceinline__ u64* counter(u32 which) const { return counters() + (now.slot + which); }
     __device__ __forceinline__ u64 count_now(u32 which) const {
-        return P::SMALL ? *counter(which) : fresh(counter(which));
+        return P::ONE_BLOCK ? *counter(which) : fresh(counter(which));
     }
     __device__ __forceinline__ Entry* queue(u32 side) const { return (Entry*)c.a.queue + side * c.a.self_n; }
     __device__ __forceinline__ u32 parity() const { return c.u.self_iteration & 1; }
@@ -159,17 +159,17 @@ template <class P> struct Loop {
     __device__ void start();
     __device__ void list_active();
 
-    // What blocks wait for and share (waiting.cuh).
+    // What blocks wait for and share (barriers.cuh).
     template <class Then> __device__ void wait_and_read(Then then);
     __device__ __forceinline__ void wait_and_read() {
         wait_and_read([] {});
     }
     __device__ void read_counters();
-    template <class Do, class Then> __device__ void wait_while(Do meanwhile, bool due, Then then);
-    __device__ Sums pool(u64 next, u64 touched);
-    template <bool ends, class Then> __device__ void conclude(u64 next, u64 touched, Then then);
+    template <class Do, class Then> __device__ void wait_meanwhile(Do meanwhile, bool due, Then then);
+    __device__ Sums reduce_block(u64 next, u64 touched);
+    template <bool ends, class Then> __device__ void finish_pass(u64 next, u64 touched, Then then);
     __device__ void add_to(u32 which, u64 mine);
-    __device__ void turn();
+    __device__ void rotate_counters();
     __device__ void publish_sums(u32 side);
     __device__ Sums sum_of_parts(u32 side) const;
     __device__ void take_sums(u32 side);
@@ -183,7 +183,7 @@ template <class P> struct Loop {
     __device__ u64 most_pushed() const;
     __device__ bool goes_on_pulling() const;
     __device__ bool pull_follows(u64 pushed) const;
-    __device__ u64 most_thin(u32 form, u64 pushed) const;
+    __device__ u64 most_edges_of_small(u32 form, u64 pushed) const;
 
     // Where nothing is active (resume.cuh).
     __device__ void resume();
@@ -246,19 +246,19 @@ template <class P> struct Loop {
     __device__ void sparse();
     __device__ void near_first();
     template <class ToAside> __device__ Pushed push(ToAside aside);
-    __device__ void end_pass();
-    __device__ void let_go();
+    __device__ void end_push();
+    __device__ void release_open();
     __device__ void release();
     __device__ void scatter();
     __device__ void post_apply(const vertex_t* list);
     __device__ void catch_up(const vertex_t* list);
     __device__ void clear_deposits();
 
-    // Accounts (account.cuh).
-    __device__ void account();
+    // Accounts (end_iteration.cuh).
+    __device__ void end_iteration();
     __device__ void note(u64 touched);
     __device__ void lower_remaining();
-    __device__ bool look_at_host();
+    __device__ bool poll_host();
 
     // Receivers known ahead (scheduled.cuh).
     static constexpr long long LOOKS = 32;  // such a run is interrupted only now and then
@@ -269,7 +269,7 @@ template <class P> struct Loop {
 };
 
 template <class P> __device__ __forceinline__ void Loop<P>::run() {
-    apart<&Loop::begin>();
+    out_of_line<&Loop::begin>();
     if constexpr (P::LISTS_ROWS)
         run_schedule();
     else if constexpr (P::RESUMES) {
@@ -277,10 +277,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
         for (resume(); goes_on(); resume()) iterate();
     } else
         while (goes_on()) iterate();
-    if constexpr (P::THIN)
+    if constexpr (P::SMALL_FRONTIERS)
         if (now.form == SEGMENTS && now.size > 0) {
-            apart<&Loop::widen>();
-            alone([&] { turn(); });
+            out_of_line<&Loop::widen>();
+            by_one_thread([&] { rotate_counters(); });
         }
     if (thread_of_grid() == 0) {
         now.iteration = c.u.self_iteration;
@@ -290,7 +290,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
         if constexpr (P::WAKES) P::leave_changed(c);
         __threadfence_system();
     }
-    if (barrier.leave()) tell_end(c.a);
+    if (barrier.leave()) publish_end(c.a);
 }
 
 template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
@@ -325,13 +325,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
         catch_up(list);
     }
     if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;
-    if (ENDS_AT_ONCE && (P::SHUTS || P::PRIORITISED)) return;
+    if (ENDS_AT_ONCE && (P::APPLIES_ONCE || P::PRIORITISED)) return;
     take_sums(parity());
-    alone([&] {
+    by_one_thread([&] {
         if constexpr (ENDS_AT_ONCE)
-            apart<&Loop::account>();
+            out_of_line<&Loop::end_iteration>();
         else
-            account();
+            end_iteration();
     });
 }
 
@@ -341,7 +341,7 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 
 }  // namespace gasla
 
-#include "account.cuh"
+#include "end_iteration.cuh"
 #include "active.cuh"
 #include "choose.cuh"
 #include "long_rows.cuh"
@@ -351,4 +351,4 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 #include "resume.cuh"
 #include "scheduled.cuh"
 #include "start.cuh"
-#include "waiting.cuh"
+#include "barriers.cuh"

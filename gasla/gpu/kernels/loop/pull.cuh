@@ -18,7 +18,7 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
 
 // An iteration of a search, or some while the frontier is thin. A pull makes bits, as does a push before one.
 template <class P> __device__ __forceinline__ void Loop<P>::reach() {
-    const bool is_thin = s.is_thin, reaches = s.reaches;
+    const bool is_small = s.is_small, reaches = s.reaches;
     u64 next, touched = 0;
     if (s.way == DENSE) {
         __syncthreads();
@@ -30,9 +30,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     } else {
         next = push(to_aside());
     }
-    if (reaches) pool(next, touched);
-    if (!is_thin) end_pass();
-    let_go();
+    if (reaches) reduce_block(next, touched);
+    if (!is_small) end_push();
+    release_open();
 }
 
 // Gather over all vertices that the mask admits, and apply at once or list the receivers.
@@ -95,7 +95,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
         if constexpr (P::KEEPS_RECEIVERS) listed.add(receives, v);
     });
     if constexpr (P::KEEPS_RECEIVERS) listed.flush_block();
-    conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
+    finish_pass<ENDS && !P::TWO_PHASES>(next, touched, [&] {
         s.receivers = read[ASIDE];
         now.form = P::TWO_PHASES ? LIST : BITS;
     });
@@ -127,7 +127,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
             barrier.wait();
             reduce_cut_rows<typename P::Body::row_t>(c.a.rows, body);
         }
-        conclude<ENDS>(body.active, 0, [] {});
+        finish_pass<ENDS>(body.active, 0, [] {});
     }
 }
 
@@ -165,7 +165,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
         if constexpr (lists_next) next.add(active, v);
     });
     if constexpr (lists_next) next.flush_block();
-    conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
+    finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
 // Receivers apply what was put aside for them, or what pushes brought together. In the list they are as they came; where
@@ -192,7 +192,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const ver
         }
     }
     if constexpr (P::KEEPS_ACTIVE) next.flush_block();
-    conclude<ENDS>(0, 0, [] {});
+    finish_pass<ENDS>(0, 0, [] {});
 }
 
 }  // namespace gasla

@@ -9,7 +9,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
         push(to_aside());
     } else if constexpr (P::PUSHES_AT_ONCE) {
         push(to_aside());
-        let_go();
+        release_open();
     } else {
         if constexpr (!P::PUSHES && (P::ACTIVE_ONLY || P::WIDE)) to_bits();
         push(to_aside());
@@ -22,11 +22,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
 
 // What is near; and when nothing is any more, what was put off and is near by then.
 template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
-    const bool is_thin = s.is_thin;
+    const bool is_small = s.is_small;
     const Range put_off = now.size == 0 ? far().split() : push(far().appender(0));
-    if (is_thin) return;
+    if (is_small) return;
     far().note(put_off);
-    end_pass();
+    end_push();
 }
 
 // Walk the out-edges of the active vertices. Returns what those count for that are marked in bits and not listed; or,
@@ -36,9 +36,9 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
     const Context& context = c;
     const auto load = [&](vertex_t u) { return P::load_source(context, u); };
-    if constexpr (P::THIN)
-        if (s.is_thin) {
-            Thin<Loop>(*this, c.a.lanes).run(aside);
+    if constexpr (P::SMALL_FRONTIERS)
+        if (s.is_small) {
+            SmallFrontier<Loop>(*this, c.a.lanes).run(aside);
             return {};
         }
     if constexpr (P::SEARCHES)
@@ -55,7 +55,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
         entries, now.size, now.edges, c.a.sp, load, visit);
     if (__syncthreads_or(next.held || aside.held)) {
         if constexpr (lists_next) next.flush_block();
-        if constexpr (!P::SHUTS) aside.flush_block();
+        if constexpr (!P::APPLIES_ONCE) aside.flush_block();
     }
     if constexpr (P::PRIORITISED) {
         return visit.waiting;
@@ -64,26 +64,26 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
         publish_sums(parity());
     } else {
         if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
-        end_pass();
+        end_push();
     }
     return {};
 }
 
 // Wait for all, once they have pushed or looked for what is reached. Where that is all that the iteration does, its
 // accounts are done.
-template <class P> __device__ __forceinline__ void Loop<P>::end_pass() {
+template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     wait_and_read([&] {
         s.receivers = read[ASIDE];
         if (P::SEARCHES && s.reaches) now.form = BITS;
         if constexpr (ENDS_AT_ONCE && (P::ABSORBS || P::PUSHES_AT_ONCE))
-            if (P::ABSORBS || P::SHUTS || s.receivers == 0) account();
+            if (P::ABSORBS || P::APPLIES_ONCE || s.receivers == 0) end_iteration();
     });
 }
 
 // Those that stay open, if any, are as if nothing had come.
-template <class P> __device__ __forceinline__ void Loop<P>::let_go() {
-    if constexpr (!P::SHUTS)
-        if (s.receivers) apart<&Loop::release>();
+template <class P> __device__ __forceinline__ void Loop<P>::release_open() {
+    if constexpr (!P::APPLIES_ONCE)
+        if (s.receivers) out_of_line<&Loop::release>();
 }
 
 // Forget that some vertices were taken.
@@ -98,7 +98,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
     if constexpr (P::HAS_SCATTER) {
         const u32 side = 1 - parity();
         if (now.form == BITS) list_bits(c.next_active(), side);
-        if constexpr (!P::EVERYONE) alone([&] { now.form = LIST; });
+        if constexpr (!P::EVERYONE) by_one_thread([&] { now.form = LIST; });
         typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
         advance<P::AT_ONCE, false, typename decltype(visit)::Source>(
             queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp,

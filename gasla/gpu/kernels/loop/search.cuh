@@ -4,7 +4,7 @@
 // side by side, or at a few that one load brings. A vertex that goes on waits in a list of the warp's, from which all its lanes
 // are busy: some vertices take long.
 //
-// Where degrees differ much, the first look is for the head, the neighbour that has most neighbours itself (heads.cuh).
+// Where degrees differ much, the first look is for the head, the neighbour that has most neighbours itself (hub_first.cuh).
 // Heads stand next to each other, where rows are far apart, and most are active.
 #pragma once
 #include "frontier.cuh"
@@ -18,7 +18,7 @@ constexpr u32 LOADS = 12;     // of a row, until the whole warp helps
 
 template <class P> struct Search {
     static constexpr u32 QUAD = 16 / sizeof(vertex_t);          // neighbours that one load brings
-    static constexpr u32 SIDE_BY_SIDE = P::HAS_HEADS ? 2 : 1;  // words of 32 vertices whose loads overlap
+    static constexpr u32 SIDE_BY_SIDE = P::HUB_FIRST ? 2 : 1;  // words of 32 vertices whose loads overlap
     static constexpr u32 PLACES = WARP * WARP;
 
     struct alignas(16) Quad {
@@ -124,11 +124,11 @@ template <class P> struct Search {
                 const vertex_t v = vertex(base, k[j] * WARP + lane());
                 look[j].first = look[j].last = 0;
                 if (!open[j]) continue;
-                if constexpr (P::HAS_HEADS) look[j].u = c.a.heads[v];
+                if constexpr (P::HUB_FIRST) look[j].u = c.a.hub_neighbors[v];
                 look[j].first = c.a.gp[v];
                 look[j].last = c.a.gp[v + 1];
             }
-            if constexpr (!P::HAS_HEADS) {
+            if constexpr (!P::HUB_FIRST) {
 #pragma unroll
                 for (int j = 0; j < G; ++j)
                     if (look[j].first < look[j].last) look[j].load(*this, 0);
@@ -137,11 +137,11 @@ template <class P> struct Search {
             for (int j = 0; j < G; ++j) {
                 hit[j] = false;
                 if (look[j].first == look[j].last) continue;
-                if constexpr (P::HAS_HEADS)
+                if constexpr (P::HUB_FIRST)
                     hit[j] = has(active, look[j].u);
                 else
                     hit[j] = look[j].test(active);
-                touched += P::HAS_HEADS ? 1 : look[j].looked(hit[j]);
+                touched += P::HUB_FIRST ? 1 : look[j].looked(hit[j]);
             }
 #pragma unroll
             for (int j = 0; j < G; ++j) {
@@ -149,7 +149,7 @@ template <class P> struct Search {
                 const bool is = look[j].first < look[j].last;
                 u32 outcome = OPEN;
                 if (hit[j]) {
-                    const offset_t e = P::HAS_HEADS ? 0 : look[j].e + (offset_t)look[j].at;
+                    const offset_t e = P::HUB_FIRST ? 0 : look[j].e + (offset_t)look[j].at;
                     outcome = receive(vertex(base, place), look[j].u, e, look[j].first, look[j].last);
                 }
                 const u32 nows = __ballot_sync(ALL, outcome & ACTIVE);
@@ -158,7 +158,7 @@ template <class P> struct Search {
                     found |= nows;
                     shut |= shuts;
                 }
-                keep(is && !hit[j] && (P::HAS_HEADS || look[j].goes_on()), place + (P::HAS_HEADS ? 0 : PLACES));
+                keep(is && !hit[j] && (P::HUB_FIRST || look[j].goes_on()), place + (P::HUB_FIRST ? 0 : PLACES));
             }
             while (held > (rest ? PENDING - G * WARP : 0)) go_on(base);
         }

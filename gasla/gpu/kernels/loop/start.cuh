@@ -9,19 +9,19 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
     if (c.a.fresh)
         start();
     else
-        alone([&] {
+        by_one_thread([&] {
             read_counters();
             enter(now.iteration);
         });
     take_sums(1 - parity());
-    alone([&] {
+    by_one_thread([&] {
         if (c.a.fresh) {
             if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
-            turn();
+            rotate_counters();
         }
-        if constexpr (P::THIN) {  // there is a function of it
+        if constexpr (P::SMALL_FRONTIERS) {  // there is a function of it
             enter(now.iteration);
-            apart<&Loop::choose>();
+            out_of_line<&Loop::choose>();
         } else {
             begin_iteration(now.iteration);
         }
@@ -31,9 +31,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
 // Fields that start alike everywhere are filled here; aggregates see the initial state.
 template <class P> __device__ __forceinline__ void Loop<P>::start() {
     u32 stamp = now.stamp;
-    if constexpr (P::THIN)
-        if (stamp >> 31) stamp = Thin<Loop>::renew((Slot*)c.a.segments, stamp);
-    alone([&] {
+    if constexpr (P::SMALL_FRONTIERS)
+        if (stamp >> 31) stamp = SmallFrontier<Loop>::renew((Slot*)c.a.segments, stamp);
+    by_one_thread([&] {
         const u32 slot = now.slot;
         now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
         enter(0);

@@ -75,7 +75,7 @@ template <class Loop> struct Far {
     // which priorities this thread puts off again.
     __device__ __forceinline__ Range split() const {
         Control& now = loop.now;
-        loop.alone([&] {
+        loop.by_one_thread([&] {
             now.last_threshold = now.threshold;
             now.threshold = beyond(from_ordered(loop.read[LOW]), width());
             now.form = LIST;
@@ -106,7 +106,7 @@ template <class Loop> struct Far {
             *low(2) = ordered(infinity());
             *high(2) = ordered(-infinity());
         }
-        loop.alone([&] { ++now.splits; });
+        loop.by_one_thread([&] { ++now.splits; });
         return again;
     }
 };

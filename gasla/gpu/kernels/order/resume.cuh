@@ -45,7 +45,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
             for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid())
                 atomicOr(c.a.waiting + entries[i].vertex / WARP, bit_of(entries[i].vertex));
         barrier.wait();
-        alone([&] { now.size = now.edges = 0; });
+        by_one_thread([&] { now.size = now.edges = 0; });
     }
 }
 
@@ -81,7 +81,7 @@ template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     barrier.wait();
     const u64 lowest = count_now(LOWEST);
     if (!lowest) return false;
-    alone([&] { now.bucket = c.u.self_bucket = (long long)~lowest; });
+    by_one_thread([&] { now.bucket = c.u.self_bucket = (long long)~lowest; });
     auto next = to_queue(parity(), ROUSED);
     over_waiting([&](u64 w, vertex_t v, bool is) {
         const long long bucket = of_each<P>(is, v, ask);
@@ -97,7 +97,7 @@ template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
 
 // A vertex that wakes is listed; or waits, where there are buckets.
 template <class P> __device__ __forceinline__ void Loop<P>::wake() {
-    alone([&] {
+    by_one_thread([&] {
         P::idle(c);
         now.remaining = c.a.m;
     });
@@ -121,7 +121,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::wake() {
 // What has been listed is the active set.
 template <class P> __device__ __forceinline__ void Loop<P>::take_listed() {
     barrier.wait();
-    alone([&] {
+    by_one_thread([&] {
         const u64 listed = count_now(ROUSED);
         now.size = count_of(listed);
         now.edges = edges_of(listed);

@@ -1,6 +1,6 @@
-// The stages of a forest (link.cuh), a kernel each.
+// The stages of a forest (union_find.cuh), a kernel each.
 #pragma once
-#include "link.cuh"
+#include "union_find.cuh"
 
 KERNEL forest_hook(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents) {
     hook(Lists{offsets, neighbours, n}, Order{false}, parents);
@@ -28,6 +28,6 @@ KERNEL forest_number(vertex_t* parents, vertex_t* firsts, u64 n, Control* contro
         flatten(parents, (vertex_t)v);
     }
     barrier.wait();
-    Numbering(parents, firsts, n).run(control, barrier, result);
+    ComponentNumbering(parents, firsts, n).run(control, barrier, result);
     barrier.leave();
 }

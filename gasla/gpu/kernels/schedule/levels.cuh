@@ -14,12 +14,12 @@ constexpr u32 MOST = 64;  // levels
 constexpr u32 AT_ONCE = 4;
 
 // A warp's share of the vertices.
-struct Share {
+struct WarpRange {
     const int* levels;
     u32 first, depth;
     u64 begin, end;
 
-    __device__ Share(const int* levels, u64 n, u32 first, u32 depth) : levels(levels), first(first), depth(depth) {
+    __device__ WarpRange(const int* levels, u64 n, u32 first, u32 depth) : levels(levels), first(first), depth(depth) {
         const u64 size = ((n + WARP - 1) / WARP + warps_of_grid() - 1) / warps_of_grid() * WARP;
         begin = least(n, warp_of_grid() * size);
         end = least(n, begin + size);
@@ -53,7 +53,7 @@ count_levels(const int* levels, u64 n, u64 first, u64 depth, u32* counts, u32* t
     for (u32 i = threadIdx.x; i < WARP * (MOST + 1); i += blockDim.x) rows[i / (MOST + 1)][i % (MOST + 1)] = 0;
     __syncthreads();
     u32* mine = rows[warp_of_block()];
-    Share(levels, n, (u32)first, (u32)depth).each([&](u64 v, u32 level, u32 alike) {
+    WarpRange(levels, n, (u32)first, (u32)depth).each([&](u64 v, u32 level, u32 alike) {
         if (!(alike & lanes_below())) mine[level] += __popc(alike);
         __syncwarp();
     });
@@ -94,7 +94,7 @@ place_by_level(const int* levels, u64 n, u64 first, u64 depth, const u32* counts
     }
     __syncthreads();
     u64* mine = places[warp_of_block()];
-    Share(levels, n, (u32)first, (u32)depth).each([&](u64 v, u32 level, u32 alike) {
+    WarpRange(levels, n, (u32)first, (u32)depth).each([&](u64 v, u32 level, u32 alike) {
         const u32 rank = __popc(alike & lanes_below());
         const u64 place = level < depth ? mine[level] : 0;
         __syncwarp();

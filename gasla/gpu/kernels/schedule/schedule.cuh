@@ -5,7 +5,7 @@
 // are cut into pieces before, which all warps share. A block that is alone with a small graph has one of the two ways.
 //
 // Receivers of one iteration must not see what others of it come to. So where fields that are applied to are gathered
-// (TIMED), a neighbour is asked for its turn first: before that it has what it started with, and that is known.
+// (READS_BY_LEVEL), a neighbour is asked for its turn first: before that it has what it started with, and that is known.
 // Many receivers ask a bitmap of those whose turn is over, most of which the L1 cache holds, before they read a value.
 #pragma once
 #include "frontier.cuh"
@@ -71,7 +71,7 @@ template <class P> struct Receiver : P::Body {
     __device__ __forceinline__ bool is_over(int level) const { return (level < limit) != (bool)c.a.backward; }
 
     __device__ __forceinline__ typename P::Source source(vertex_t u) const {
-        if constexpr (P::TIMED) {
+        if constexpr (P::READS_BY_LEVEL) {
             const u32 found = turns[u >> shift];
             return source(u, shift ? found >> ((u32)u & (WARP - 1)) & 1 : is_over((int)found));
         } else {
@@ -79,8 +79,8 @@ template <class P> struct Receiver : P::Body {
         }
     }
     __device__ __forceinline__ typename P::Source source(vertex_t u, bool over) const {
-        if constexpr (P::TIMED)
-            return P::load_timed(c, u, over);
+        if constexpr (P::READS_BY_LEVEL)
+            return P::load_by_level(c, u, over);
         else
             return P::load_source(c, u);
     }
@@ -93,7 +93,7 @@ template <class P> struct Receiver : P::Body {
     // Which of the listed vertices' entries a thread begins with. Where some rows are far longer than others, vertices are
     // dealt out a few to each warp in turn: a warp that had 32 of a short list of hubs had the others wait.
     __device__ __forceinline__ static u64 place() {
-        constexpr u32 together = P::IS_FLAT ? WARP : TOGETHER;
+        constexpr u32 together = P::LANE_GROUPS ? WARP : TOGETHER;
         return (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;
     }
 
@@ -215,7 +215,7 @@ template <class P> struct Schedule {
 
     // Whether there is a group of lanes for every receiver; or where these take turns.
     __device__ __forceinline__ static bool is_light(const typename P::Context& c, index_t receivers) {
-        return P::IS_FLAT && (P::SMALL || receivers <= threads_of_grid() / c.a.lanes);
+        return P::LANE_GROUPS && (P::ONE_BLOCK || receivers <= threads_of_grid() / c.a.lanes);
     }
     __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, receivers().count); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
@@ -242,7 +242,7 @@ template <class P> struct Schedule {
         }
     }
     __device__ __forceinline__ void load_levels(const typename P::Context& c) {
-        if constexpr (P::TIMED)
+        if constexpr (P::READS_BY_LEVEL)
             if (here.is)
 #pragma unroll
                 for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
@@ -250,7 +250,7 @@ template <class P> struct Schedule {
 
     // Where groups take turns: this thread's next receiver of the iteration, unless all have had theirs.
     __device__ __forceinline__ bool take_more(const typename P::Context& c) {
-        if constexpr (P::SMALL) {
+        if constexpr (P::ONE_BLOCK) {
             done += threads_of_grid() / c.a.lanes;
             const Range all = receivers();
             if (done >= all.count) return false;

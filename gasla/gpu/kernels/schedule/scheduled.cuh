@@ -16,7 +16,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
             const u64 count = schedule.receivers().count;
             clear_deposits();
             const vertex_t* list = c.a.aside + schedule.receivers().first;
-            if constexpr (!ENDS) alone([&] { s.receivers = count; });
+            if constexpr (!ENDS) by_one_thread([&] { s.receivers = count; });
             receiver.ask_turns(schedule.coming);
             if (schedule.is_light(c)) {
                 do {
@@ -28,14 +28,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
                     if (finishes) P::finish(c, v, gathered, had);
                 } while (schedule.take_more(c));
             } else {
-                const bool marks = P::TIMED && !P::SMALL && count >= c.a.self_n / MARKED;
+                const bool marks = P::READS_BY_LEVEL && !P::ONE_BLOCK && count >= c.a.self_n / MARKED;
                 if (marks) receiver.mark_turns();
                 u64 pieces = 0;
                 if constexpr (P::CUTS_ROWS) {
                     u64* cut = counter(schedule.coming & 1 ? ASIDE : LISTED);
                     receiver.cut(list, count, cut);
                     if (thread_of_grid() == 0) *counter(schedule.coming & 1 ? LISTED : ASIDE) = 0;
-                    wait_while([] {}, false, [&] { s.pieces = P::SMALL ? *cut : fresh(cut); });
+                    wait_meanwhile([] {}, false, [&] { s.pieces = P::ONE_BLOCK ? *cut : fresh(cut); });
                     pieces = s.pieces;
                 } else if (marks) {
                     barrier.wait();
@@ -56,9 +56,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
                 if (threadIdx.x == 0 && !due) count_iteration();
                 schedule.advance(c);
             };
-            wait_while(ahead, due, [&] {
+            wait_meanwhile(ahead, due, [&] {
                 s.size = count;
-                if (ends && due) account();
+                if (ends && due) end_iteration();
             });
             if constexpr (!ends) {
                 if constexpr (!ENDS) {
@@ -66,13 +66,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
                     catch_up(list);
                 }
                 take_sums(parity());
-                alone([&] { account(); });
+                by_one_thread([&] { end_iteration(); });
             }
         }
         add_to(TOUCHED, receiver.touched);
         barrier.wait();
         if (thread_of_grid() == 0) {
-            now.total += P::SMALL ? *counter(TOUCHED) : fresh(counter(TOUCHED));
+            now.total += P::ONE_BLOCK ? *counter(TOUCHED) : fresh(counter(TOUCHED));
             *counter(TOUCHED) = *counter(ASIDE) = *counter(LISTED) = 0;
         }
     }
@@ -88,7 +88,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
 template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
-        alone([&] { s.receivers = receivers.count; });
+        by_one_thread([&] { s.receivers = receivers.count; });
         gather_of(c.a.aside + receivers.first);
         if constexpr (P::TWO_PHASES) apply_to(c.a.aside + receivers.first);
     }

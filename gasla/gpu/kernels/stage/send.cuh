@@ -106,7 +106,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
             open[j] = P::CLOSES ? outcome & OPEN : !active[j];
         }
         next.add(active, v);
-        if constexpr (!P::SHUTS) aside.add(open, v);
+        if constexpr (!P::APPLIES_ONCE) aside.add(open, v);
     }
 
     // Reduce into accumulators that hold the identity between iterations; the first to come lists the receiver.

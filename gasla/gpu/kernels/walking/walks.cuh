@@ -4,7 +4,7 @@
 // sums of weights. A program has what its functions read, and says which functions it has.
 #pragma once
 
-#include "chances.cuh"
+#include "random.cuh"
 
 namespace gasla {
 
@@ -47,7 +47,7 @@ struct Walker {
 };
 
 // The first time that a function gave what it may not: the walker and one, the step, the function, the bits of the value.
-struct Complaint {
+struct FirstError {
     u64* words;
 
     __device__ __forceinline__ void note(const Walker& walker, u64 function, double value) const {
@@ -59,7 +59,7 @@ struct Complaint {
 };
 
 // Lists of neighbours that ascend, to look edges up in.
-struct Near {
+struct SortedLists {
     const offset_t* indptr;
     const vertex_t* indices;
     u64 n;
@@ -81,17 +81,17 @@ struct Near {
 };
 
 // A position that was drawn, and whether accept lets it pass.
-template <class Program> struct Drawing {
+template <class Program> struct Acceptance {
     const Program& program;
-    const Near& near;
+    const SortedLists& sorted;
     const Walker& walker;
-    const Complaint& complaint;
+    const FirstError& error;
     double bound;
 
     // What accept gives, whatever is to be looked up for that.
     __device__ __forceinline__ double accepted(u64 place) const {
-        const double found = program.accept(walker, place, near);
-        if (!(0 <= found && found <= bound)) complaint.note(walker, OF_ACCEPT, found);
+        const double found = program.accept(walker, place, sorted);
+        if (!(0 <= found && found <= bound)) error.note(walker, OF_ACCEPT, found);
         return found;
     }
     // Edges are looked up only where a mark's fate depends on it.
@@ -168,18 +168,18 @@ struct Row {
     }
 };
 
-// Whether a walker does what a function gives the probability of.
-__device__ __forceinline__ bool does(
-    double chance, u64 bits, u64 function, const Walker& walker, const Complaint& complaint
+// Whether a walker happens what a function gives the probability of.
+__device__ __forceinline__ bool happens(
+    double chance, u64 bits, u64 function, const Walker& walker, const FirstError& error
 ) {
-    if (!(0 <= chance && chance <= 1)) complaint.note(walker, function, chance);
+    if (!(0 <= chance && chance <= 1)) error.note(walker, function, chance);
     return fraction(bits) < chance;
 }
 
 // Two dependent reads a step, far apart.
 template <class Program> __device__ __forceinline__ void walk_all(
-    const Program& program, u64 walkers, u64 steps, const double* sums, const u32* guides, const Near& near,
-    const vertex_t* starts, u64 key, double bound, const Complaint& complaint, vertex_t* walks
+    const Program& program, u64 walkers, u64 steps, const double* sums, const u32* guides, const SortedLists& sorted,
+    const vertex_t* starts, u64 key, double bound, const FirstError& error, vertex_t* walks
 ) {
     for (u64 w = thread_of_grid(); w < walkers; w += threads_of_grid()) {
         Row row = {walks, w * (steps + 1), w * (steps + 1)};
@@ -191,9 +191,9 @@ template <class Program> __device__ __forceinline__ void walk_all(
             bool goes = walker.v >= 0;
             const u64 state = mixed(mine, walker.step);
             if constexpr (Program::stops)
-                if (goes) goes = !does(program.stop(walker), mixed(state, TO_STOP), OF_STOP, walker, complaint);
+                if (goes) goes = !happens(program.stop(walker), mixed(state, TO_STOP), OF_STOP, walker, error);
             if constexpr (Program::restarts) {
-                if (goes && does(program.restart(walker), mixed(state, TO_RESTART), OF_RESTART, walker, complaint)) {
+                if (goes && happens(program.restart(walker), mixed(state, TO_RESTART), OF_RESTART, walker, error)) {
                     goes = false;
                     to = walker.start;
                     previous = -1;
@@ -203,8 +203,8 @@ template <class Program> __device__ __forceinline__ void walk_all(
                 const List list = {sums, guides, (u64)program.indptr[walker.v], (u64)program.indptr[walker.v + 1]};
                 u64 place = list.choice(mixed(state, 0));
                 if constexpr (Program::accepts) {
-                    const Drawing<Program> drawing = {program, near, walker, complaint, bound};
-                    if (place != NOWHERE) place = drawing.first_to_pass(list, state, place);
+                    const Acceptance<Program> acceptance = {program, sorted, walker, error, bound};
+                    if (place != NOWHERE) place = acceptance.first_to_pass(list, state, place);
                 }
                 if (place != NOWHERE) to = program.indices[place];
             }

@@ -61,7 +61,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
         if constexpr (P::KEEPS_RECEIVERS) listed.add(received >> lane() & 1, (vertex_t)own);
         received = active = 0;
     };
-    if constexpr (P::SHARES_ROWS) {
+    if constexpr (P::PARTITIONS_ROWS) {
         typedef typename P::Whole Whole;
         const auto& rows = c.a.rows;
         Whole* partials = reinterpret_cast<Whole*>(rows.partials);
@@ -105,7 +105,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
         over_lists<P>(c, this_warp_of_grid(), [](offset_t, offset_t) { return true; }, visit, then);
     }
     if constexpr (P::KEEPS_RECEIVERS) listed.flush_block();
-    conclude<ENDS && !P::TWO_PHASES>(next, touched, [&] {
+    finish_pass<ENDS && !P::TWO_PHASES>(next, touched, [&] {
         s.receivers = read[ASIDE];
         now.form = P::TWO_PHASES ? LIST : BITS;
     });
@@ -136,7 +136,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(ver
         if constexpr (lists_next) next.add(active && lane() == 0, v);
     });
     if constexpr (lists_next) next.flush_block();
-    conclude<ENDS && !P::TWO_PHASES>(0, touched, [] {});
+    finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
 // As `apply_list`.
@@ -156,7 +156,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list_wide(cons
         });
     }
     if constexpr (P::KEEPS_ACTIVE) next.flush_block();
-    conclude<ENDS>(0, 0, [] {});
+    finish_pass<ENDS>(0, 0, [] {});
 }
 
 template <class P> __device__ __forceinline__ void Loop<P>::post_apply_wide(const vertex_t* list) {

@@ -1,7 +1,7 @@
-"""From a traced program to CUDA: a struct `Program` of what the program's functions read, compute and write.
+"""From a traced program to CUDA: the struct `Program` of what its functions load, compute and store.
 
-The loop around it is the same for all programs, a template over `Program` (`kernels/loop/loop.cuh`, and for one block
-`kernels/small/alone.cuh`): what a program doesn't have is left out when the template is compiled.
+The loop is the same for all programs, a template over `Program` (`kernels/loop/loop.cuh`, or for one block
+`kernels/small/single_block.cuh`); the compiler drops what a program does not use.
 """
 
 import functools
@@ -9,12 +9,12 @@ import functools
 import numpy as np
 
 import semirings
+from gasla.gpu.program.generate.atomics import combinations
 from gasla.gpu.program.generate.declarations import body, flags, types
-from gasla.gpu.program.generate.ends import ends, scatter
-from gasla.gpu.program.generate.parts import combinations
+from gasla.gpu.program.generate.edge_records import edge_records, scatter
 from gasla.gpu.program.generate.reduction import aggregates, reduction
+from gasla.gpu.program.generate.syntax import INDENT, combination
 from gasla.gpu.program.generate.vertex import starts, vertex
-from gasla.gpu.program.generate.writing import INDENT, combination
 from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.program.program import VertexProgram
 from semirings import Symbol
@@ -44,7 +44,7 @@ run_loop(const __grid_constant__ Program::Arguments a) {
 }
 """
 
-# A name of its own: a kernel that is called just `mask` made NVRTC 12.9 crash.
+# The prefix is needed: NVRTC 12.9 crashes on a kernel that is named just `mask`.
 STAGE = """
 extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_constant__ Program::Arguments a) {{
     __shared__ Program::Uniform uniform;
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_
 
 @functools.cache
 def module(program: type[VertexProgram], id_type: np.dtype, variant: Variant) -> "Module":
-    """The module of a program, made once for each choice of types and variant."""
+    """The module of a program, cached per choice of types and variant."""
     return Module(program.traced(id_type), variant)
 
 
@@ -64,15 +64,15 @@ class Module(GpuPlan):
 
     @functools.cached_property
     def source(self) -> str:
-        """The source without the headers."""
-        parts = [flags(self), types(self), *ends(self), *vertex(self), *reduction(self), *aggregates(self)]
+        """The source without the headers that it includes."""
+        parts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
         parts += [*starts(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return SOURCE.format(
             vertex_t=cuda.ctype(self.traced.id_type),
             offset_t=cuda.ctype(self.offset_type),
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
             threads=STAGE_THREADS if self.staged else THREADS,
-            header="stages" if self.staged else "alone" if self.alone else "loop",
+            header="stages" if self.staged else "single_block" if self.single_block else "loop",
             kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,
             prelude=cuda.PRELUDE + (warp.PRELUDE if self.wide else ""),
             functions="\n".join(_printed(self)),
@@ -81,13 +81,13 @@ class Module(GpuPlan):
 
     @property
     def stages(self) -> list[str]:
-        """The stages that a program has a kernel for if its loop is written by hand."""
+        """The stages that the program has a kernel for, if its loop is written by hand."""
         own = ("mask", "edge_mask", "gather", "scatter", "post_apply")
         return ["apply", *filter(self.functions.__contains__, own)]
 
 
 def _printed(plan: GpuPlan) -> list[str]:
-    """The program's functions and its reductions, as the printer makes them."""
+    """The program's functions and the combinations of its reductions, as the printer renders them."""
     parts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result

@@ -1,8 +1,8 @@
-"""What the struct of a program declares: what it has and what not, the types it works on, its reduction over rows."""
+"""Declarations of the struct `Program`: its constants, its types, and its body for reductions over rows."""
 
-from gasla.gpu.program.generate.ends import ALONG
+from gasla.gpu.program.generate.edge_records import ALONG
 from gasla.gpu.program.generate.reduction import are_paired
-from gasla.gpu.program.generate.writing import function, literal, struct
+from gasla.gpu.program.generate.syntax import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import read
 from semirings.printers import cuda, warp
@@ -53,7 +53,7 @@ struct Body {{  // of a reduction over rows (rows.cuh)
 
 
 def flags(plan: GpuPlan) -> str:
-    """Constants of a program, by which the compiler drops what its loop doesn't need."""
+    """Compile-time constants of a program; the compiler drops the code of the loop that they exclude."""
     has = plan.functions.__contains__
     flags = {
         "WIDE": plan.wide,
@@ -80,7 +80,7 @@ def flags(plan: GpuPlan) -> str:
         "ADDS_UP": plan.adds_up,
         "WAITS": plan.waits,
         "CLOSES": plan.closes,
-        "SHUTS": plan.shuts,
+        "APPLIES_ONCE": plan.applies_once,
         "CLAIMS": plan.claims,
         "ACCUMULATES": plan.accumulates,
         "AGGREGATES": bool(plan.traced.aggregates),
@@ -98,42 +98,43 @@ def flags(plan: GpuPlan) -> str:
         "RESUMES": plan.resumes,
         "BUCKETS": plan.has_buckets,
         "WAKES": plan.resumes and has("wake"),
-        "THIN": plan.thin,
-        "SMALL": plan.variant.small,
+        "SMALL_FRONTIERS": plan.small_frontiers,
+        "ONE_BLOCK": plan.variant.small,
         "ONLY_PULLS": plan.only_pulls,
         "ROWS": plan.rows,
-        "SHARES_ROWS": plan.shares_rows,
+        "PARTITIONS_ROWS": plan.partitions_rows,
         "LISTS_ROWS": plan.lists_rows,
-        "TIMED": bool(plan.timed),
+        "READS_BY_LEVEL": bool(plan.read_by_level),
         "CUTS_ROWS": plan.cuts_rows,
         "HAS_HUBS": bool(plan.hub_fields),
         "SEARCHES": plan.searches,
-        "HAS_HEADS": plan.has_heads,
-        "IS_FLAT": plan.flat,
-        "HAS_NEAR": bool(plan.near_fields),
+        "HUB_FIRST": plan.hub_first,
+        "LANE_GROUPS": plan.lane_groups,
+        "HAS_SHARED_FIELDS": bool(plan.shared_fields),
         "PAIRED": are_paired(plan),
         "SOURCE_IS_EMPTY": plan.wide or not read(plan, "src", ALONG),
     }
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
-    # Where neighbours have near numbers, frontiers are seldom wide: not worth the time that it takes to compile.
+    # Where neighbors have nearby ids, large frontiers are rare and not worth the compile time of overlapping loads.
     at_once = 1 if plan.variant.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
-    lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges of a lane whose loads overlap")
+    lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges per lane whose loads overlap")
     lines.append(f"static constexpr gasla::u32 TABLE_SLOTS = {plan.variant.table_slots};")
     return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.variant.row_lanes or 0};"])
 
 
 def types(plan: GpuPlan) -> str:
-    """The types of arguments, of aggregates, and of what all threads of a block know."""
+    """The structs of arguments, of aggregates, and of values uniform over a block."""
     t = plan.traced
     arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
-    # Places in arrays, not pointers: what is behind a pointer from shared memory might be anywhere.
+    # Offsets in arrays, not pointers: the compiler would not know which memory a pointer read from shared memory points
+    # to.
     place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
-    uniform += [("gasla::u32", "near_at")] if plan.near_fields else []
-    uniform += [("gasla::u32", f"{side}_near_{n}") for n in plan.near_fields for side in ("old", "new")]
+    uniform += [("gasla::u32", "shared_at")] if plan.shared_fields else []
+    uniform += [("gasla::u32", f"{side}_shared_{n}") for n in plan.shared_fields for side in ("old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
     changed = [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.changes]
@@ -147,14 +148,14 @@ def types(plan: GpuPlan) -> str:
 
 
 def _no_sums(plan: GpuPlan) -> str:
-    """Aggregates before anything is added: their identities."""
+    """The aggregates' identities."""
     kinds = plan.traced.aggregate_types
     values = [literal(a.monoid.identity(kinds[n]), kinds[n]) for n, a in plan.traced.aggregates.items()]
     return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
 
 
 def body(plan: GpuPlan) -> str:
-    """What a reduction over rows needs of a program."""
+    """The body of a reduction over rows (rows.cuh)."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
     return BODY.format(row_t=row_t, has_terminal="true" if plan.final is not None else "false", load=load)

@@ -1,28 +1,28 @@
-"""How values reduce by key: what an edge gives to which key, what a key is worth to a vertex, and which is better."""
+"""Reduction by key: an edge's key and value, the score of a key's total at a vertex, the choice of the best key."""
 
 import semirings
-from gasla.gpu.program.generate.parts import native
-from gasla.gpu.program.generate.places import call, kind_of, load, local
-from gasla.gpu.program.generate.writing import function, literal, struct
+from gasla.gpu.program.generate.atomics import native
+from gasla.gpu.program.generate.rendering import call, kind_of, load, local
+from gasla.gpu.program.generate.syntax import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.reductions.keys import NONE, Keyed
 from gasla.program.statements import read
 from semirings import Monoid, Symbol
 from semirings.printers import cuda
 
-ENDS = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
+EDGE = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
 
 
 def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
-    """What an edge gives, how values of a key come together, and the choice."""
+    """Functions for keys and values of edges, for combining values of one key, and for the choice."""
     key, value = cuda.ctype(keyed.key), cuda.ctype(keyed.total)
     nothing = literal(keyed.nothing, keyed.gathered_type)
     pairs = "".join(f", y.item{i + 2}, x.item{i + 2}" for i in range(len(keyed.scores)))
     better = f"y.item0 >= 0 && better_(y.item0, x.item0{pairs})"
     return [
         f"typedef {key} Key;\ntypedef {value} Value;\nstatic constexpr Key NO_KEY = {NONE};",
-        function(f"Key key({ENDS})", [f"return {call(plan, 'key')};"]),
-        function(f"Value value({ENDS})", [f"return {call(plan, 'gather')};"]),
+        function(f"Key key({EDGE})", [f"return {call(plan, 'key')};"]),
+        function(f"Value value({EDGE})", [f"return {call(plan, 'gather')};"]),
         function("Value no_value()", [f"return {literal(monoid.identity(keyed.total), keyed.total)};"]),
         function("Value combine_values(const Value& x, const Value& y)", ["return combine_(x, y);"]),
         function("void add_to(Value* at, Value value)", [_added(keyed, monoid)]),
@@ -34,19 +34,19 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
 
 
 def _added(keyed: Keyed, monoid: Monoid) -> str:
-    """Reduce a value into a total by atomics."""
+    """Statement that reduces `value` into a total atomically."""
     x, y = Symbol("x", keyed.total), Symbol("y", keyed.total)
     match native(semirings.as_expr(monoid.combine(x, y))):
         case "add":
             return "gasla::add(at, value);"
-        case "min" | "max" as best:
-            return f"gasla::improve_{best}(at, value);"
+        case "min" | "max" as name:
+            return f"gasla::improve_{name}(at, value);"
         case _:
             return "gasla::update(at, [&](Value old, bool&) { return combine_(old, value); });"
 
 
 def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
-    """What is read of a vertex that chooses, and what it gathers if it chooses some key."""
+    """What is read of the choosing vertex, and the gathered value if it chooses a given key."""
     fields = read(plan, "vertex", ["choose"])
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in fields]
     own = [local(plan, "vertex", f, f"chooser.f_{f}") for f in fields]

@@ -1,10 +1,10 @@
-"""How values are reduced: what an edge gives, how two combine, alone or while others reduce too; and aggregates."""
+"""Reduction of gathered values, serially and by atomics; aggregates."""
 
 import semirings
+from gasla.gpu.program.generate.atomics import accumulated, differs, improved, improves, native
 from gasla.gpu.program.generate.keyed import by_key
-from gasla.gpu.program.generate.parts import accumulated, differs, improved, improves, native
-from gasla.gpu.program.generate.places import call, got, put, rendered
-from gasla.gpu.program.generate.writing import function, literal
+from gasla.gpu.program.generate.rendering import call, got, put, rendered
+from gasla.gpu.program.generate.syntax import function, literal
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Deposit, Reduce, observed
 from semirings import Symbol
@@ -12,13 +12,13 @@ from semirings.printers import cuda
 
 
 def reduction(plan: GpuPlan) -> list[str]:
-    """What an edge gives, and how such values are reduced, put aside and sent."""
-    ends = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
+    """The value of an edge, and how values are combined, stored and sent."""
+    edge = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
-    parts = [function(f"bool edge_mask({ends})", [f"return {edge_mask};"])]
+    parts = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
     if plan.keyed is not None and plan.traced.monoid is not None:
         return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_aside(plan) if plan.keeps else [])]
-    parts.append(function(f"Gathered gather({ends})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
+    parts.append(function(f"Gathered gather({edge})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
     if not plan.gathers:
         parts.append(function("Gathered identity()", ["return 0;"]))
         parts.append(function("Gathered take_back(const Context& c, vertex_t v)", ["return 0;"]))
@@ -33,7 +33,7 @@ def reduction(plan: GpuPlan) -> list[str]:
     over = "return false;" if plan.final is None else "return is_terminal_(x);"
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
     parts += _aside(plan) if plan.keeps else []
-    parts += _whole(plan) if plan.wide and plan.shares_rows else []
+    parts += _whole(plan) if plan.wide and plan.partitions_rows else []
     if plan.absorbs:
         parts += _improve(plan)
     elif plan.pushes and not plan.takes_first:
@@ -42,7 +42,7 @@ def reduction(plan: GpuPlan) -> list[str]:
 
 
 def _aside(plan: GpuPlan) -> list[str]:
-    """Functions that put gathered values aside and take them back: an array for each part of a tuple."""
+    """Functions that store a gathered value and load it again: one array per item of a tuple."""
     places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:
         stores = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
@@ -57,7 +57,7 @@ def _aside(plan: GpuPlan) -> list[str]:
 
 
 def _whole(plan: GpuPlan) -> list[str]:
-    """What pieces of long rows come to, in memory that other blocks read."""
+    """Functions that store and load the partial result of a piece of a row, which another block reads."""
     items = [f".item{i}" for i in range(len(plan.components))] if plan.is_tuple else [""]
     written = [f"gasla::put(&(*to){item}, x{item});" for item in items]
     read = ", ".join(f"gasla::get_fresh(&(*from){item})" for item in items)
@@ -70,7 +70,7 @@ def _whole(plan: GpuPlan) -> list[str]:
 
 
 def _accumulate(plan: GpuPlan) -> str:
-    """Functions that reduce into an accumulator by atomics."""
+    """The function that reduces into an accumulator atomically."""
     if not plan.is_single:
         body = accumulated(plan)
     elif native(plan.parts[0].combined) == "add":
@@ -83,13 +83,13 @@ def _accumulate(plan: GpuPlan) -> str:
 
 
 def _improve(plan: GpuPlan) -> list[str]:
-    """Functions that reduce into the fields themselves, and tell whether that changes them."""
-    heads = (
+    """Functions that reduce into the fields themselves, and return whether that changes them."""
+    signatures = (
         "bool improves(const Context& c, vertex_t v, Gathered value)",
         "bool improve(const Context& c, vertex_t v, Gathered& value)",
     )
     if not plan.is_single:
-        return [function(heads[0], improves(plan)), function(heads[1], improved(plan))]
+        return [function(signatures[0], improves(plan)), function(signatures[1], improved(plan))]
     combined, place = plan.parts[0].combined, f"c.a.v_{plan.absorbs[0]}"
     next_value, name = "const Gathered next = combine_(old, value);", native(combined)
     if name in ("min", "max"):
@@ -106,11 +106,11 @@ def _improve(plan: GpuPlan) -> list[str]:
             "return changed;",
         ]
     better = [f"const Gathered old = {place}[v];", next_value, f"return {differs(combined)};"]
-    return [function(heads[0], better), function(heads[1], body)]
+    return [function(signatures[0], better), function(signatures[1], body)]
 
 
 def aggregates(plan: GpuPlan) -> list[str]:
-    """How aggregates add up, what the next iteration sees of them, and what they begin with."""
+    """Functions that combine aggregates, publish their totals, and compute them for the initial state."""
     names = list(plan.traced.aggregates)
     add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
     parts = []
@@ -130,22 +130,22 @@ def aggregates(plan: GpuPlan) -> list[str]:
 
 
 def _deposit(plan: GpuPlan, name: str) -> str:
-    """Functions that reduce into an aggregate at a vertex by atomics."""
+    """The function that reduces into an aggregate of a vertex atomically."""
     kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
     combined = semirings.as_expr(monoid.combine(Symbol("x", kind), Symbol("y", kind)))
     typed = cuda.ctype(kind)
     match native(combined):
         case "add":
             line = "gasla::add(at, value);"
-        case "min" | "max" as best:
-            line = f"gasla::improve_{best}(at, value);"
+        case "min" | "max" as name:
+            line = f"gasla::improve_{name}(at, value);"
         case _:
             line = f"gasla::update(at, [&]({typed} old, bool&) {{ return combine_{name}(old, value); }});"
     return function(f"void deposit_{name}({typed}* at, {typed} value)", [line])
 
 
 def _cleared(plan: GpuPlan) -> str:
-    """What aggregates at vertices begin the next iteration with."""
+    """The function that resets the aggregates of a vertex for the next iteration."""
     lines = []
     for name, declared in plan.traced.deposits.items():
         kind = plan.traced.deposit_types[name]
@@ -155,6 +155,6 @@ def _cleared(plan: GpuPlan) -> str:
 
 
 def are_paired(plan: GpuPlan) -> bool:
-    """Whether there are two aggregates, alike, whose order is free."""
+    """Whether there are exactly two aggregates, of the same type and the same commutative monoid."""
     kinds = {(kind, plan.traced.aggregates[n].monoid) for n, kind in plan.traced.aggregate_types.items()}
     return len(plan.traced.aggregates) == 2 and len(kinds) == 1 and all(monoid.commutative for _, monoid in kinds)

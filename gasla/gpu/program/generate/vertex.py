@@ -1,8 +1,8 @@
-"""What happens at a vertex once it has gathered: apply, activate, aggregates; its mask, its priority, its start."""
+"""Functions of `Program` at one vertex: apply, activate, aggregates, mask, priority, bucket, initial values."""
 
-from gasla.gpu.program.generate.ends import ALONG
-from gasla.gpu.program.generate.places import call, got, kind_of, load, local, of_run, place, put, rendered
-from gasla.gpu.program.generate.writing import function, literal, struct
+from gasla.gpu.program.generate.edge_records import ALONG
+from gasla.gpu.program.generate.rendering import call, got, kind_of, load, local, of_run, place, put, rendered
+from gasla.gpu.program.generate.syntax import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Call, Load, applied, applied_once_more, loads, read, watched, written_by
 from semirings.printers import cuda, warp
@@ -12,7 +12,7 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 
 def vertex(plan: GpuPlan) -> list[str]:
-    """The functions of a vertex, and those of the whole run."""
+    """The functions of one vertex, and those of the whole run."""
     parts = _finish(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
@@ -29,7 +29,7 @@ def vertex(plan: GpuPlan) -> list[str]:
 
 
 def _finish(plan: GpuPlan) -> list[str]:
-    """Apply to a vertex what was gathered, with what it had; the result says what came of it, as an Outcome."""
+    """`finish`: apply a gathered value to a vertex, given the fields already loaded; returns an Outcome."""
     had = _had(plan)
     asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
     active = call(plan, "activate") if "activate" in plan.functions else "false"
@@ -48,12 +48,12 @@ def _finish(plan: GpuPlan) -> list[str]:
 
 
 def _caught_up(plan: GpuPlan) -> list[str]:
-    """Publish a vertex: its copy for other vertices becomes what it is now."""
+    """Statements that copy a vertex's fields to the copies that other vertices read."""
     return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
 def _had(plan: GpuPlan) -> list[str]:
-    """What is loaded of a vertex before its row is reduced; what was before is not, where few look at that."""
+    """Fields to load before the row is reduced; previous values that few vertices read are loaded later."""
     had = read(plan, "vertex", ["apply"])
     return had if plan.closes else sorted({*had, *watched(plan)})
 
@@ -65,17 +65,17 @@ def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
             lines += rendered(plan, [statement])
         elif statement.field in had:
             lines.append(local(plan, statement.role, statement.field, f"had.f_{statement.field}"))
-        else:  # what the mask reads has changed where it refuses now: no need to look at what was before
+        else:  # previous values matter only if the vertex is still admitted after apply
             name = f"before_{statement.field}"
             lines.append(f"{warp.ctype(kind_of(plan, statement.field))} {name}{{}};")
             lines.append(f"if (open) {name} = {load(plan, statement.field)};")
         if plan.closes and isinstance(statement, Call):
-            lines.append(f"const bool open = {'false' if plan.shuts else _still_open(plan)};")
+            lines.append(f"const bool open = {'false' if plan.applies_once else _still_open(plan)};")
     return lines
 
 
 def _still_open(plan: GpuPlan) -> str:
-    """Whether the mask admits the vertex after apply, from what apply gave."""
+    """Condition that the mask still admits the vertex after apply, from the values that apply returned."""
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
     for s in mask.symbols:
@@ -88,14 +88,14 @@ def _still_open(plan: GpuPlan) -> str:
 
 
 def _turn(plan: GpuPlan) -> str:
-    """Whether a vertex to which has just been applied is in the bucket that is open; else it waits."""
+    """Condition that a vertex, after apply, is in the open bucket; otherwise the call marks it as waiting."""
     written = written_by(plan, "apply")
     known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
     return f"takes_turn({', '.join(['c', 'v', *known])})"
 
 
 def _going_on(plan: GpuPlan) -> list[str]:
-    """What to go on with where no vertex is active: buckets, parameters that change, vertices that wake."""
+    """Functions for iterations with no active vertex: buckets, changing parameters, waking vertices."""
     parts = []
     if plan.has_buckets:
         asked = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
@@ -124,7 +124,7 @@ def _going_on(plan: GpuPlan) -> list[str]:
 
 
 def _priority(plan: GpuPlan) -> list[str]:
-    """A vertex's priority with the value that its field has come to, and with the field as it is."""
+    """A vertex's priority for a given new value of its field, and for the field's current value."""
     is_float = plan.functions["priority"].result.type.kind == "f"
     asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
     others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
@@ -140,7 +140,7 @@ def _priority(plan: GpuPlan) -> list[str]:
 
 
 def starts(plan: GpuPlan) -> list[str]:
-    """How fields start, in memory or near; and what the mask says of that."""
+    """Functions that fill fields with their initial values, and evaluate the mask on them."""
     parts, lines, own = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
@@ -159,11 +159,11 @@ def starts(plan: GpuPlan) -> list[str]:
     parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_caught_up(plan)]))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))
-    return [*parts, *(_near(plan) if plan.near_fields else [])]
+    return [*parts, *(_shared(plan) if plan.shared_fields else [])]
 
 
 def _admits_at_start(plan: GpuPlan) -> str:
-    """What the mask says of a vertex that has just been filled, without reading what was written."""
+    """The mask of a vertex that was just filled, from the initial values, without reading them back."""
     lines = []
     for n in read(plan, "vertex", ["mask"]):
         filled = f"c.a.fills_{n} ? initial_{n}(c, v) : " if n in plan.starts else ""
@@ -171,18 +171,18 @@ def _admits_at_start(plan: GpuPlan) -> str:
     return function(f"bool admits_at_start{AT_VERTEX}", [*lines, f"return {call(plan, 'mask')};"])
 
 
-def _near(plan: GpuPlan) -> list[str]:
-    """Fields that live in shared memory: where they are, and how they come there and back."""
+def _shared(plan: GpuPlan) -> list[str]:
+    """Functions for fields in shared memory: where they are, and how they are copied there and back."""
     enter, bring, put_back, before = [], [], [], 0
-    for n in plan.near_fields:
-        at = f"c.u.near_at + {before}u * (gasla::u32)c.a.self_n + {plan.near_bytes(n) // 2}u * c.u"
-        enter += [f"c.u.{copy}_near_{n} = gasla::hide({at}.{copy}_at);" for copy in ("old", "new")]
-        before += plan.near_bytes(n)
+    for n in plan.shared_fields:
+        at = f"c.u.shared_at + {before}u * (gasla::u32)c.a.self_n + {plan.shared_field_bytes(n) // 2}u * c.u"
+        enter += [f"c.u.{copy}_shared_{n} = gasla::opaque({at}.{copy}_at);" for copy in ("old", "new")]
+        before += plan.shared_field_bytes(n)
         there = f"c.a.v_{n}[c.u.old_at + v]"
         bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {place(plan, n)} = {there};")
         put_back.append(f"{there} = {place(plan, n)};")
     return [
-        function("void enter_near(const Context& c)", enter),
-        function(f"void bring_near{AT_VERTEX}", bring),
-        function(f"void put_back{AT_VERTEX}", put_back),
+        function("void locate_shared(const Context& c)", enter),
+        function(f"void copy_to_shared{AT_VERTEX}", bring),
+        function(f"void copy_from_shared{AT_VERTEX}", put_back),
     ]

@@ -1,6 +1,6 @@
-// Connected components in one launch: the stages of a forest (link.cuh), with a barrier between them.
+// Connected components in one launch: the stages of a forest (union_find.cuh), with a barrier between them.
 #pragma once
-#include "link.cuh"
+#include "union_find.cuh"
 
 // Labels are left in `parents`. `work` has an entry a vertex.
 KERNEL label_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward, vertex_t* parents,
@@ -30,6 +30,6 @@ KERNEL label_components(const offset_t* offsets, const vertex_t* neighbours, u64
     Linker{lists, order, parents, known, outward != 0}.link(0, m, slices, control, barrier);
     compress(parents, work, n);
     barrier.wait();
-    Numbering(parents, work, n).run(control, barrier, result);
+    ComponentNumbering(parents, work, n).run(control, barrier, result);
     barrier.leave();
 }

@@ -16,7 +16,7 @@ constexpr u32 NONE = 0xffffffffu;  // no column, no slot
 constexpr u32 NAME = 0x7fffffffu;  // the bits of a column's number
 
 // Compressed rows.
-struct Lines {
+struct CSR {
     const long long* offsets;
     const int* indices;
 };
@@ -97,8 +97,8 @@ __device__ __forceinline__ long long first_not_less(const int* list, long long l
 }
 
 // All of it.
-struct Whole {
-    Lines a, b;
+struct WholeRow {
+    CSR a, b;
     __device__ __forceinline__ void operator()(u64 left, u64& begin, u32& length) const {
         const int k = a.indices[left];
         begin = b.offsets[k];
@@ -107,8 +107,8 @@ struct Whole {
 };
 
 // Its columns from `low` up to `high`; B's rows ascend.
-struct Within {
-    Lines a, b;
+struct ColumnWindow {
+    CSR a, b;
     long long low, high;
     __device__ __forceinline__ void operator()(u64 left, u64& begin, u32& length) const {
         const int k = a.indices[left];

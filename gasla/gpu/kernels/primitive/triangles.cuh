@@ -26,8 +26,8 @@ constexpr u32 LONG = 96;            // entries of a forward list; longer ones ar
 constexpr u32 BUSY = 512;           // as are vertices with more neighbours than so many,
 constexpr u32 PIECE = 2048;         // of which so many are one piece of work
 constexpr u32 BLOCK_THREADS = 512;  // of a block of count_by_blocks; four blocks fill a multiprocessor
-constexpr bool tallied = per_vertex || per_edge;
-constexpr u32 BLOCK_SLOTS = (tallied ? 16384 : 32768) / sizeof(vertex_t);
+constexpr bool has_tallies = per_vertex || per_edge;
+constexpr u32 BLOCK_SLOTS = (has_tallies ? 16384 : 32768) / sizeof(vertex_t);
 constexpr u32 SPARSE = 8;  // slots an entry, if there are as many; with 4 counting takes 1.15 times as long
 
 // --- hash tables in shared memory ------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ struct Oriented {
 // The order is by degree, then id. A warp copies those entries of v's list at [first, last) that come after v;
 // `reserve` gives the place for so many of them.
 template <class Reserve>
-__device__ __forceinline__ void keep_higher(
+__device__ __forceinline__ void copy_forward(
     const u32* degrees, const vertex_t* indices, vertex_t* forward, vertex_t v, offset_t first, offset_t last,
     Reserve reserve
 ) {
@@ -98,18 +98,18 @@ __device__ __forceinline__ void keep_higher(
     }
 }
 
-__device__ __forceinline__ u64 take(u64* tickets, u64 count) {  // by a whole warp
+__device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {  // by a whole warp
     u64 first = 0;
     if (lane() == 0) first = atomicAdd(tickets, count);
     return shuffle(first, 0);
 }
 
 // The floor is one read and half a write of the ids and a gather of a degree an edge: 1.1 ms for 128 M edges.
-extern "C" __global__ void __launch_bounds__(256) keep_higher_of_short(
+extern "C" __global__ void __launch_bounds__(256) copy_forward_of_short(
     u64 n, const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
     u64* tickets
 ) {
-    for (u64 start = take(tickets, WARP); start < n; start = take(tickets, WARP)) {
+    for (u64 start = take_tickets(tickets, WARP); start < n; start = take_tickets(tickets, WARP)) {
         const u64 v = start + lane();
         const offset_t first = v < n ? indptr[v] : 0;
         const u32 degree = v < n ? degrees[v] : 0;
@@ -118,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(256) keep_higher_of_short(
             const u32 which = __ffs(left) - 1;
             const offset_t from = shuffle(first, which);
             u32 copied = 0;
-            keep_higher(degrees, indices, forward, (vertex_t)(start + which), from, from + (offset_t)shuffle(degree, which),
+            copy_forward(degrees, indices, forward, (vertex_t)(start + which), from, from + (offset_t)shuffle(degree, which),
                         [&](u32 count) { return from + (copied += count) - count; });
             if (lane() == which) length = copied;
         }
@@ -126,14 +126,14 @@ extern "C" __global__ void __launch_bounds__(256) keep_higher_of_short(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256) keep_higher_of_pieces(
+extern "C" __global__ void __launch_bounds__(256) copy_forward_of_pieces(
     const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
     const vertex_t* piece_vertices, const offset_t* piece_starts, const u64* pieces, u64* tickets
 ) {
-    for (u64 piece = take(tickets, 1); piece < *pieces; piece = take(tickets, 1)) {
+    for (u64 piece = take_tickets(tickets, 1); piece < *pieces; piece = take_tickets(tickets, 1)) {
         const vertex_t v = piece_vertices[piece];
         const offset_t first = piece_starts[piece], left = indptr[v + 1] - first;
-        keep_higher(degrees, indices, forward, v, first, first + least(left, (offset_t)PIECE), [&](u32 count) {
+        copy_forward(degrees, indices, forward, v, first, first + least(left, (offset_t)PIECE), [&](u32 count) {
             u32 before = 0;
             if (lane() == 0) before = atomicAdd(lengths + v, count);
             return indptr[v] + shuffle(before, 0);
@@ -168,7 +168,7 @@ __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
 
 // What all blocks found: by every thread of a block. A word counts, and how many blocks have left: of at
 // most 2^20, which leaves 43 bits for the triangles of vertices with up to 128 neighbours. The last leaves it at zero.
-__device__ __forceinline__ void tell_total(u64* word, u64* result, u64 found) {
+__device__ __forceinline__ void write_total(u64* word, u64* result, u64 found) {
     constexpr u32 LEFT_BITS = 21;
     __shared__ u64 sums[WARP_THREADS / WARP];
     found = warp_sum(found);
@@ -219,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
             if (common) atomicAdd(at_forward + at, common);
         }
     }
-    tell_total(word, result, found);
+    write_total(word, result, found);
 }
 
 template <bool is_used> struct Place {  // takes no memory where it isn't used
@@ -255,7 +255,7 @@ __device__ __forceinline__ u32 look_up(
             if (at + i * group >= length) break;
             const u32 slot = table.find(w[i]);
             found += slot != NOWHERE;
-            if constexpr (tallied)
+            if constexpr (has_tallies)
                 if (slot != NOWHERE) atomicAdd(tallies + slot, 1u);
             if constexpr (per_edge)
                 if (slot != NOWHERE) atomicAdd(at_list + at + i * group, 1u);
@@ -298,8 +298,8 @@ __device__ __forceinline__ u32 look_up_neighbours(
     return found;
 }
 
-// Hands what was tallied at the slots over to the edges to those that are in them, which begin at `first`.
-__device__ __forceinline__ void tell_edges(
+// Hands what was has_tallies at the slots over to the edges to those that are in them, which begin at `first`.
+__device__ __forceinline__ void add_tallies_to_edges(
     const Oriented& graph, offset_t first, u32 entries, const Table& table, const u32* tallies, u32 thread, u32 threads
 ) {
     for (u32 k = thread; k < entries; k += threads) {
@@ -308,12 +308,12 @@ __device__ __forceinline__ void tell_edges(
     }
 }
 
-// Hands what was tallied at the slots over to the vertices in them, and leaves the slots free. So many threads do it.
+// Hands what was has_tallies at the slots over to the vertices in them, and leaves the slots free. So many threads do it.
 __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* counts, u32 thread, u32 threads) {
     for (u32 slot = thread; slot <= table.mask; slot += threads) {
         if constexpr (per_vertex)
             if (tallies[slot]) atomicAdd(counts + table.slots[slot], (u64)tallies[slot]);
-        if constexpr (tallied) tallies[slot] = 0;
+        if constexpr (has_tallies) tallies[slot] = 0;
         table.slots[slot] = FREE;
     }
 }
@@ -323,17 +323,17 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
 ) {
     constexpr u32 warps = WARP_THREADS / WARP;
     __shared__ vertex_t slots[warps][WARP_SLOTS];
-    __shared__ u32 tallies[tallied ? warps : 1][tallied ? WARP_SLOTS : 1];
+    __shared__ u32 tallies[has_tallies ? warps : 1][has_tallies ? WARP_SLOTS : 1];
     __shared__ Neighbour wanted[warps][WARP];
     const u32 warp = warp_of_block();
-    u32* const my_tallies = tallied ? tallies[warp % (tallied ? warps : 1)] : nullptr;
+    u32* const my_tallies = has_tallies ? tallies[warp % (has_tallies ? warps : 1)] : nullptr;
     for (u32 slot = lane(); slot < WARP_SLOTS; slot += WARP) {
         slots[warp][slot] = FREE;
-        if constexpr (tallied) my_tallies[slot] = 0;
+        if constexpr (has_tallies) my_tallies[slot] = 0;
     }
     __syncwarp();
     u64 found = 0;
-    for (u64 start = take(tickets, WARP); start < graph.n; start = take(tickets, WARP)) {
+    for (u64 start = take_tickets(tickets, WARP); start < graph.n; start = take_tickets(tickets, WARP)) {
         const u64 v = start + lane();
         const u32 my_length = v < graph.n ? graph.lengths[v] : 0;
         const offset_t my_first = my_length ? graph.indptr[v] : 0, my_last = my_length ? graph.indptr[v + 1] : 0;
@@ -350,7 +350,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
                 here += look_up_neighbours<8, 2>(
                     graph, x, length, at, last, table, my_tallies, wanted[warp], counts);
             if constexpr (per_edge) {
-                tell_edges(graph, first, length, table, my_tallies, lane(), WARP);
+                add_tallies_to_edges(graph, first, length, table, my_tallies, lane(), WARP);
                 __syncwarp();
             }
             clear(table, my_tallies, counts, lane(), WARP);
@@ -369,13 +369,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
     u64* total, u64* counts
 ) {
     __shared__ vertex_t slots[BLOCK_SLOTS];
-    __shared__ u32 tallies[tallied ? BLOCK_SLOTS : 1];
+    __shared__ u32 tallies[has_tallies ? BLOCK_SLOTS : 1];
     __shared__ Neighbour wanted[BLOCK_THREADS / WARP][WARP];
     __shared__ u64 ticket;
     __shared__ u32 taken;
     for (u32 slot = threadIdx.x; slot < BLOCK_SLOTS; slot += BLOCK_THREADS) {
         slots[slot] = FREE;
-        if constexpr (tallied) tallies[slot] = 0;
+        if constexpr (has_tallies) tallies[slot] = 0;
     }
     u64 found = 0;
     while (true) {
@@ -406,7 +406,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
             }
             __syncthreads();
             if constexpr (per_edge) {
-                tell_edges(graph, graph.indptr[x] + part, entries, table, tallies, threadIdx.x, BLOCK_THREADS);
+                add_tallies_to_edges(graph, graph.indptr[x] + part, entries, table, tallies, threadIdx.x, BLOCK_THREADS);
                 __syncthreads();
             }
             clear(table, tallies, counts, threadIdx.x, BLOCK_THREADS);

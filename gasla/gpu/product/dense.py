@@ -1,4 +1,4 @@
-"""A sparse matrix times a dense one, over any semiring: each column of it for itself, see kernels/product/wide.cuh."""
+"""A sparse matrix times a dense one over any semiring; each column separately, see kernels/product/dense.cuh."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.gpu.product import printed
+from gasla.gpu.product import semiring
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, multiprocessors, struct
 from gasla.program.terms import Array, Lists, Multiply, Terms, parts
 from semirings import TupleType
 from semirings.printers import cuda as printer
 
-WHOLE = 256  # entries of the longest row that isn't cut, and of a piece
-LOAD = 16  # bytes, the most at once
-WIDTHS = 4, 2, 1  # columns of a thread
+WHOLE = 256  # entries of the longest row that is not cut, and of a piece
+LOAD = 16  # largest load, in bytes
+WIDTHS = 4, 2, 1  # columns per thread, by preference
 WARP = 32
-RESIDENT, WAVES = 4, 4  # blocks of a multiprocessor: at a time; one after the other
+RESIDENT, WAVES = 4, 4  # blocks per multiprocessor: resident at a time; successive waves
 MOST = 2**31 - 1  # columns of x
 
 TEMPLATE = """// A product over a semiring with all columns of a matrix
-#include "wide.cuh"
+#include "dense.cuh"
 
 {prelude}
 {functions}
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
 
 
 class Variant(NamedTuple):
-    """What the kernels depend on besides the terms."""
+    """What the kernels depend on beside the terms."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -97,7 +97,7 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """Both kernels, compiled, and what they read."""
+    """Both compiled kernels, and what they read."""
 
     product: Kernel
     product_of_cut_rows: Kernel
@@ -106,42 +106,43 @@ class Kernels(NamedTuple):
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
     """See `gasla.engines.Products.ready_wide`."""
-    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)  # without products, so that no circle arises
+    # a copy without cached products, which would form a reference cycle
+    arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product, where the mask admits; False if the matrix points outside itself."""
-    shares = rows.share_out(lists.indptr, lists.indices, WHOLE)
-    facts, columns = shares.facts, x.shape[1]
+    """Fill `outs` with the product where the mask admits; False if an index of the matrix is out of range."""
+    partition = rows.partition_rows(lists.indptr, lists.indices, WHOLE)
+    properties, columns = partition.properties, x.shape[1]
     reads_index = terms.reads("x") or terms.reads("other")
-    if not facts.offsets_fit or (reads_index and (facts.lowest < 0 or facts.highest >= lists.width)):
+    if not properties.offsets_fit or (reads_index and (properties.lowest < 0 or properties.highest >= lists.width)):
         return False
-    if facts.rows == 0 or columns == 0:
+    if properties.rows == 0 or columns == 0:
         return True
     if columns > MOST:
         raise ValueError(f"x has {columns} columns; expected at most {MOST} on a GPU")
     lanes, width = layout(columns, mask is not None, (x, *outs) if terms.reads("x") else outs)
-    variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, shares.row_type, lanes, width)
+    variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, lanes, width)
     kernels = compiled(terms, variant, device())
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
-    partials = shares.partials(printed.size_of(terms.type) * columns)
-    argument = shares.argument(partials)
+    partials = partition.partials(semiring.size_of(terms.type) * columns)
+    argument = partition.argument(partials)
     arguments = (struct(argument), np.uint32(columns), *[given[name] for name in kernels.inputs], *outs)
-    kernels.product.plain(blocks(shares.pieces + facts.rows, lanes), *arguments)
-    if shares.cut:
-        kernels.product_of_cut_rows.plain(blocks(shares.cut, lanes), *arguments)
+    kernels.product.plain(blocks(partition.pieces + properties.rows, lanes), *arguments)
+    if partition.cut:
+        kernels.product_of_cut_rows.plain(blocks(partition.cut, lanes), *arguments)
     return True
 
 
 def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, int]:
-    """Threads a row, and how many columns each takes at once: as the arrays are aligned, and a mask is looked up."""
+    """Threads per row, and columns per thread: limited by alignment of the arrays; one column if there is a mask."""
     width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _packs(arrays, w)))
     return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
 
 
 def _packs(arrays: tuple[Array, ...], width: int) -> bool:
-    """Whether so many values beside each other can be loaded or stored at once."""
+    """Whether so many adjacent values can be loaded or stored by one instruction."""
     sizes = [width * array.dtype.itemsize for array in arrays]
     return sizes[0] <= LOAD and not any(_address(array) % size for array, size in zip(arrays, sizes))
 
@@ -151,28 +152,28 @@ def _address(array: Array) -> int:
 
 
 def blocks(items: int, lanes: int) -> int:
-    """Of a launch where so many threads take each item; each takes several if there are many, one read with another."""
+    """Blocks of a launch with `lanes` threads per item; of many items, each thread processes several."""
     return min(-(-items * lanes // rows.THREADS), WAVES * RESIDENT * multiprocessors())
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """The kernels of a product on a device."""
+    """The compiled kernels of a product on a device."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
     return Kernels(whole, cut, list(_inputs(terms, variant)))
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """The text of the kernels."""
-    inputs, outs = _inputs(terms, variant), printed.outputs(terms)
+    """CUDA source of the kernels."""
+    inputs, outs = _inputs(terms, variant), semiring.outputs(terms)
     kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}
     entry |= {"value": types["value"]} if "value" in types else {}
     packs = [f"Pack<{printer.ctype(kind)}, WIDTH>" for kind in parts(terms.out_type)]
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
-        functions=printed.functions(terms),
+        functions=semiring.functions(terms),
         offset=printer.ctype(variant.offset),
         vertex=printer.ctype(variant.vertex),
         row=variant.row,
@@ -184,7 +185,7 @@ def source(terms: Terms, variant: Variant) -> str:
         x=f"Pack<{types['x']}, WIDTH>" if "x" in types else "bool",
         had=" ".join(f"{pack} {name};" for name, pack in zip(outs, packs)) if terms.reads_old else "",
         members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
-        monoid=printed.monoid(terms),
+        monoid=semiring.monoid(terms),
         wanted="mask[(u64)row * columns + column] != complement" if variant.masked else "true",
         loaded=", ".join({"other": "indices[at]", "value": "values[at]"}[name] for name in entry),
         x_loaded="x_t::load(x + ((u64)(unsigned_vertex_t)entry.other * columns + column))" if "x" in types else "false",
@@ -194,8 +195,8 @@ def source(terms: Terms, variant: Variant) -> str:
         else "",
         packs="\n".join(f"        {pack} pack{p};" for p, pack in enumerate(packs)),
         old=_old(terms),
-        result=printed.result(terms),
-        packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(printed.items(terms))),
+        result=semiring.result(terms),
+        packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(semiring.items(terms))),
         stored="\n".join(f"        pack{p}.store({name} + at);" for p, name in enumerate(outs)),
         threads=rows.THREADS,
         resident=RESIDENT,
@@ -223,8 +224,8 @@ def _inputs(terms: Terms, variant: Variant) -> dict[str, str]:
 
 
 def _old(terms: Terms) -> str:
-    """The value that a result is merged with."""
+    """The previous value that a result is merged with."""
     if not terms.reads_old:
         return "out_t{}"
-    names = [f"had.{name}.item[i]" for name in printed.outputs(terms)]
+    names = [f"had.{name}.item[i]" for name in semiring.outputs(terms)]
     return f"out_t{{{', '.join(names)}}}" if isinstance(terms.out_type, TupleType) else names[0]

@@ -1,4 +1,4 @@
-"""The least and the largest of an array on the GPU: one kernel and one wait, where two reductions of CuPy take two."""
+"""Smallest and largest value of an array on the GPU: one kernel and one wait, where CuPy's reductions need two."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from gasla.gpu.runtime.compile import Kernel, device, multiprocessors
 from semirings.printers.cuda import ctype
 
-_THREADS, _EACH = 256, 16  # values for a thread, at least
+_THREADS, _EACH = 256, 16  # at least this many values per thread
 _SIGN = np.uint64(1 << 63)
 _SOURCE = """
-#include "extremes.cuh"
-extern "C" __global__ void find_extremes(const {type}* values, gasla::u64 count, gasla::Extremes* found) {{
-    gasla::find_extremes(values, count, found);
+#include "min_max.cuh"
+extern "C" __global__ void min_max(const {type}* values, gasla::u64 count, gasla::MinMax* found) {{
+    gasla::min_max(values, count, found);
 }}
 """
 
 
-def find_extremes(values: Any) -> tuple[Any, Any]:
-    """The least and the largest of some values, as NumPy scalars; both NaN if any is."""
+def min_max(values: Any) -> tuple[Any, Any]:
+    """Return the smallest and the largest value as NumPy scalars; both are NaN if any value is."""
     import cupy
 
     kind, held = values.dtype, values.astype(np.float32) if values.dtype == np.float16 else values
@@ -32,7 +32,7 @@ def find_extremes(values: Any) -> tuple[Any, Any]:
 
 
 def values_of(found: np.ndarray[Any, Any], kind: np.dtype[Any]) -> tuple[Any, Any]:
-    """The least and the largest value, as the kernel leaves them."""
+    """Convert the three words that the kernel writes (`MinMax` in min_max.cuh) to NumPy scalars."""
     below, above, is_unordered = found
     if is_unordered:
         return kind.type(np.nan), kind.type(np.nan)
@@ -40,19 +40,19 @@ def values_of(found: np.ndarray[Any, Any], kind: np.dtype[Any]) -> tuple[Any, An
 
 
 def source(kind: np.dtype[Any]) -> str:
-    """CUDA source of the kernel for values of a type."""
+    """Return the CUDA source of the kernel for values of a dtype."""
     return _SOURCE.format(type=ctype(kind))
 
 
 def _value(word: np.uint64, kind: np.dtype[Any]) -> Any:
-    """Of which value a word is, as extremes.cuh has them in order."""
+    """Invert `word_of` of min_max.cuh: the value that a word stands for."""
     if kind.kind == "u":
         return word
     if kind.kind == "i":
         return (word ^ _SIGN).view(np.int64)
-    return (word ^ _SIGN if word & _SIGN else ~word).view(np.float64)  # of a bool, too
+    return (word ^ _SIGN if word & _SIGN else ~word).view(np.float64)  # also for bool
 
 
 @cache
 def _kernel(kind: np.dtype[Any], device: int) -> Kernel:
-    return Kernel(source(kind), "find_extremes", _THREADS)
+    return Kernel(source(kind), "min_max", _THREADS)

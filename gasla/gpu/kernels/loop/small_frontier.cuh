@@ -1,4 +1,4 @@
-// Thin frontiers: thousands of iterations with a few thousand vertices each, where only latency counts.
+// SmallFrontier frontiers: thousands of iterations with a few thousand vertices each, where only latency counts.
 //
 // Each block lists what it finds in segments of its own, beside where its edges begin and end, and deals it out in turn
 // to WAYS blocks. These read on until a slot is not of this iteration: no block needs to know how much there is, or where.
@@ -16,8 +16,8 @@ namespace gasla {
 constexpr u32 SEGMENT = 2048;  // vertices a block may list; what does not fit goes to the queue, and the frontier is wide
 constexpr u32 WAYS = 8;
 constexpr u32 SLOTS_PER_WAY = SEGMENT / WAYS;
-constexpr u64 THIN_EDGES = 1 << 16;  // edges of a frontier below which it becomes thin
-constexpr u64 WIDE_EDGES = 1 << 18;  // and from which on it is so no longer
+constexpr u64 SMALL_EDGES = 1 << 16;  // edges of a frontier below which it becomes thin
+constexpr u64 LARGE_EDGES = 1 << 18;  // and from which on it is so no longer
 
 constexpr bool SMALL_SLOTS = sizeof(offset_t) == 4 && sizeof(vertex_t) == 4;
 struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
@@ -33,7 +33,7 @@ struct Tally {
     u64 bits;
 
     static __device__ __forceinline__ u64 of_block(bool unusual, u32 vertices, u32 edges) {
-        return 1 | (u64)unusual << UNUSUAL | (u64)vertices << VERTICES | (u64)least(edges, (u32)WIDE_EDGES - 1) << EDGES;
+        return 1 | (u64)unusual << UNUSUAL | (u64)vertices << VERTICES | (u64)least(edges, (u32)LARGE_EDGES - 1) << EDGES;
     }
     __device__ __forceinline__ u32 part(u32 from, u32 to) const { return (u32)(bits >> from) & ((1u << (to - from)) - 1); }
     __device__ __forceinline__ u32 blocks() const { return part(0, UNUSUAL); }
@@ -42,7 +42,7 @@ struct Tally {
     __device__ __forceinline__ u32 edges() const { return part(EDGES, 64); }
 };
 
-struct ThinShared {
+struct SmallFrontierShared {
     u32 listed, edges;  // vertices that this block has listed in this iteration, and edges of those
     bool unusual;       // whether it met with something that all have to see to
     bool goes_on;
@@ -50,8 +50,8 @@ struct ThinShared {
 };
 
 // A warp's way to append to the segments of its block.
-template <class Overflow> struct ThinAppender {
-    ThinShared& s;
+template <class Overflow> struct SegmentAppender {
+    SmallFrontierShared& s;
     const offset_t* offsets;
     const vertex_t* indices;
     Overflow& overflow;
@@ -83,12 +83,12 @@ template <class Overflow> struct ThinAppender {
 };
 
 // Pushes from thin frontiers.
-template <class Loop> struct Thin {
+template <class Loop> struct SmallFrontier {
     typedef typename Loop::Program P;
 
     Loop& loop;
     const typename P::Context& c;
-    ThinShared& s;
+    SmallFrontierShared& s;
     Control& now;
     const u64 whole;     // slots of a side
     const u32 lanes;     // that share a vertex: a power of two
@@ -98,8 +98,8 @@ template <class Loop> struct Thin {
     const Slot* shares;  // where that way begins
     u32 side, stamp;
 
-    __device__ __forceinline__ Thin(Loop& loop, u32 lanes)
-        : loop(loop), c(loop.c), s(loop.s.thin), now(loop.now), whole(gridDim.x * (u64)SEGMENT), lanes(lanes),
+    __device__ __forceinline__ SmallFrontier(Loop& loop, u32 lanes)
+        : loop(loop), c(loop.c), s(loop.s.small), now(loop.now), whole(gridDim.x * (u64)SEGMENT), lanes(lanes),
           group(threadIdx.x >> (__ffs(lanes) - 1)), groups(blockDim.x >> (__ffs(lanes) - 1)), first(group / WAYS),
           side(loop.parity()), stamp(loop.now.stamp) {
         const u32 way = group % WAYS, from = (blockIdx.x + (1u << way) - 1) % gridDim.x;
@@ -124,14 +124,14 @@ template <class Loop> struct Thin {
     // Iterations until the frontier is no longer thin, or something else is due. The first may find it in the queue.
     template <class Aside> __device__ __forceinline__ void run(Aside aside) {
         bool queued = now.form == LIST;
-        loop.alone([&] {
+        loop.by_one_thread([&] {
             loop.s.receivers = 0;
             s.unusual = false;
             s.listed = s.edges = 0;
             s.all = Tally{Tally::of_block(false, 0, 0)};
         });
         auto overflow = loop.template to_list<typename Loop::Queue>([&] { return 1 - side | NEXT << 1; });
-        ThinAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
+        SegmentAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
         Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
         Slot slot = queued ? take_queued(first) : take(first);
         bool learnt = true;  // whether what the last barrier told is in its place
@@ -149,14 +149,14 @@ template <class Loop> struct Thin {
             if (!s.goes_on) break;
         }
         const bool settles = s.all.unusual();
-        loop.alone([&] {
+        loop.by_one_thread([&] {
             learn();
             if constexpr (Loop::ENDS_AT_ONCE) {
                 if (!P::PRIORITISED && !settles) {
-                    loop.turn();
+                    loop.rotate_counters();
                     if (s.unusual) *loop.counter(STOPPED) = 1;  // looked up while waiting for the others
                 }
-                loop.template apart<&Loop::choose>();
+                loop.template out_of_line<&Loop::choose>();
                 loop.s.ended = true;
             }
         });
@@ -164,7 +164,7 @@ template <class Loop> struct Thin {
             side = 1 - side;
             if (__syncthreads_or(overflow.held || aside.held)) {
                 overflow.flush_block();
-                if constexpr (!P::SHUTS) aside.flush_block();
+                if constexpr (!P::APPLIES_ONCE) aside.flush_block();
             }
             side = 1 - side;
             if constexpr (P::PRIORITISED) loop.far().note(visit.waiting);
@@ -212,8 +212,8 @@ template <class Loop> struct Thin {
             if constexpr (Loop::ENDS_AT_ONCE) {
                 loop.note(now.edges);
                 loop.enter(c.u.self_iteration + 1);
-                if (blockIdx.x == 0 && loop.look_at_host()) s.unusual = true;
-                if (c.u.self_iteration < c.a.limit) most = (int)loop.most_thin(SEGMENTS, loop.most_pushed());
+                if (blockIdx.x == 0 && loop.poll_host()) s.unusual = true;
+                if (c.u.self_iteration < c.a.limit) most = (int)loop.most_edges_of_small(SEGMENTS, loop.most_pushed());
             }
             Tally all;
             do {
@@ -252,13 +252,13 @@ template <class Loop> struct Thin {
                 now.edges = loop.edges_of(loop.read[NEXT]);
             });
         }
-        if constexpr (P::PUSHES_AT_ONCE) loop.let_go();
+        if constexpr (P::PUSHES_AT_ONCE) loop.release_open();
         if constexpr (Loop::ENDS_AT_ONCE)
-            loop.alone([&] {
+            loop.by_one_thread([&] {
                 if constexpr (P::PRIORITISED) now.far = loop.read[FAR];
                 if (s.all.unusual()) loop.lower_remaining();
-                loop.turn();
-                loop.template apart<&Loop::choose>();
+                loop.rotate_counters();
+                loop.template out_of_line<&Loop::choose>();
                 loop.s.ended = true;
             });
     }
@@ -279,12 +279,12 @@ template <class Loop> struct Thin {
     __device__ __forceinline__ void to_queue() {
         list(LISTED);
         loop.barrier.wait();
-        loop.alone([&] {
+        loop.by_one_thread([&] {
             const u64 edges = loop.edges_of(fresh(loop.counter(LISTED)));
             now.remaining -= least(now.remaining, edges - now.edges);
             now.edges = edges;
             now.form = LIST;
-            loop.template apart<&Loop::choose>();
+            loop.template out_of_line<&Loop::choose>();
         });
     }
 };

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gasla.gpu.runtime import extremes
+from gasla.gpu.runtime import min_max
 from gasla.gpu.runtime.compile import compile_source
 from tests.helpers.emulated_loop import FLAGS, includes
 
 KINDS = [np.dtype(kind) for kind in ("?", "i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8")]
 RUN = """
-extern "C" void run(const {type}* values, gasla::u64 count, gasla::Extremes* found) {{
-    warp::run([=] {{ find_extremes(values, count, found); }});
+extern "C" void run(const {type}* values, gasla::u64 count, gasla::MinMax* found) {{
+    warp::run([=] {{ min_max(values, count, found); }});
 }}
 """
 
@@ -44,7 +44,7 @@ def check(kind: np.dtype[Any], find: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_compiles(kind: np.dtype[Any]) -> None:
     pytest.importorskip("cupy")
-    assert compile_source(extremes.source(kind), "sm_90")
+    assert compile_source(min_max.source(kind), "sm_90")
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -52,16 +52,16 @@ def test_compiles(kind: np.dtype[Any]) -> None:
     "kind", [k if k in ("i4", "f8") else pytest.param(k, marks=pytest.mark.thorough) for k in KINDS], ids=str
 )
 def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
-    text = f'#include "loop.hpp"\n{extremes.source(kind)}{RUN.format(type=extremes.ctype(kind))}'
-    (tmp_path / "extremes.cpp").write_text(text)
-    library = tmp_path / "extremes.so"
-    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "extremes.cpp"), "-o", str(library)], check=True)
+    text = f'#include "loop.hpp"\n{min_max.source(kind)}{RUN.format(type=min_max.ctype(kind))}'
+    (tmp_path / "min_max.cpp").write_text(text)
+    library = tmp_path / "min_max.so"
+    subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "min_max.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
     def find(values: np.ndarray) -> tuple[Any, Any]:
         found = np.zeros(3, np.uint64)
         run(ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(len(values)), ctypes.c_void_p(found.ctypes.data))
-        return extremes.values_of(found, kind)
+        return min_max.values_of(found, kind)
 
     check(kind, find)
 
@@ -71,7 +71,7 @@ def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
 def test_equals_numpy(kind: np.dtype[Any]) -> None:
     import cupy
 
-    check(kind, lambda values: extremes.find_extremes(cupy.asarray(values)))
+    check(kind, lambda values: min_max.min_max(cupy.asarray(values)))
     values = np.random.default_rng(1).integers(0, 100, 3_000_000).astype(kind)
-    check_one = extremes.find_extremes(cupy.asarray(values)[::-1])
+    check_one = min_max.min_max(cupy.asarray(values)[::-1])
     assert check_one == (values.min(), values.max())

@@ -1,4 +1,4 @@
-"""The k largest entries of each row, on the GPU: entries are sorted by row, value and column, and rows' ends taken."""
+"""The k largest entries of each row on the GPU: sorts entries by row, value and column; takes each row's last k."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 from gasla.arrays import array_module
 from gasla.graph.lists_gpu import owners
 
-Array = Any  # CuPy's; on NumPy's it does the same
+Array = Any  # a CuPy array; works on NumPy's, too
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Columns and values of the k best of each row, the best first; -1 and 0 where there are no more."""
+    """Return columns and values of each row's k largest entries, in descending order; -1 and 0 pad short rows."""
     xp: Any = array_module(values)
     stored = int(indptr[-1])
     indices, values = indices[:stored], values[:stored]
-    order = xp.argsort(-indices, kind="stable")  # sorts keep the order of equals: the last of them is the smallest
+    order = xp.argsort(-indices, kind="stable")  # the sorts are stable: of equal values the smallest column comes last
     order = order[xp.argsort(values[order], kind="stable")]
     order = order[xp.argsort(owners(indptr, indices)[order], kind="stable")]
     places = indptr[1:, None] - 1 - xp.arange(k, dtype=indptr.dtype)

@@ -6,7 +6,7 @@
 
 namespace gasla {
 
-struct RowFacts {
+struct RowProperties {
     long long lowest, highest;  // index of a column
     u64 longest;                // row
     u32 wrong_offsets;
@@ -23,18 +23,18 @@ __device__ __forceinline__ u32 mixed(u32 x) {
 }
 
 template <class offset_t, class vertex_t>
-__device__ __forceinline__ void compare_next_row(const offset_t* offsets, const vertex_t* indices, u64 row, RowFacts* facts) {
+__device__ __forceinline__ void compare_next_row(const offset_t* offsets, const vertex_t* indices, u64 row, RowProperties* found) {
     const u64 a = offsets[row], b = offsets[row + 1], c = offsets[row + 2];
     const u64 shared = least(b - a, c - b);
     if (shared == 0) return;
     const u64 place = mixed((u32)row) * shared >> 32;
-    const long long apart = (long long)indices[a + place] - (long long)indices[b + place];
-    atomicAdd(&facts->compared, 1u);
-    if (apart < NEAR && apart > -NEAR) atomicAdd(&facts->near, 1u);
+    const long long distance = (long long)indices[a + place] - (long long)indices[b + place];
+    atomicAdd(&found->compared, 1u);
+    if (distance < NEAR && distance > -NEAR) atomicAdd(&found->near, 1u);
 }
 
 template <class offset_t, class vertex_t>
-__device__ void find_row_facts(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored, RowFacts* facts) {
+__device__ void find_row_properties(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored, RowProperties* found) {
     const u64 me = thread_of_grid(), all = threads_of_grid();
     u64 longest = 0;
     bool wrong = false;
@@ -43,8 +43,8 @@ __device__ void find_row_facts(const offset_t* offsets, const vertex_t* indices,
         wrong |= a < 0 || a > b || b > (long long)stored;
         longest = most<u64>(longest, wrong ? 0 : b - a);
     }
-    if (wrong) facts->wrong_offsets = 1;
-    if (longest) atomicMax(&facts->longest, longest);
+    if (wrong) found->wrong_offsets = 1;
+    if (longest) atomicMax(&found->longest, longest);
     const long long first = rows ? offsets[0] : 0, last = rows ? offsets[rows] : 0;
     if (first < 0 || first > last || last > (long long)stored) return;
     long long lowest = 0, highest = -1;
@@ -52,16 +52,16 @@ __device__ void find_row_facts(const offset_t* offsets, const vertex_t* indices,
         lowest = least<long long>(lowest, indices[e]);
         highest = most<long long>(highest, indices[e]);
     }
-    if (lowest < 0) atomicMin(&facts->lowest, lowest);
-    if (highest >= 0) atomicMax(&facts->highest, highest);
+    if (lowest < 0) atomicMin(&found->lowest, lowest);
+    if (highest >= 0) atomicMax(&found->highest, highest);
 }
 
 // Only once the offsets are known to be right.
 template <class offset_t, class vertex_t>
-__device__ void sample_rows(const offset_t* offsets, const vertex_t* indices, u64 rows, RowFacts* facts) {
+__device__ void sample_rows(const offset_t* offsets, const vertex_t* indices, u64 rows, RowProperties* found) {
     const u64 step = most<u64>(rows / SAMPLES, 1);
     for (u64 row = thread_of_grid() * step; row + 1 < rows; row += threads_of_grid() * step)
-        compare_next_row(offsets, indices, row, facts);
+        compare_next_row(offsets, indices, row, found);
 }
 
 // The rows of more than `limit` entries, in any order.

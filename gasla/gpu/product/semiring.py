@@ -1,4 +1,4 @@
-"""What the kernels of all products have in common: what a person wrote of a semiring, as CUDA."""
+"""A semiring's functions in CUDA, as the kernels of all products use them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MONOID = """\
 
 
 def functions(terms: Terms) -> str:
-    """The product of two values, how two products combine, how a result is merged."""
+    """Functions for the product of two values, the combination of two products, and merging a result."""
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
     found = [
         printer.function("product_", terms.symbols, terms.product),
@@ -40,12 +40,12 @@ def monoid(terms: Terms) -> str:
 
 
 def outputs(terms: Terms) -> dict[str, str]:
-    """Names and C++ types of the arrays to fill, in their order."""
+    """Names and C++ types of the output arrays, in order."""
     return {f"y{p}": f"{printer.ctype(kind)}*" for p, kind in enumerate(parts(terms.out_type))}
 
 
 def old(terms: Terms, at: str) -> str:
-    """The value that a result is merged with."""
+    """The previous value that a result is merged with."""
     if terms.merged is None:
         return "false"
     names = [f"{name}[{at}]" for name in outputs(terms)]
@@ -53,26 +53,26 @@ def old(terms: Terms, at: str) -> str:
 
 
 def store(terms: Terms, at: str) -> str:
-    """Write a `total`, or what it comes to with the `old` value there."""
+    """Statements that store `total`, or its merge with the `old` value."""
     lines = [f"const auto result = {result(terms)};"]
     lines += [f"{name}[{at}] = {item};" for name, item in zip(outputs(terms), items(terms))]
     return "\n".join(f"        {line}" for line in lines)
 
 
 def result(terms: Terms) -> str:
-    """What is stored."""
+    """The expression that is stored."""
     return "total" if terms.merged is None else "merge_(old, total)"
 
 
 def items(terms: Terms) -> list[str]:
-    """What is stored in each of the arrays."""
+    """The expressions stored in each of the output arrays."""
     if isinstance(terms.out_type, TupleType):
         return [f"result.item{p}" for p in range(len(terms.out_type.items))]
     return ["result"]
 
 
 def size_of(kind: Any) -> int:
-    """At least the bytes of the C++ struct of this type."""
+    """Upper bound of the size of the C++ struct of this type, in bytes."""
     return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
 
 

@@ -41,7 +41,7 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
 }
 
 // Open addressing: the next slot is tried where one is taken. There are always free ones.
-template <class P> struct Totals {
+template <class P> struct KeyTable {
     typedef typename P::Key Key;
     typedef typename P::Value Value;
     typedef typename Choose<sizeof(Key) == 8, u64, u32>::type Word;

@@ -1,7 +1,7 @@
-"""How each part of a tuple or a vector is reduced by an atomic operation of its own."""
+"""Atomic reductions of tuples and vectors: each scalar part by an atomic operation of its own."""
 
 import semirings
-from gasla.gpu.program.generate.writing import literal
+from gasla.gpu.program.generate.syntax import literal
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.plan import Part
 from semirings import Expr, Symbol
@@ -9,7 +9,7 @@ from semirings.printers import cuda
 
 
 def native(combined: Expr) -> str | None:
-    """The atomic that the hardware has for what two values come to."""
+    """The name of the hardware's atomic for a combination of `x` and `y`, if there is one."""
     kind = combined.dtype
     if kind.itemsize < 4:
         return None
@@ -19,20 +19,20 @@ def native(combined: Expr) -> str | None:
 
 
 def differs(combined: Expr) -> str:
-    """Whether a value `next` is another than `old`; NaN is like itself."""
+    """Condition that `next` differs from `old`; NaN equals NaN."""
     return "next != old && (next == next || old == old)" if combined.dtype.kind == "f" else "next != old"
 
 
 def combinations(plan: GpuPlan) -> dict[Expr, int]:
-    """The ways in which parts of what is gathered combine, each once, and its number."""
+    """The distinct combinations among the parts, numbered."""
     return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in plan.parts))}
 
 
 def accumulated(plan: GpuPlan) -> list[str]:
     """Statements that reduce `value` into accumulators, part by part."""
     lines = []
-    for part, own in _own(plan):
-        place = _place(f"c.a.{plan.components[part.item or 0][0]}", part)
+    for part, own in _parts_of_value(plan):
+        place = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
         match native(part.combined):
             case "add":
                 lines.append(f"gasla::add({place}, {own});")
@@ -45,25 +45,26 @@ def accumulated(plan: GpuPlan) -> list[str]:
 
 
 def improves(plan: GpuPlan) -> list[str]:
-    """Statements that tell whether `value` would improve a part of the fields that absorb, as they look now."""
+    """Statements that return whether `value` would improve a part of the fields, by a plain read."""
     lines = ["bool better = false;"]
-    for part, own in _own(plan):
-        lines += ["{", *_looked(plan, part, own), f"    better |= {differs(part.combined)};", "}"]
+    for part, own in _parts_of_value(plan):
+        lines += ["{", *_load_and_combine(plan, part, own), f"    better |= {differs(part.combined)};", "}"]
     return [*lines, "return better;"]
 
 
 def improved(plan: GpuPlan) -> list[str]:
-    """Statements that reduce `value` into the fields that absorb, part by part, and tell whether one was improved.
+    """Statements that reduce `value` into the fields, part by part, and return whether any part improved.
 
-    A part that was not becomes nothing, where what is new has a priority by itself; else what the field holds.
+    A part of `value` that did not improve becomes the identity if priorities are computed of new values alone, else the
+    value that the field holds.
     """
     assert plan.traced.monoid is not None
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
     lines = ["bool changed = false;"]
-    for (part, own), identity in zip(_own(plan), identities, strict=True):
-        place, kind = _place(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
+    for (part, own), identity in zip(_parts_of_value(plan), identities, strict=True):
+        place, kind = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
         otherwise = literal(identity, part.type) if plan.ranks_least else "next"
-        lines += ["{", *_looked(plan, part, own), f"    bool better = {differs(part.combined)};"]
+        lines += ["{", *_load_and_combine(plan, part, own), f"    bool better = {differs(part.combined)};"]
         if (name := native(part.combined)) in ("min", "max"):
             lines.append(f"    if (better) better = gasla::improve_{name}({place}, {own});")
         else:
@@ -80,15 +81,15 @@ def improved(plan: GpuPlan) -> list[str]:
     return [*lines, "return changed;"]
 
 
-def _own(plan: GpuPlan) -> list[tuple[Part, str]]:
-    """Each part, and where it is in a local `value`."""
+def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
+    """Each part, and the expression for it in the local `value`."""
     return [(part, _member("value", part)) for part in plan.parts]
 
 
-def _looked(plan: GpuPlan, part: Part, own: str) -> list[str]:
-    """The value of a part of a field, and what it would become."""
+def _load_and_combine(plan: GpuPlan, part: Part, own: str) -> list[str]:
+    """Statements that load a part of a field as `old`, and compute what it would become as `next`."""
     kind = cuda.ctype(part.type)
-    place = _place(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
+    place = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
     return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combined(plan, part, own)};"]
 
 
@@ -101,13 +102,13 @@ def _member(value: str, part: Part) -> str:
     return item if part.lane is None else f"{item}.item[{part.lane}]"
 
 
-def _place(array: str, part: Part) -> str:
-    """The address of a part in an array of the values of vertices."""
+def _address(array: str, part: Part) -> str:
+    """The address of a part in an array of vertex values."""
     return f"({array} + v)" if part.lane is None else f"({array}[v].item + {part.lane})"
 
 
 def _scalars(value: object) -> list[object]:
-    """The numbers of an identity."""
+    """Flatten an identity into its scalars."""
     if isinstance(value, tuple):
         return [x for item in value for x in _scalars(item)]
     return list(value) if getattr(value, "ndim", 0) else [value]  # type: ignore[call-overload]

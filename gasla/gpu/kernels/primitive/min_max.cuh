@@ -4,7 +4,7 @@
 
 namespace gasla {
 
-struct Extremes {
+struct MinMax {
     u64 below, above;  // what the least word lacks of 2^64 - 1, and the largest word; 0 at first
     u64 unordered;     // whether there is a NaN
 };
@@ -23,7 +23,7 @@ template <class T> __device__ __forceinline__ u64 word_of(T x) {
     }
 }
 
-template <class T> __device__ void find_extremes(const T* values, u64 count, Extremes* found) {
+template <class T> __device__ void min_max(const T* values, u64 count, MinMax* found) {
     u64 below = 0, above = 0;
     bool unordered = false;
 #pragma unroll 4

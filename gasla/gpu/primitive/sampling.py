@@ -1,4 +1,4 @@
-"""What goes by lot on the GPU without a program: samples, a row a thread; and sums of weights for walkers."""
+"""Sampling on the GPU: random neighbors, one thread per row, and prefix sums of weights for walkers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gasla.graph.lists_gpu import C_TYPES
 
 Array = Any  # CuPy's
 
-THREADS = 256  # of a block
+THREADS = 256  # per block
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """The sums of each list's weights up to each position, added in order."""
+    """Prefix sums of each list's weights, added in order."""
     import cupy
 
     sums, n = cupy.empty(len(lists.indices), np.float64), len(lists.indptr) - 1
@@ -28,7 +28,7 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """For each list of d entries, at j of d: the first place in it whose sum exceeds j / d of the total."""
+    """For each list of d entries and each j < d: the first position whose sum exceeds j / d of the list's total."""
     import cupy
 
     guides, n = cupy.empty(len(sums), np.uint32), len(lists.indptr) - 1
@@ -37,7 +37,7 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
-    """`k` out-neighbours of each, -1 where there are no more."""
+    """Sample `k` out-neighbors of each vertex; -1 pads rows with fewer."""
     import cupy
 
     lists, count = graph.out, len(ids)
@@ -50,16 +50,16 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
-    """A thread for each of so many, as far as they are on the device at once."""
+    """Launch one thread per item, at most as many as the device can hold; each then loops."""
     if count:
         kernel = _kernel(function, lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize, gpu.device())
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """The kernels for ids and offsets of so many bytes."""
+    """CUDA source of the kernels, for ids and offsets of so many bytes."""
     return (
-        f'typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n#include "drawing.cuh"\n'
+        f'typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n#include "sampling.cuh"\n'
     )
 
 

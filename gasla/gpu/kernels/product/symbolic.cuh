@@ -4,10 +4,10 @@
 // Rows of few columns put them into a table in shared memory and sort what is in it. Others are cut into windows of
 // columns, each a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp
 // has the row's table in global memory, and leaves the columns as they are found there. Which rows are which is decided in
-// ways.cuh.
+// methods.cuh.
 #pragma once
 
-#include "ways.cuh"
+#include "methods.cuh"
 
 namespace gasla {
 
@@ -15,7 +15,7 @@ constexpr u32 AT_ONCE = 4;  // pairs of a lane under way at a time
 
 // What all of these kernels are given.
 struct Structure {
-    Lines a, b, left_out;   // entries of `left_out`, if it has offsets, don't count
+    CSR a, b, left_out;   // entries of `left_out`, if it has offsets, don't count
     const long long* rows;  // those to look at, or null for all
     u64 count;
     const long long* pairs;    // that meet in each row of A
@@ -24,7 +24,7 @@ struct Structure {
     const long long* offsets;  // or, once they are known, where each row begins
     int* columns;              // null while they are counted
 
-    __device__ __forceinline__ u64 most(long long row) const { return Most{pairs, offsets, left_out.offsets, width}(row); }
+    __device__ __forceinline__ u64 most(long long row) const { return MaxColumns{pairs, offsets, left_out.offsets, width}(row); }
 };
 
 constexpr u32 OUT = 0x80000000u;  // beside the name of a column: it is left out
@@ -40,7 +40,7 @@ __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& tab
             table.insert((u32)s.left_out.indices[at], OUT);
     __syncwarp();
     u32 found = 0;
-    for_each_pair<lanes, AT_ONCE>(first, last, Whole{s.a, s.b}, [&](const Pair (&pairs)[AT_ONCE]) {
+    for_each_pair<lanes, AT_ONCE>(first, last, WholeRow{s.a, s.b}, [&](const Pair (&pairs)[AT_ONCE]) {
         u32 columns[AT_ONCE];
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) columns[k] = pairs[k].valid ? (u32)s.b.indices[pairs[k].right] : NONE;
@@ -53,7 +53,7 @@ __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& tab
 }
 
 // The columns of a table side by side, without those left out; how many.
-template <u32 lanes> __device__ __forceinline__ u32 close_up(const Table& table) {
+template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) {
     u32* keys = table.keys + table.start;
     const u32 first = lane() & ~(lanes - 1), all = ALL >> (WARP - lanes);
     u32 found = 0;
@@ -77,9 +77,9 @@ template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& tab
     for (u32 i = count + lane_of<lanes>(); i < size; i += lanes) keys[i] = NONE;
     __syncwarp();
     for (u32 run = 2; run <= size; run <<= 1)
-        for (u32 apart = run / 2; apart; apart >>= 1) {
+        for (u32 distance = run / 2; distance; distance >>= 1) {
             for (u32 i = lane_of<lanes>(); i < size / 2; i += lanes) {
-                const u32 here = 2 * i - (i & (apart - 1)), there = here + apart;
+                const u32 here = 2 * i - (i & (distance - 1)), there = here + distance;
                 const u32 x = keys[here], y = keys[there];
                 if ((x > y) == !(here & run)) keys[here] = y, keys[there] = x;
             }
@@ -98,7 +98,7 @@ template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns
         const Table table{keys, group << most_bits, bits};
         u32 found = insert_pairs<lanes>(s, table, has_row, row);
         if (s.columns) {
-            found = close_up<lanes>(table);
+            found = compact<lanes>(table);
             sort_first<lanes>(table, found);
             const long long to = has_row ? s.offsets[row] : 0;
             for (u32 i = lane_of<lanes>(); has_row && i < found; i += lanes) s.columns[to + i] = (int)keys[table.start + i];
@@ -116,7 +116,7 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
         const long long row = s.rows[item / windows], low = (long long)(item % windows) * width;
         for (u32 i = lane(); i < width / WARP; i += WARP) bits[i] = 0;
         __syncwarp();
-        const Within part{s.a, s.b, low, low + width};
+        const ColumnWindow part{s.a, s.b, low, low + width};
         for_each_pair<WARP, AT_ONCE>(s.a.offsets[row], s.a.offsets[row + 1], part, [&](const Pair (&pairs)[AT_ONCE]) {
             u32 columns[AT_ONCE];
 #pragma unroll

@@ -7,34 +7,34 @@ namespace gasla {
 constexpr u32 GROUP = 8;   // lanes that share a vertex
 constexpr u32 LOOKS = 64;  // neighbours looked at, spread over the list if it is longer
 
-// One vertex a group of lanes, so that lists next to each other are read together. A vertex without any is its own head.
+// One vertex a group of lanes, so that lists next to each other are read together. A vertex without any is its own hub.
 template <class offset_t, class vertex_t>
-__device__ void find_heads(const offset_t* offsets, const vertex_t* indices, u64 n, vertex_t* heads) {
+__device__ void find_hub_neighbors(const offset_t* offsets, const vertex_t* indices, u64 n, vertex_t* hub_neighbors) {
     constexpr u64 AT_ONCE = WARP / GROUP;
     for (u64 base = warp_of_grid() * AT_ONCE; base < n; base += warps_of_grid() * AT_ONCE) {
         const u64 v = base + lane() / GROUP;
         const offset_t first = v < n ? offsets[v] : 0, last = v < n ? offsets[v + 1] : 0;
         const offset_t step = (last - first) / (offset_t)LOOKS + 1;
-        vertex_t head = (vertex_t)v;
+        vertex_t hub = (vertex_t)v;
         offset_t highest = -1;
         for (offset_t e = first + (offset_t)(lane() % GROUP) * step; e < last; e += (offset_t)GROUP * step) {
             const vertex_t u = indices[e];
             const offset_t degree = offsets[u + 1] - offsets[u];
             if (degree > highest) {
                 highest = degree;
-                head = u;
+                hub = u;
             }
         }
 #pragma unroll
-        for (u32 apart = GROUP / 2; apart; apart >>= 1) {
-            const offset_t its_most = shuffle_xor(highest, apart);
-            const vertex_t its_head = shuffle_xor(head, apart);
-            if (its_most > highest || (its_most == highest && its_head < head)) {
-                highest = its_most;
-                head = its_head;
+        for (u32 distance = GROUP / 2; distance; distance >>= 1) {
+            const offset_t other_highest = shuffle_xor(highest, distance);
+            const vertex_t other_hub = shuffle_xor(hub, distance);
+            if (other_highest > highest || (other_highest == highest && other_hub < hub)) {
+                highest = other_highest;
+                hub = other_hub;
             }
         }
-        if (v < n && lane() % GROUP == 0) heads[v] = head;
+        if (v < n && lane() % GROUP == 0) hub_neighbors[v] = hub;
     }
 }
 

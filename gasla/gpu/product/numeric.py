@@ -1,7 +1,7 @@
-"""Products of two sparse matrices: their values at given entries, of a mask or of what was found in pairs.py.
+"""Numeric phase of products of two sparse matrices: values at given entries, of a mask or of the symbolic phase.
 
-Two lanes never write one value at a time (kernels/product/multiply.cuh): any monoid will do, and the bits are the same
-every time.
+Two lanes never update one value at the same time (kernels/product/numeric.cuh): any monoid works, and results are
+bit-identical in every run.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gasla.gpu.product import pairs, printed
-from gasla.gpu.product.pairs import Lines, Most, Order, SharedLimits, Structure
+from gasla.gpu.product import semiring, symbolic
+from gasla.gpu.product.symbolic import CSR, MaxColumns, RowOrder, SharedLimits, Structure
 from gasla.gpu.runtime.compile import Kernel, device
 from gasla.program.terms import Array, Lists, Terms
 from semirings.printers import cuda as printer
 
 TEMPLATE = """// Values of a product of sparse matrices over a semiring
-#include "multiply.cuh"
+#include "numeric.cuh"
 
 {prelude}
 {functions}
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__({threads}) memory(GIVEN, u32* keys,
     multiply_in_memory(PRODUCT, ENTRIES, keys, totals, places);
 }}""",
 }
-SMALL_BLOCKS = 8  # of a multiprocessor: rows wait for memory, and 64 registers are enough
+SMALL_BLOCKS = 8  # blocks per multiprocessor: reads of rows wait for memory, and 64 registers suffice
 
 
 class MatrixProduct:
@@ -84,9 +84,9 @@ class MatrixProduct:
 
     def count(self) -> Array | None:
         A, B, mask = self.given
-        a = pairs.lines(A, "A")
-        b = a if B is A else pairs.lines(B, "B")
-        left_out = None if mask is None else pairs.lines(mask, "mask")
+        a = symbolic.as_csr(A, "A")
+        b = a if B is A else symbolic.as_csr(B, "B")
+        left_out = None if mask is None else symbolic.as_csr(mask, "mask")
         if a is None or b is None or (mask is not None and left_out is None):
             return None
         self.structure = Structure(a, b, left_out)
@@ -94,97 +94,97 @@ class MatrixProduct:
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         structure = self.structure
-        if not len(indices):  # an array of no entries is no more than null to a kernel
+        if not len(indices):  # the pointer of an empty array is null
             return
         columns = indices if indices.dtype == np.int32 else structure.xp.empty(len(indices), np.int32)
         offsets = indptr.astype(np.int64, copy=False)
         structure.fill(offsets, columns)
         if columns is not indices:
             indices[...] = columns
-        entries = Lines(offsets, columns, None, structure.b.width, {"order": Order(True, True)})
-        ways = structure.ways if structure.is_small and has_small(self.terms) else None
-        multiply(structure.a, structure.b, self.terms, entries, structure.pairs, outs, ways)
+        entries = CSR(offsets, columns, None, structure.b.width, {"order": RowOrder(True, True)})
+        methods = structure.methods if structure.is_small and has_small(self.terms) else None
+        multiply(structure.a, structure.b, self.terms, entries, structure.pairs, outs, methods)
 
 
 def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
     """See `gasla.engines.Products.at_entries`."""
-    a, b, entries = (pairs.lines(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
+    a, b, entries = (symbolic.as_csr(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
     if a is None or b is None or entries is None:
         return False
-    multiply(a, b, terms, entries, pairs.count_pairs(a, b), outs, None)
+    multiply(a, b, terms, entries, symbolic.count_pairs(a, b), outs, None)
     return True
 
 
 def multiply(
-    a: Lines,
-    b: Lines,
+    a: CSR,
+    b: CSR,
     terms: Terms,
-    entries: Lines,
+    entries: CSR,
     met: Array,
     outs: tuple[Array, ...],
-    ways: dict[str, pairs.Some] | None,
+    methods: dict[str, symbolic.RowSet] | None,
 ) -> None:
-    """Fill `outs`, where so many pairs meet in each row. The ways of the rows are found here if they aren't known."""
+    """Fill `outs`, given the number of partial products of each row; `methods` of the rows are chosen here if None."""
     if not len(entries.indices):
         return
-    limits, most = shared_limits(terms), Most(met, entries.offsets, None, b.width)
-    ways = ways or pairs.sort_rows(most, a, limits, small=has_small(terms))
+    limits, most = shared_limits(terms), MaxColumns(met, entries.offsets, None, b.width)
+    methods = methods or symbolic.group_rows(most, a, limits, small=has_small(terms))
     are_apart, ascends = np.bool_(b.order.is_apart), False
-    if ways["windows"].number:
-        b, ascends = pairs.in_ascending_order(b), entries.order.ascends
+    if methods["windows"].number:
+        b, ascends = symbolic.in_ascending_order(b), entries.order.ascends
     given = {"values": a.values, "x": b.values}
     values = [*(given[name] for name in _inputs(terms)), *outs]
     matrices = a.offsets, a.indices, b.offsets, b.indices, entries.offsets, entries.indices
 
-    def arguments(some: pairs.Some) -> list[Any]:
+    def arguments(some: symbolic.RowSet) -> list[Any]:
         listed = np.uint64(0) if some.listed is None else some.listed
         return [*matrices, listed, np.uint64(some.number), are_apart, *values]
 
     find = functools.partial(compiled, terms, device=device())
-    windows = pairs.windows_of(b.width, limits), np.bool_(ascends)
-    pairs.launch(ways, find, arguments, windows, most, 4 + printed.size_of(terms.type))
+    windows = symbolic.count_windows(b.width, limits), np.bool_(ascends)
+    symbolic.launch(methods, find, arguments, windows, most, 4 + semiring.size_of(terms.type))
 
 
 def shared_limits(terms: Terms) -> SharedLimits:
-    """What fits into shared memory for a warp."""
-    size = printed.size_of(terms.type)
+    """Sizes of a warp's tables and windows in shared memory."""
+    size = semiring.size_of(terms.type)
     return SharedLimits.of(4 + size, size)
 
 
 def has_small(terms: Terms) -> bool:
-    """Whether tables of small rows fit."""
-    return pairs.SHARED // (4 + printed.size_of(terms.type)) >= 32 // pairs.SMALL_LANES << pairs.SMALL_BITS
+    """Whether the tables for small rows fit."""
+    return symbolic.SHARED // (4 + semiring.size_of(terms.type)) >= 32 // symbolic.SMALL_LANES << symbolic.SMALL_BITS
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(terms: Terms, way: str, device: int) -> Kernel:
-    """The kernel for rows that are reduced in one of `pairs.WAYS`, on a device."""
-    return Kernel(source(terms, (way,)), way, pairs.THREADS)
+def compiled(terms: Terms, method: str, device: int) -> Kernel:
+    """The compiled kernel for one of `symbolic.METHODS`, on a device."""
+    return Kernel(source(terms, (method,)), method, symbolic.THREADS)
 
 
-def source(terms: Terms, ways: tuple[str, ...]) -> str:
-    """The text of the kernels for some ways."""
-    kinds = _inputs(terms) | printed.outputs(terms)
+def source(terms: Terms, methods: tuple[str, ...]) -> str:
+    """CUDA source of the kernels for some methods."""
+    kinds = _inputs(terms) | semiring.outputs(terms)
     sizes = {
-        "threads": pairs.THREADS,
-        "warps": pairs.WARPS,
-        "small_lanes": pairs.SMALL_LANES,
-        "small_bits": pairs.SMALL_BITS,
+        "threads": symbolic.THREADS,
+        "warps": symbolic.WARPS,
+        "small_lanes": symbolic.SMALL_LANES,
+        "small_bits": symbolic.SMALL_BITS,
         "small_blocks": SMALL_BLOCKS,
     }
     limits = shared_limits(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
-        functions=printed.functions(terms),
+        functions=semiring.functions(terms),
         value=printer.ctype(terms.type),
         out=printer.ctype(terms.out_type),
         members="\n".join(f"    {kind} {name};" for name, kind in (_MEMBERS | kinds).items()),
-        monoid=printed.monoid(terms),
+        monoid=semiring.monoid(terms),
         arguments=", ".join(_ARGUMENTS[s.name] for s in terms.symbols),
-        finish=printed.store(terms, "at"),
+        finish=semiring.store(terms, "at"),
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
         names=", ".join([*_MEMBERS, *kinds]),
-        kernels="\n".join(KERNELS[way].format(**sizes) for way in ways),
+        kernels="\n".join(KERNELS[method].format(**sizes) for method in methods),
         bits=limits.bits,
         width=limits.width,
         **sizes,

@@ -3,7 +3,7 @@
 // Before this file come vertex_t and offset_t, the types of ids and offsets.
 #pragma once
 
-#include "chances.cuh"
+#include "random.cuh"
 
 namespace gasla {
 

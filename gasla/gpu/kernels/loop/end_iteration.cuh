@@ -5,7 +5,7 @@
 namespace gasla {
 
 // What one thread does for its block at the end of an iteration.
-template <class P> __device__ __forceinline__ void Loop<P>::account() {
+template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     note(s.touched + read[TOUCHED]);
     if (now.form != SEGMENTS) {
         now.size = P::SCHEDULED ? c.a.active_count - 1 - c.u.self_iteration : count_of(read[NEXT]);
@@ -15,7 +15,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::account() {
     lower_remaining();
     if constexpr (P::HAS_STOP) now.done = P::stop(c);
     if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();  // before any block writes them again
-    turn();
+    rotate_counters();
     begin_iteration(c.u.self_iteration + 1);
     s.ended = true;
 }
@@ -37,10 +37,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::lower_remaining() {
         now.remaining -= least(now.remaining, now.edges);
 }
 
-template <class P> __device__ __forceinline__ bool Loop<P>::look_at_host() {
+template <class P> __device__ __forceinline__ bool Loop<P>::poll_host() {
     const long long time = clock64();
-    if (time < s.next_look) return false;
-    s.next_look = time + LOOK_EVERY;
+    if (time < s.next_poll) return false;
+    s.next_poll = time + POLL_INTERVAL;
     volatile Page* page = c.a.page;
     page->progress = c.u.self_iteration;
     const bool stops = page->stop == c.a.launch;

@@ -10,37 +10,37 @@
 
 namespace gasla {
 
-constexpr u32 MOST_ALONE = 8192;  // vertices: `SMALL` in workspace.py
+constexpr u32 MOST_VERTICES = 8192;  // vertices: `SMALL` in workspace.py
 constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
-constexpr u32 LONG_ALONE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
+constexpr u32 LONG_FOR_LANE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
 
 #ifndef GASLA_EMULATED
-// Where something is in shared memory: hidden from the compiler, lest it be worked out at every access.
-__device__ __forceinline__ u32 hide(u32 at) {
+// Where something is in shared memory: by_opaque_address from the compiler, lest it be worked out at every access.
+__device__ __forceinline__ u32 opaque(u32 at) {
     asm volatile("" : "+r"(at));
     return at;
 }
-template <class T> __device__ __forceinline__ T* near(u32 at) { return (T*)__cvta_shared_to_generic(at); }
+template <class T> __device__ __forceinline__ T* shared_pointer(u32 at) { return (T*)__cvta_shared_to_generic(at); }
 // The memory that a launch adds to that of a block's variables.
-__device__ __forceinline__ u32 start_of_near() {
+__device__ __forceinline__ u32 start_of_dynamic_shared() {
     extern __shared__ double start[];
-    return hide((u32)__cvta_generic_to_shared(start));
+    return opaque((u32)__cvta_generic_to_shared(start));
 }
-// A variable there, by an address that is hidden from the compiler, too: 3 to 8% fewer instructions.
-template <class T> __device__ __forceinline__ T& hidden(T& shared) {
-    return *near<T>(hide((u32)__cvta_generic_to_shared(&shared)));
+// A variable there, by an address that is by_opaque_address from the compiler, too: 3 to 8% fewer instructions.
+template <class T> __device__ __forceinline__ T& by_opaque_address(T& shared) {
+    return *shared_pointer<T>(opaque((u32)__cvta_generic_to_shared(&shared)));
 }
 #endif
 
 // What the threads of the block share.
 template <class P> struct Shared {
-    bool active[2][P::KEEPS_ACTIVE ? MOST_ALONE : 1];
+    bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    long long next_look, touched;  // the first thread's, which need no register of the others
+    long long next_poll, touched;  // the first thread's, which need no register of the others
 };
 
-template <class P> struct Alone {
+template <class P> struct SingleBlock {
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
     static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;  // a count: active vertices, edges looked at, whether to stop
@@ -61,15 +61,15 @@ template <class P> struct Alone {
     typename P::Edge edges[HELD];
     u32 own;  // that vertex
 
-    __device__ __forceinline__ Alone(const typename P::Arguments& a, Shared<P>& s, typename P::Uniform& uniform)
+    __device__ __forceinline__ SingleBlock(const typename P::Arguments& a, Shared<P>& s, typename P::Uniform& uniform)
         : a(a), s(s), uniform(uniform), c(a, uniform), at_once(blockDim.x >> (__ffs(a.lanes) - 1)) {
-        if constexpr (P::HAS_NEAR) uniform.near_at = start_of_near();
+        if constexpr (P::HAS_SHARED_FIELDS) uniform.shared_at = start_of_dynamic_shared();
     }
 
     __device__ __forceinline__ void run() {
         size = a.fresh ? (u32)a.active_count : (u32)a.control->size;
         if (threadIdx.x == 0) {
-            s.next_look = clock64() + LOOK_EVERY;
+            s.next_poll = clock64() + POLL_INTERVAL;
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
@@ -100,7 +100,7 @@ template <class P> struct Alone {
         uniform.old_at = side() * a.self_n;
         uniform.new_at = (1 - side()) * a.self_n;
         uniform.active_at = side() * a.words;
-        if constexpr (P::HAS_NEAR) P::enter_near(c);
+        if constexpr (P::HAS_SHARED_FIELDS) P::locate_shared(c);
     }
     __device__ __forceinline__ u32 side() const { return iteration & 1; }
 
@@ -161,7 +161,7 @@ template <class P> struct Alone {
 #pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
             if (a.fresh) P::fill(c, (vertex_t)v);
-            if constexpr (P::HAS_NEAR) P::bring_near(c, (vertex_t)v);
+            if constexpr (P::HAS_SHARED_FIELDS) P::copy_to_shared(c, (vertex_t)v);
             if (!P::SUMS_LOOK_UP && a.fresh) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
@@ -216,7 +216,7 @@ template <class P> struct Alone {
     __device__ __forceinline__ Row<P> gather(
         bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
         u32 width = a.lanes, owner = 0;
-        const bool is_long = open && last - first > (offset_t)(LONG_ALONE * width);
+        const bool is_long = open && last - first > (offset_t)(LONG_FOR_LANE * width);
         u32 rest = __ballot_sync(ALL, is_long && (lane() & (width - 1)) == 0);
         Row<P> result;
         vertex_t its = v;
@@ -297,7 +297,7 @@ template <class P> struct Alone {
 
     // What the counts of all threads come to; the aggregates of each warp wait in shared memory.
     __device__ __forceinline__ u32 publish(u32 counts) {
-        if (threadIdx.x == 0 && looks_and_stops()) counts |= STOP;
+        if (threadIdx.x == 0 && polls_and_stops()) counts |= STOP;
         counts = warp_sum(counts);
         if (lane() == 0) s.counts[side()][warp_of_block()] = counts;
         if constexpr (P::AGGREGATES) {
@@ -325,9 +325,9 @@ template <class P> struct Alone {
         }
     }
 
-    __device__ __forceinline__ bool looks_and_stops() {
-        if (clock64() < s.next_look) return false;
-        s.next_look = clock64() + LOOK_EVERY;
+    __device__ __forceinline__ bool polls_and_stops() {
+        if (clock64() < s.next_poll) return false;
+        s.next_poll = clock64() + POLL_INTERVAL;
         volatile Page* page = a.page;
         page->progress = iteration;
         return page->stop == a.launch;
@@ -344,9 +344,9 @@ template <class P> struct Alone {
 
     // For the host, and for the next launch.
     __device__ __forceinline__ void end() {
-        if constexpr (P::HAS_NEAR)
+        if constexpr (P::HAS_SHARED_FIELDS)
 #pragma unroll 1
-            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::put_back(c, (vertex_t)v);
+            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::copy_from_shared(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
             if (size || !P::ENDS_WHEN_STILL)
 #pragma unroll 1
@@ -362,7 +362,7 @@ template <class P> struct Alone {
             *(Sums*)a.parts = s.total;
             *(Sums*)a.shown = s.total;
         }
-        tell_end(a);
+        publish_end(a);
     }
     __device__ __forceinline__ void tell(Control& now) {
         now.iteration = iteration;
@@ -376,7 +376,7 @@ template <class P> struct Alone {
 
 template <class P> __device__ __forceinline__ void run_program(const typename P::Arguments& a, Shared<P>& shared) {
     typename P::Uniform uniform;
-    Alone<P>(a, hidden(shared), uniform).run();
+    SingleBlock<P>(a, by_opaque_address(shared), uniform).run();
 }
 
 }  // namespace gasla

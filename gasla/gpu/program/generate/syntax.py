@@ -1,4 +1,4 @@
-"""Pieces of CUDA: functions, structs and constants."""
+"""CUDA syntax: functions, structs and constants."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,18 +17,18 @@ def function(head: str, lines: list[str]) -> str:
 
 
 def struct(name: str, members: list[tuple[str, str]]) -> str:
-    """A struct of members, each its type and its name."""
+    """A struct; each member is its type and its name."""
     return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
 
 
 def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] = cuda.function) -> str:
-    """A function that combines two values."""
+    """A function that combines two values by a monoid."""
     x, y = Symbol("x", kind), Symbol("y", kind)
     return printed(name, [x, y], monoid.combine(x, y))
 
 
 def literal(value: Any, kind: Any) -> str:
-    """A constant of any type; a number stands for a vector of it."""
+    """A constant of any type; for a vector type, a number stands for all items."""
     if isinstance(kind, VectorType):
         return cuda.literal(np.broadcast_to(value, kind.length), kind)
     if isinstance(kind, TupleType):

@@ -115,7 +115,7 @@ __device__ __forceinline__ vertex_t compare_and_swap(vertex_t* address, vertex_t
 
 // Puts `high` under `low` if it's still a root; returns its parent before. Many threads want the same of a large tree's
 // root: those that come late only look, and all of a warp at once.
-__device__ __forceinline__ vertex_t hang(vertex_t* parents, vertex_t high, vertex_t low) {
+__device__ __forceinline__ vertex_t attach(vertex_t* parents, vertex_t high, vertex_t low) {
     const vertex_t parent = fresh(parents + high);
     return parent == high ? compare_and_swap(parents + high, high, low) : parent;
 }
@@ -126,7 +126,7 @@ __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex
     while (root != other) {
         const bool stays = order.rank(root) < order.rank(other);
         const vertex_t low = stays ? root : other, high = stays ? other : root;
-        const vertex_t parent = hang(parents, high, low);
+        const vertex_t parent = attach(parents, high, low);
         if (parent == high) return low;
         root = find(parents, parent);  // another thread was faster
         other = low;
@@ -159,7 +159,7 @@ __device__ void try_others(Order order, vertex_t* parents, const vertex_t* other
         const vertex_t mine = parents[v], its = parents[other];
         if (mine == its) continue;
         const bool stays = order.rank(mine) < order.rank(its);
-        hang(parents, stays ? its : mine, stays ? mine : its);
+        attach(parents, stays ? its : mine, stays ? mine : its);
     }
 }
 
@@ -286,12 +286,12 @@ __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
 // is left in `result`. Each warp has a run of vertices of its own: it counts the firsts among them, and once all have,
 // it knows the number of its own first one. A number takes the place of firsts[root] as its complement, which is no
 // vertex.
-struct Numbering {
+struct ComponentNumbering {
     vertex_t* parents;
     vertex_t* firsts;
     u64 n, begin, end;
 
-    __device__ Numbering(vertex_t* parents, vertex_t* firsts, u64 n) : parents(parents), firsts(firsts), n(n) {
+    __device__ ComponentNumbering(vertex_t* parents, vertex_t* firsts, u64 n) : parents(parents), firsts(firsts), n(n) {
         const u64 share = ((n + WARP - 1) / WARP + warps_of_grid() - 1) / warps_of_grid() * WARP;
         begin = least(n, warp_of_grid() * share);
         end = least(n, begin + share);

@@ -2,7 +2,7 @@
 // whose column is not among a row's entries count for nothing; an entry that no pair meets gets the identity.
 //
 // Rows of few entries put their columns into a table in shared memory, with a value a slot. Others are cut into windows of
-// columns, one value a column in shared memory; or have a table in global memory: as in structure.cuh.
+// columns, one value a column in shared memory; or have a table in global memory: as in symbolic.cuh.
 //
 // A product has
 //     typedef ... value_t;                          any plain struct
@@ -12,12 +12,12 @@
 //     void finish(u64 at, const value_t& total);                      the value of an entry
 #pragma once
 
-#include "pairs.cuh"
+#include "partial_products.cuh"
 
 namespace gasla {
 
 struct Entries {
-    Lines a, b, given;      // the entries that are wanted
+    CSR a, b, given;      // the entries that are wanted
     const long long* rows;  // those to look at, or null for all
     u64 count;
     bool are_apart;  // no row of B has a column twice
@@ -80,7 +80,7 @@ __device__ __forceinline__ void multiply_row(
     __syncwarp();
     const u64 begin = has_row ? e.a.offsets[row] : 0, end = has_row ? e.a.offsets[row + 1] : 0;
     const auto slot_of = [&](int column) { return table.find((u32)column); };
-    combine_pairs<lanes>(product, e, row, begin, end, Whole{e.a, e.b}, slot_of, values);
+    combine_pairs<lanes>(product, e, row, begin, end, WholeRow{e.a, e.b}, slot_of, values);
     for (u64 at = first + lane_of<lanes>(); at < last; at += lanes)
         product.finish(at, values[table.find((u32)e.given.indices[at])]);
     __syncwarp();
@@ -111,7 +111,7 @@ __device__ __forceinline__ void multiply_in_windows(
         for (u32 i = lane(); i < width; i += WARP) values[i] = product.identity();
         __syncwarp();
         const auto slot_of = [&](int column) { return (u32)column - (u32)low; };
-        const Within part{e.a, e.b, low, low + width};
+        const ColumnWindow part{e.a, e.b, low, low + width};
         combine_pairs<WARP>(product, e, row, e.a.offsets[row], e.a.offsets[row + 1], part, slot_of, values);
         long long first = e.given.offsets[row], last = e.given.offsets[row + 1];
         if (ascends) {

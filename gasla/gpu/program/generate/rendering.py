@@ -1,4 +1,4 @@
-"""Where a field of the vertex `v` is, how a function is called, and the statements of stages in CUDA."""
+"""Renders loads, calls and statements in CUDA, for the vertex `v`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,22 +10,24 @@ from gasla.program.statements import Call, Copy, Deposit, Load, LoadEdge, Reduce
 from semirings.printers import warp
 from semirings.types import has_wide
 
-# What the locals of a role are called, before an underscore; `vertex_t` is a type. Other roles are structs.
+# Prefixes of the local variables of a role (`vertex_t` is a type); other roles are structs.
 LOCAL = {"vertex": "own", "before": "before", "after": "after"}
 
 
 def kind_of(plan: GpuPlan, name: str) -> Any:
-    """The type of a field of a vertex, or of what is known of every vertex."""
+    """The type of a vertex field, or of `id`, `in_degree` and `out_degree`."""
     if name == "id":
         return plan.traced.id_type
     return np.dtype(np.int64) if name in ("in_degree", "out_degree") else plan.traced.vertex_types[name]
 
 
 def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """Where a field is, to read or to write it."""
-    if name in plan.near_fields:
+    """The lvalue of a vertex field."""
+    if name in plan.shared_fields:
         kind = kind_of(plan, name)
-        return f"*gasla::near<{warp.ctype(kind)}>(c.u.{copy}_near_{name} + {kind.itemsize}u * (gasla::u32)v)"
+        return (
+            f"*gasla::shared_pointer<{warp.ctype(kind)}>(c.u.{copy}_shared_{name} + {kind.itemsize}u * (gasla::u32)v)"
+        )
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.variant.small:
@@ -34,7 +36,7 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """The value of a field."""
+    """The value of a vertex field."""
     own = "c.a.originals[v]" if plan.relabelled else "v"
     if name == "id":
         return own
@@ -45,17 +47,17 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """What is in memory: of a wide vector, a thread's part."""
+    """The value at a place in memory; of a wide vector, the items of the calling lane."""
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
 def put(plan: GpuPlan, where: str, value: str) -> list[str]:
-    """Write to memory: where a warp does, when all of it have read, and what is scalar once."""
+    """Statements that write to memory. With wide vectors, after all lanes have read; one lane writes scalars."""
     return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 
 
 def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
-    """The value of a field of the edge at position `e` of the lists of a side, or of its partner."""
+    """The value of a field of the edge at position `e` in the lists of `side`, or of that edge's partner."""
     name, is_back = load.field, load.role == "back"
     number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
     if name == "id":
@@ -69,12 +71,12 @@ def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
 
 
 def edge_member(role: str, field: str) -> str:
-    """What a field of an edge, or of its partner, is called in structs."""
+    """The struct member for a field of an edge, or of its partner."""
     return f"b_{field}" if role == "back" else f"f_{field}"
 
 
 def call(plan: GpuPlan, name: str) -> str:
-    """A call of a printed function; roles are local names, and what belongs to the run comes from `c`."""
+    """A call of a printed function. Roles are local names; values of the run come from `c`."""
     arguments = []
     for s in plan.functions[name].symbols:
         role, field = plan.functions[name].sources[s.name]
@@ -94,7 +96,7 @@ def call(plan: GpuPlan, name: str) -> str:
 
 
 def copy_of(plan: GpuPlan, function: str, field: str) -> str:
-    """Where the array begins in which a function finds a field of any vertex."""
+    """The array in which a function reads a field of other vertices."""
     rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
     rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
@@ -106,18 +108,18 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
 
 
 def of_run(plan: GpuPlan, name: str) -> str:
-    """A parameter, an aggregate, or what is known of the run."""
+    """A parameter, an aggregate, or another value of the run."""
     is_given = name in plan.traced.parameter_types and name not in plan.changes
     return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 
 
 def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
-    """A local that holds a field of a vertex."""
+    """Declare a local that holds a vertex field."""
     return f"const {warp.ctype(kind_of(plan, field))} {LOCAL[role]}_{field} = {value};"
 
 
 def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") -> list[str]:
-    """Statements in CUDA, for the vertex `v` and the edge at position `e` of the lists of a side."""
+    """Render statements for the vertex `v` and the edge at position `e` in the lists of `side`."""
     return [line for statement in statements for line in _render(plan, statement, side)]
 
 
@@ -153,7 +155,7 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
 
 
 def _results(plan: GpuPlan, name: str, role: str) -> list[str]:
-    """Call a function that returns fields; each lands in a local of its own."""
+    """Call a function that returns fields, and assign each to a local."""
     kinds = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(kinds) == 1:
         return [f"const {kind} {role}_{field} = {call(plan, name)};" for field, kind in kinds.items()]

@@ -2,7 +2,7 @@
 // in which way (pairs.py), and whether the rows of a matrix ascend.
 #pragma once
 
-#include "pairs.cuh"
+#include "partial_products.cuh"
 
 namespace gasla {
 
@@ -10,7 +10,7 @@ constexpr u64 LONG = 32;  // entries of a row that all of a warp looks at
 constexpr u64 WIDEST = 1u << 30;
 
 // The most columns that a row of the product may have, those that are left out among them.
-struct Most {
+struct MaxColumns {
     const long long* pairs;     // of each row
     const long long* offsets;   // where each row begins, or null while that isn't known
     const long long* left_out;  // the same of what is left out, or null
@@ -24,7 +24,7 @@ struct Most {
 };
 
 template <u32 lanes>
-__device__ __forceinline__ void count_pairs_of_rows(Lines a, const long long* b_offsets, u64 rows, long long* pairs) {
+__device__ __forceinline__ void count_pairs_of_rows(CSR a, const long long* b_offsets, u64 rows, long long* pairs) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
     const auto met = [&](u64 at) {
@@ -53,14 +53,14 @@ __device__ __forceinline__ void count_pairs_of_rows(Lines a, const long long* b_
 
 // The ways of rows. Those in windows have several, by how many pairs meet: longest first, so that no warp begins with one
 // when the others end.
-enum : u32 { SMALL, TABLES, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_WAYS };
+enum : u32 { SMALL, TABLES, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
 
 struct Limits {
     u64 small, small_pairs, tables;  // the most columns, and pairs, in tables
     u64 windows, visit;              // how many windows there are, and entries of A that one costs beside the row's own
 };
 
-__device__ __forceinline__ u32 way_of(u64 most, u64 pairs, u64 entries, const Limits& limits) {
+__device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const Limits& limits) {
     if (most == 0) return NOWHERE;
     if (most <= limits.small && pairs <= limits.small_pairs) return SMALL;
     if (most <= limits.tables) return TABLES;
@@ -69,44 +69,44 @@ __device__ __forceinline__ u32 way_of(u64 most, u64 pairs, u64 entries, const Li
 }
 
 // Which way each row is reduced, and how many are reduced in each.
-__device__ __forceinline__ void choose_way_of_rows(
-    Most most, const long long* a_offsets, u64 rows, Limits limits, unsigned char* ways, u64* counts, u32* here
+__device__ __forceinline__ void choose_methods_of_rows(
+    MaxColumns most, const long long* a_offsets, u64 rows, Limits limits, unsigned char* methods, u64* counts, u32* here
 ) {
-    for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x) here[i] = 0;
+    for (u32 i = threadIdx.x; i < ALL_METHODS; i += blockDim.x) here[i] = 0;
     __syncthreads();
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
-        const u32 way = way_of(most(row), most.pairs[row], a_offsets[row + 1] - a_offsets[row], limits);
-        ways[row] = way;
-        atomicAdd(here + way, 1u);
+        const u32 method = method_of(most(row), most.pairs[row], a_offsets[row + 1] - a_offsets[row], limits);
+        methods[row] = method;
+        atomicAdd(here + method, 1u);
     }
     __syncthreads();
-    for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x)
+    for (u32 i = threadIdx.x; i < ALL_METHODS; i += blockDim.x)
         if (here[i]) atomicAdd(counts + i, (u64)here[i]);
 }
 
 // The rows of each way side by side; `taken`, all 0 before, is how many of each are there.
-__device__ __forceinline__ void list_rows_by_way(
-    const unsigned char* ways, u64 rows, const u64* counts, u64* taken, long long* list, u32* here, u64* starts
+__device__ __forceinline__ void list_rows_by_method(
+    const unsigned char* methods, u64 rows, const u64* counts, u64* taken, long long* list, u32* here, u64* starts
 ) {
     for (u64 base = blockIdx.x * (u64)blockDim.x; base < rows; base += threads_of_grid()) {
-        for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x) here[i] = 0;
+        for (u32 i = threadIdx.x; i < ALL_METHODS; i += blockDim.x) here[i] = 0;
         __syncthreads();
         const u64 row = base + threadIdx.x;
-        const u32 way = row < rows ? ways[row] : 0, before = row < rows ? atomicAdd(here + way, 1u) : 0;
+        const u32 method = row < rows ? methods[row] : 0, before = row < rows ? atomicAdd(here + method, 1u) : 0;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < ALL_WAYS; i += blockDim.x) {
+        for (u32 i = threadIdx.x; i < ALL_METHODS; i += blockDim.x) {
             if (!here[i]) continue;
             starts[i] = atomicAdd(taken + i, (u64)here[i]);
             for (u32 k = 0; k < i; ++k) starts[i] += counts[k];
         }
         __syncthreads();
-        if (row < rows) list[starts[way] + before] = row;
+        if (row < rows) list[starts[method] + before] = row;
         __syncthreads();
     }
 }
 
 // How many entries have a lower column than the one before in their row, and how many the same; added to two counts.
-__device__ __forceinline__ void find_order_of_rows(Lines lines, u64 rows, u64* found) {
+__device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* found) {
     const u64 first = rows ? lines.offsets[0] : 0, last = rows ? lines.offsets[rows] : 0;
     u64 falls = 0, repeats = 0;
     const auto add_at = [&](u64 at, u64 times) {

@@ -20,7 +20,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::read_counters() {
     u64 values[READS] = {};
     const u64* from = counter(0);
 #pragma unroll
-    for (u32 i = 0; i < 4; ++i) values[i] = P::SMALL ? from[i] : fresh(from + i);
+    for (u32 i = 0; i < 4; ++i) values[i] = P::ONE_BLOCK ? from[i] : fresh(from + i);
     if constexpr (P::PRIORITISED) {
         values[FAR] = fresh(far().count(0));
         values[LOW] = fresh(far().low(0));
@@ -32,7 +32,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::read_counters() {
 
 // Wait for all while doing something; then one thread does something more. Counters are read if that is due.
 template <class P> template <class Do, class Then>
-__device__ __forceinline__ void Loop<P>::wait_while(Do meanwhile, bool due, Then then) {
+__device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, Then then) {
     __syncthreads();
     if (threadIdx.x == 0) barrier.arrive();
     meanwhile();
@@ -46,7 +46,7 @@ __device__ __forceinline__ void Loop<P>::wait_while(Do meanwhile, bool due, Then
 }
 
 // Put together what the threads of a block have of two counters and of every aggregate; the first warp has the latter.
-template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::pool(u64 next, u64 touched) {
+template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::reduce_block(u64 next, u64 touched) {
     next = warp_sum(next);
     if constexpr (!P::ROWS) touched = warp_sum(touched);
     Sums sums = warp_total<P>(c.sums);
@@ -74,8 +74,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::po
 // The same, and wait for all. Then every thread knows the counters, and where the iteration `ends` here also the
 // aggregates, and is done with its accounts.
 template <class P> template <bool ends, class Then>
-__device__ __forceinline__ void Loop<P>::conclude(u64 next, u64 touched, Then then) {
-    const Sums sums = pool(next, touched);
+__device__ __forceinline__ void Loop<P>::finish_pass(u64 next, u64 touched, Then then) {
+    const Sums sums = reduce_block(next, touched);
     if (this_warp() == 0) {
         if (lane() == 0) {
             barrier.arrive_and_wait();
@@ -86,7 +86,7 @@ __device__ __forceinline__ void Loop<P>::conclude(u64 next, u64 touched, Then th
         __syncwarp();
         if constexpr (ends) {
             take(gridDim.x == 1 ? sums : sum_of_parts(parity()));
-            if (lane() == 0) account();
+            if (lane() == 0) end_iteration();
         }
     }
     __syncthreads();
@@ -105,7 +105,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u6
 }
 
 // The next iteration's counters; those of the one after, which are no longer read, are zeroed.
-template <class P> __device__ __forceinline__ void Loop<P>::turn() {
+template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
     const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
     const u32 slot = now.slot = after(now.slot);
     u64* zeroed = counters() + after(slot);

@@ -1,8 +1,8 @@
-"""Products of two sparse matrices: which entries they have, and which rows a warp can reduce in which of four ways.
+"""Symbolic phase of products of two sparse matrices: which entries each row has, and by which method it is computed.
 
-Rows are sorted by the most entries that they can have. Few fit in a table in shared memory, of 4 threads or of a warp;
-more are cut into windows of columns, or, where those would find too little to do, have a table in global memory. The
-kernels are in kernels/product/structure.cuh and ways.cuh.
+The method of a row follows from the largest number of entries that it can have. Few entries fit in a hash table in
+shared memory, of 4 threads or of a warp. Larger rows are cut into windows of columns, or have a table in global memory
+if windows would meet too few partial products. The kernels are in kernels/product/symbolic.cuh and methods.cuh.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from gasla.gpu.runtime.compile import Kernel, device
 from gasla.graph import lists_gpu
 from gasla.program.terms import Array, Lists
 
-THREADS = 128  # of a block
+THREADS = 128  # per block
 WARPS = THREADS // 32
-SHARED = (48 << 10) // WARPS  # bytes for a warp
-SMALL_LANES, SMALL_BITS = 4, 6  # threads a small row, and its table: of at most half as many entries,
-SMALL_PAIRS = 256  # and at most so many pairs, as rows side by side wait for each other
-LONGEST = 1 << 26  # entries of a row of B, as their numbers are 32-bit
-WIDEST = 1 << 30  # columns of B, as those of tables are
-VISIT = 20  # a window costs what so many entries of A do that are looked up for it
+SHARED = (48 << 10) // WARPS  # bytes per warp
+SMALL_LANES, SMALL_BITS = 4, 6  # threads of a small row; its table is at most half full,
+SMALL_PAIRS = 256  # partial products of a small row: adjacent rows of a warp wait for each other
+LONGEST = 1 << 26  # entries of a row of B: partial products are numbered in 32 bits
+WIDEST = 1 << 30  # columns of B: column numbers in tables have 31 bits
+VISIT = 20  # overhead of a window, in entries of A looked up for it
 BATCH = 1 << 30  # bytes of tables in global memory at once
-WAYS = "small", "tables", "memory", "windows"
-KINDS_OF_WINDOWS = 32  # of rows in windows, by how many pairs meet, as in kernels/product/ways.cuh
+METHODS = "small", "tables", "memory", "windows"
+WINDOW_CLASSES = 32  # classes of rows in windows, by their partial products, as in kernels/product/methods.cuh
 
 SOURCE = """
-#include "structure.cuh"
+#include "symbolic.cuh"
 using namespace gasla;
 
 constexpr u32 WARPS = {warps};
@@ -63,21 +63,21 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) count_pairs(
 ) {{
     count_pairs_of_rows<{small_lanes}>({{a_offsets, a_indices}}, b_offsets, rows, pairs);
 }}
-extern "C" __global__ void __launch_bounds__(BOUNDS) choose_ways(
+extern "C" __global__ void __launch_bounds__(BOUNDS) choose_methods(
     const long long* pairs, const long long* offsets, const long long* left_out, u32 width, const long long* a_offsets,
-    u64 rows, u64 small, u64 small_pairs, u64 tables, u64 windows, u64 visit, unsigned char* ways, u64* counts
+    u64 rows, u64 small, u64 small_pairs, u64 tables, u64 windows, u64 visit, unsigned char* methods, u64* counts
 ) {{
-    __shared__ u32 here[ALL_WAYS];
-    const Most most{{pairs, offsets, left_out, width}};
+    __shared__ u32 here[ALL_METHODS];
+    const MaxColumns most{{pairs, offsets, left_out, width}};
     const Limits limits{{small, small_pairs, tables, windows, visit}};
-    choose_way_of_rows(most, a_offsets, rows, limits, ways, counts, here);
+    choose_methods_of_rows(most, a_offsets, rows, limits, methods, counts, here);
 }}
 extern "C" __global__ void __launch_bounds__(BOUNDS) list_rows(
-    const unsigned char* ways, u64 rows, const u64* counts, u64* taken, long long* list
+    const unsigned char* methods, u64 rows, const u64* counts, u64* taken, long long* list
 ) {{
-    __shared__ u32 here[ALL_WAYS];
-    __shared__ u64 starts[ALL_WAYS];
-    list_rows_by_way(ways, rows, counts, taken, list, here, starts);
+    __shared__ u32 here[ALL_METHODS];
+    __shared__ u64 starts[ALL_METHODS];
+    list_rows_by_method(methods, rows, counts, taken, list, here, starts);
 }}
 extern "C" __global__ void __launch_bounds__(BOUNDS) find_order(
     const long long* offsets, const int* indices, u64 rows, u64* found
@@ -85,75 +85,75 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) find_order(
     find_order_of_rows({{offsets, indices}}, rows, found);
 }}
 """
-FUNCTIONS = *WAYS, "count_pairs", "choose_ways", "list_rows", "find_order"
+FUNCTIONS = *METHODS, "count_pairs", "choose_methods", "list_rows", "find_order"
 
 
 class SharedLimits(NamedTuple):
-    """What fits into shared memory for a warp, with so many bytes a column beside its name."""
+    """Sizes of a warp's tables and windows in shared memory."""
 
-    bits: int  # of the largest table
+    bits: int  # log2 of the slots of the largest table
     width: int  # columns of a window
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
-        """What fits, by the bytes of a table's slot and of a window's column."""
+        """The largest sizes that fit, given the bytes of a table's slot and of a window's column."""
         return cls((SHARED // table_slot).bit_length() - 1, int(SHARED / window_column) // 32 * 32)
 
 
-STRUCTURE = SharedLimits.of(4, 4)  # windows could be far wider, but then a warp would have too much to do
+STRUCTURE_LIMITS = SharedLimits.of(4, 4)  # bitmaps could be far wider, but a warp would have too much work
 
 
-class Order(NamedTuple):
+class RowOrder(NamedTuple):
     """How the columns of each row are ordered."""
 
     ascends: bool
-    is_apart: bool  # no row has a column twice; known only if they ascend
+    is_apart: bool  # no row has duplicate columns; known only if columns ascend
 
 
-class Lines(NamedTuple):
-    """The rows of a checked matrix, as kernels want them."""
+class CSR(NamedTuple):
+    """The rows of a checked matrix, in the kernels' types."""
 
     offsets: Array  # int64
     indices: Array  # int32
     values: Array | None
     width: int
-    known: dict[str, Any]  # what was found out about it, cached as long as the matrix lives
+    known: dict[str, Any]  # cached properties of the matrix
 
     @property
-    def order(self) -> Order:
-        """Found when it is first asked for."""
+    def order(self) -> RowOrder:
+        """Computed when first read."""
         if "order" not in self.known:
             self.known["order"] = find_order(self)
-        found: Order = self.known["order"]
+        found: RowOrder = self.known["order"]
         return found
 
 
-def lines(lists: Lists, name: str) -> Lines | None:
-    """The rows of a matrix; None if it points outside itself."""
-    shares = rows.share_out(lists.indptr, lists.indices)
-    facts = shares.facts
-    if not facts.offsets_fit or facts.lowest < 0 or facts.highest >= lists.width:
+def as_csr(lists: Lists, name: str) -> CSR | None:
+    """The rows of a matrix; None if an index is out of range."""
+    partition = rows.partition_rows(lists.indptr, lists.indices)
+    properties = partition.properties
+    if not properties.offsets_fit or properties.lowest < 0 or properties.highest >= lists.width:
         return None
     if lists.width > WIDEST:
         raise ValueError(f"{name} has {lists.width} columns; expected at most {WIDEST} on a GPU")
-    if facts.longest > LONGEST:
-        raise ValueError(f"{name} has a row of {facts.longest} entries; expected at most {LONGEST} on a GPU")
+    if properties.longest > LONGEST:
+        raise ValueError(f"{name} has a row of {properties.longest} entries; expected at most {LONGEST} on a GPU")
     offsets, indices = lists.indptr.astype(np.int64, copy=False), lists.indices.astype(np.int32, copy=False)
-    return Lines(offsets, indices, lists.values, lists.width, shares.known)
+    return CSR(offsets, indices, lists.values, lists.width, partition.known)
 
 
-def find_order(matrix: Lines) -> Order:
-    """Look at all entries, and wait for the answer."""
+def find_order(matrix: CSR) -> RowOrder:
+    """Inspect all entries, and wait for the result."""
     found = array_module(matrix.offsets).zeros(2, np.uint64)
     count = len(matrix.offsets) - 1
     most = max(count, len(matrix.indices))
     _call("find_order", min(-(-most // THREADS), 1 << 12), matrix.offsets, matrix.indices, np.uint64(count), found)
     falls, repeats = found.tolist()
-    return Order(not falls, not falls and not repeats)
+    return RowOrder(not falls, not falls and not repeats)
 
 
-def in_ascending_order(matrix: Lines) -> Lines:
-    """The matrix with columns ascending in each row, parallel entries in their order; itself where that is so."""
+def in_ascending_order(matrix: CSR) -> CSR:
+    """The matrix with ascending columns in each row, a stable sort; the matrix itself if they ascend already."""
     if matrix.order.ascends:
         return matrix
     first, last = int(matrix.offsets[0]), int(matrix.offsets[-1])
@@ -162,26 +162,26 @@ def in_ascending_order(matrix: Lines) -> Lines:
     _, owners, by_column = lists_gpu.group(indices, owners, matrix.width)
     offsets, indices, order = lists_gpu.group(owners, indices[by_column], len(starts) - 1)
     values = None if matrix.values is None else matrix.values[first:last][by_column[order]]
-    return Lines(offsets.astype(np.int64), indices, values, matrix.width, {})
+    return CSR(offsets.astype(np.int64), indices, values, matrix.width, {})
 
 
-def count_pairs(a: Lines, b: Lines) -> Array:
-    """How many pairs of entries meet in each row of A."""
+def count_pairs(a: CSR, b: CSR) -> Array:
+    """The number of partial products of each row of the product."""
     count = len(a.offsets) - 1
     pairs: Array = array_module(a.offsets).empty(count, np.int64)
     _call("count_pairs", blocks(count, 32 // SMALL_LANES), a.offsets, a.indices, b.offsets, np.uint64(count), pairs)
     return pairs
 
 
-class Some(NamedTuple):
-    """Rows that are reduced in one way."""
+class RowSet(NamedTuple):
+    """Rows that share a method."""
 
     number: int
     listed: Array | None  # int64; None for all rows
 
 
-class Most(NamedTuple):
-    """The most columns that each row of a product may have: `Most` in kernels/product/ways.cuh."""
+class MaxColumns(NamedTuple):
+    """Upper bounds of the columns of each row of a product: `MaxColumns` in kernels/product/methods.cuh."""
 
     pairs: Array
     offsets: Array | None
@@ -189,7 +189,7 @@ class Most(NamedTuple):
     width: int
 
     def of(self, listed: Array) -> np.ndarray[Any, Any]:
-        """Those of some rows, on the host."""
+        """The bounds of some rows, in host memory."""
 
         def lengths(offsets: Array) -> np.ndarray[Any, Any]:
             return _on_host(offsets[listed + 1]) - _on_host(offsets[listed])
@@ -201,41 +201,41 @@ class Most(NamedTuple):
         return np.where(pairs > 0, np.minimum(known + lengths(self.left_out), WIDEST), 0)
 
 
-def sort_rows(most: Most, a: Lines, limits: SharedLimits, small: bool = True) -> dict[str, Some]:
-    """Which rows are reduced in which way; those that have no entries in none."""
+def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = True) -> dict[str, RowSet]:
+    """Group the rows by their method; rows without entries are in no group."""
     count, xp = len(most.pairs), array_module(most.pairs)
-    which, found = xp.empty(count, np.uint8), xp.zeros((2, len(WAYS) + KINDS_OF_WINDOWS), np.uint64)
+    which, found = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
     in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
     given = (np.uint64(0) if x is None else x for x in most[:3])
-    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, windows_of(most.width, limits), VISIT))
-    _call("choose_ways", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, found[0])
+    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, count_windows(most.width, limits), VISIT))
+    _call("choose_methods", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, found[0])
     counts = _on_host(found[0]).astype(np.int64)
     counts = np.append(counts[:3], counts[3:-1].sum())
     if count in counts[:2]:
-        return {way: Some(int(n), None) for way, n in zip(WAYS, counts)}
+        return {method: RowSet(int(n), None) for method, n in zip(METHODS, counts)}
     listed = xp.empty(count, np.int64)
     if counts.any():
         _call("list_rows", -(-count // THREADS), which, np.uint64(count), *found, listed)
     ends = counts.cumsum()
-    return {way: Some(int(n), listed[end - n : end]) for way, n, end in zip(WAYS, counts, ends)}
+    return {method: RowSet(int(n), listed[end - n : end]) for method, n, end in zip(METHODS, counts, ends)}
 
 
 def _call(function: str, blocks: int, *arguments: Any) -> None:
     kernel(function, device()).plain(max(1, min(blocks, 2**31 - 1)), *arguments)
 
 
-def windows_of(columns: int, limits: SharedLimits) -> int:
-    """How many windows so many columns take."""
+def count_windows(columns: int, limits: SharedLimits) -> int:
+    """The number of windows that cover so many columns."""
     return max(1, -(-columns // limits.width))
 
 
-def batches(most: Most, listed: Array, slot: int) -> Iterator[tuple[Array, Array, int]]:
-    """Rows whose tables in global memory fit together, where each table begins, and slots of all of them.
+def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array, Array, int]]:
+    """Split rows into batches whose tables fit in memory: the rows, where each table begins, and the sum of slots.
 
-    A slot takes so many bytes.
+    A slot takes `slot` bytes.
     """
     wanted = 2 * np.maximum(most.of(listed), 16)
-    sizes = 1 << np.frexp((wanted - 1).astype(np.float64))[1].astype(np.int64)  # the power of two not below
+    sizes = 1 << np.frexp((wanted - 1).astype(np.float64))[1].astype(np.int64)  # rounded up to a power of two
     first = 0
     while first < len(sizes):
         sums = sizes[first:].cumsum()
@@ -250,40 +250,40 @@ def _on_host(array: Array) -> np.ndarray[Any, Any]:
 
 
 class Structure:
-    """The entries of a product: how many each row has, then which."""
+    """The entries of a product: first their number per row, then their columns."""
 
-    def __init__(self, a: Lines, b: Lines, left_out: Lines | None) -> None:
+    def __init__(self, a: CSR, b: CSR, left_out: CSR | None) -> None:
         self.a, self.b, self.left_out = a, b, left_out
         self.xp, self.pairs = array_module(a.offsets), count_pairs(a, b)
-        self.ways = sort_rows(self._most(None), a, STRUCTURE)
-        self.windows = windows_of(b.width, STRUCTURE)
-        if self.ways["windows"].number:
+        self.methods = group_rows(self._most(None), a, STRUCTURE_LIMITS)
+        self.windows = count_windows(b.width, STRUCTURE_LIMITS)
+        if self.methods["windows"].number:
             self.b = in_ascending_order(b)
-        self.in_windows = self.xp.zeros((self.ways["windows"].number, self.windows), np.uint32)
+        self.in_windows = self.xp.zeros((self.methods["windows"].number, self.windows), np.uint32)
 
     @property
     def is_small(self) -> bool:
         """Whether all rows that have entries are small."""
-        return not any(some.number for way, some in self.ways.items() if way != "small")
+        return not any(some.number for method, some in self.methods.items() if method != "small")
 
-    def _most(self, offsets: Array | None) -> Most:
-        return Most(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
+    def _most(self, offsets: Array | None) -> MaxColumns:
+        return MaxColumns(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
 
     def count(self) -> Array:
-        """Entries of each row."""
+        """Count the entries of each row."""
         sizes = self.xp.zeros(len(self.pairs), np.int64)
         self._launch(sizes, None, None, self.in_windows)
-        if self.ways["windows"].number:
-            sizes[self.ways["windows"].listed] = self.in_windows.sum(axis=1).astype(np.int64)
+        if self.methods["windows"].number:
+            sizes[self.methods["windows"].listed] = self.in_windows.sum(axis=1).astype(np.int64)
         return sizes
 
     def fill(self, offsets: Array, columns: Array) -> None:
-        """The columns of all entries, ascending in each row, of type int32."""
+        """Write the int32 columns of all entries, ascending in each row."""
         before = self.in_windows
         if len(before):
             before = self.xp.cumsum(before, axis=1).astype(np.uint32) - before
         self._launch(None, offsets, columns, before)
-        if (listed := self.ways["memory"].listed) is not None:
+        if (listed := self.methods["memory"].listed) is not None:
             _sort_columns(listed, offsets, columns)
 
     def _launch(self, sizes: Array | None, offsets: Array | None, columns: Array | None, in_windows: Array) -> None:
@@ -291,42 +291,43 @@ class Structure:
         matrices = self.a.offsets, self.a.indices, self.b.offsets, self.b.indices, *out
         wanted = self.pairs, np.uint32(self.b.width), sizes, offsets, columns
 
-        def arguments(some: Some) -> list[Any]:
+        def arguments(some: RowSet) -> list[Any]:
             given = *matrices, some.listed, np.uint64(some.number), *wanted
             return [np.uint64(0) if x is None else x for x in given]
 
         find = functools.partial(kernel, device=device())
-        launch(self.ways, find, arguments, (self.windows, in_windows), self._most(offsets), 4)
+        launch(self.methods, find, arguments, (self.windows, in_windows), self._most(offsets), 4)
 
 
 def launch(
-    ways: dict[str, Some],
+    methods: dict[str, RowSet],
     find: Callable[[str], Kernel],
-    arguments: Callable[[Some], list[Any]],
+    arguments: Callable[[RowSet], list[Any]],
     windows: tuple[int, Any],
-    most: Most,
+    most: MaxColumns,
     slot: int,
 ) -> None:
-    """Launch for all rows what is found for their way. The kernel is passed the arguments for its rows, and more.
+    """Launch the kernel of each method for its rows; `arguments` makes the arguments for a set of rows.
 
-    Of windows it is told how many there are, and what is given beside. Of tables in global memory, where they are: of
-    columns, of values if a slot has over 4 bytes, and where each row's own begin.
+    The kernel for windows also gets the number of windows and one further argument. The kernel for tables in global
+    memory also gets the tables, of columns and, if a slot has more than 4 bytes, of values, and where each row's table
+    begins.
     """
-    for way, some in ways.items():
+    for method, some in methods.items():
         if not some.number:
             continue
-        called = find(way)
-        if way == "windows":
+        called = find(method)
+        if method == "windows":
             count, beside = windows
             called.plain(blocks(some.number * count), *arguments(some), np.uint32(count), beside)
-        elif way == "memory":
+        elif method == "memory":
             assert some.listed is not None
             xp = array_module(some.listed)
             for listed, places, slots in batches(most, some.listed, slot):
                 tables = [xp.empty(slots, np.uint32), *([xp.empty(slots * (slot - 4), np.uint8)] if slot > 4 else [])]
-                called.plain(blocks(len(listed)), *arguments(Some(len(listed), listed)), *tables, places)
+                called.plain(blocks(len(listed)), *arguments(RowSet(len(listed), listed)), *tables, places)
         else:
-            called.plain(blocks(some.number, 32 // SMALL_LANES if way == "small" else 1), *arguments(some))
+            called.plain(blocks(some.number, 32 // SMALL_LANES if method == "small" else 1), *arguments(some))
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
@@ -349,23 +350,23 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
 
 
 def blocks(items: int, per_warp: int = 1) -> int:
-    """Of a launch in which a warp takes so many of the items; what is over the most that there can be, comes again."""
+    """Blocks of a launch with `per_warp` items per warp; beyond the largest grid, warps process several."""
     return max(1, min(-(-items // (per_warp * WARPS)), 2**31 - 1))
 
 
 def source() -> str:
-    """The text of the kernels."""
+    """CUDA source of the kernels."""
     return SOURCE.format(
         warps=WARPS,
         threads=THREADS,
         small_lanes=SMALL_LANES,
         small_bits=SMALL_BITS,
-        bits=STRUCTURE.bits,
-        width=STRUCTURE.width,
+        bits=STRUCTURE_LIMITS.bits,
+        width=STRUCTURE_LIMITS.width,
     )
 
 
 @functools.cache
 def kernel(function: str, device: int) -> Kernel:
-    """One of the `FUNCTIONS`: what finds entries of rows that are reduced in a way, and what is asked before."""
+    """One of the compiled `FUNCTIONS`: a method's kernel, or one that inspects the matrices."""
     return Kernel(source(), function, THREADS)

@@ -1,24 +1,24 @@
-"""Structs of what is read of an edge and of its ends, how they are loaded, and what an edge is given in a scatter."""
+"""Structs of the fields read of an edge and of its two ends, the functions that load them, and scatter."""
 
 from typing import Any
 
 import numpy as np
 
-from gasla.gpu.program.generate.places import edge_member, kind_of, load, rendered
-from gasla.gpu.program.generate.writing import function, struct
+from gasla.gpu.program.generate.rendering import edge_member, kind_of, load, rendered
+from gasla.gpu.program.generate.syntax import function, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import edge_loads, loads, read, scattered
 from semirings.printers import cuda, warp
 
 ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
-ALONG = ("gather", "key", "edge_mask")  # the functions of an edge whose value goes to the vertex at its head
+ALONG = ("gather", "key", "edge_mask")  # functions of an edge whose values go to its target
 
 
-def ends(plan: GpuPlan) -> list[str]:
+def edge_records(plan: GpuPlan) -> list[str]:
     """Structs and loads of both ends and of the edge itself."""
     source, target, edge = (_record(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
     parts = [source, _loader("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
-    parts += [_timed_source(plan)] if plan.timed else []
+    parts += [_source_by_level(plan)] if plan.read_by_level else []
     parts += [target, _loader("Target", "load_target", "vertex_t v", rendered(plan, loads(plan, "dst", *ALONG))), edge]
     for side, word in (("g", "in"), ("s", "out")):
         lines = rendered(plan, edge_loads(plan, *ALONG), side)
@@ -45,7 +45,7 @@ def scatter(plan: GpuPlan) -> list[str]:
 
 
 def _record(plan: GpuPlan, name: str, *functions: str) -> str:
-    """A struct of the fields that some functions read of an edge, or of an end of it."""
+    """A struct of the fields that some functions read of an edge, or of one of its ends."""
     role = ROLES[name.removeprefix("Scatter")]
     if role != "edge":
         return struct(name, [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
@@ -63,20 +63,20 @@ def _loader(name: str, loader: str, at: str, lines: list[str]) -> str:
     return function(f"{name} {loader}(const Context& c, {at})", [f"{name} {role};", *lines, f"return {role};"])
 
 
-def _timed_source(plan: GpuPlan) -> str:
-    """Loads of a source as it was before its turn, or as it is."""
+def _source_by_level(plan: GpuPlan) -> str:
+    """Load a source's fields: current values if the schedule has passed its level, else the initial values."""
     lines = []
     for f in read(plan, "src", ALONG):
         value = load(plan, f)
-        if f in plan.timed:
+        if f in plan.read_by_level:
             where = f"(had ? c.a.v_{f} : c.a.from_{f}) + v"
             value = f"gasla::load_if(had || c.a.from_{f}, {where}, v == c.a.at_{f} ? c.a.seed_{f} : c.a.start_{f})"
         lines.append(f"src.f_{f} = {value};")
-    return _loader("Source", "load_timed", "vertex_t v, bool had", lines)
+    return _loader("Source", "load_by_level", "vertex_t v, bool had", lines)
 
 
 def _hubs(plan: GpuPlan) -> list[str]:
-    """Loads of sources where hubs, the first of them, lie in shared memory; and how they get there."""
+    """Functions that copy hubs' fields to shared memory, and load a source from there if it is a hub."""
     parts, before = [], 0
     stage: list[str] = []
     lines = []
