@@ -1,10 +1,10 @@
-// What the device can do at most: kernels that do one thing and nothing else, for `gasla bench`.
+// Kernels that measure the device's peak rates, one rate each, for `gasla bench`.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 TOGETHER = 8;  // independent reads of a thread that are under way at once
+constexpr u32 TOGETHER = 8;  // independent reads per thread that are in flight together
 
 __device__ __forceinline__ u32 scattered(u32 x) {
     x *= 0x9E3779B1u;
@@ -13,7 +13,7 @@ __device__ __forceinline__ u32 scattered(u32 x) {
     return x ^ (x >> 13);
 }
 
-// `rounds` times from one array to the other and back, both of `count` words.
+// Copy `count` words from one array to the other and back, alternating, `rounds` times.
 __device__ __forceinline__ void copy_words(float4* a, float4* b, u64 count, u32 rounds) {
     for (u32 round = 0; round < rounds; ++round) {
         for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) __stcg(b + i, __ldcg(a + i));
@@ -23,17 +23,17 @@ __device__ __forceinline__ void copy_words(float4* a, float4* b, u64 count, u32 
     }
 }
 
-// Every thread reads `reads` words anywhere in an array of a power of two.
+// Each thread reads `reads` words at random places of an array whose length is a power of two.
 __device__ __forceinline__ void gather_words(const u32* x, u32 mask, u32 reads, u32* sum) {
     u32 total = 0, k = (u32)thread_of_grid() * reads;
     for (u32 i = 0; i < reads; i += TOGETHER) {
 #pragma unroll
         for (u32 j = 0; j < TOGETHER; ++j) total += x[scattered(k + i + j) & mask];
     }
-    if (total == 0xfffffffeu) *sum = total;  // never, but the compiler doesn't know
+    if (total == 0xfffffffeu) *sum = total;  // practically never; keeps the compiler from removing the reads
 }
 
-// Every thread adds to `adds` words anywhere.
+// Each thread adds to `adds` words at random places.
 __device__ __forceinline__ void add_to_words(u32* x, u32 mask, u32 adds) {
     const u32 k = (u32)thread_of_grid() * adds;
     for (u32 i = 0; i < adds; ++i) atomicAdd(x + (scattered(k + i) & mask), 1u);

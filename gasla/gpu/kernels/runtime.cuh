@@ -1,5 +1,5 @@
-// What every kernel of the GPU engine uses: lanes of a warp, the barrier of a cooperative grid, atomics, bitmaps.
-// Needs nothing but NVRTC: no header of CUDA is included, which keeps compilation at a tenth of a second.
+// Basics of all kernels: lanes of a warp, the barrier of a cooperative grid, atomics, bitmaps. No header of CUDA is
+// included, which keeps compilation by NVRTC at a tenth of a second.
 #pragma once
 
 namespace gasla {
@@ -7,7 +7,7 @@ namespace gasla {
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-constexpr u32 ALL = 0xffffffffu;  // all lanes of a warp
+constexpr u32 ALL = 0xffffffffu;  // mask of all lanes of a warp
 constexpr u32 WARP = 32;
 
 __device__ __forceinline__ u32 lane() { return threadIdx.x & (WARP - 1); }
@@ -19,8 +19,8 @@ __device__ __forceinline__ u64 threads_of_grid() { return gridDim.x * (u64)block
 __device__ __forceinline__ u64 warp_of_grid() { return thread_of_grid() / WARP; }
 __device__ __forceinline__ u64 warps_of_grid() { return threads_of_grid() / WARP; }
 
-// The warp's numbers again, asked for by all lanes together. That they are the same for all of them the compiler knows
-// only of a shuffle; else it expects the lanes to part in loops over them, and adds code to every shuffle in there.
+// The same warp numbers, obtained by a shuffle: only then does the compiler know that all lanes have the same value.
+// Otherwise it expects lanes to diverge in loops over them, and adds code to every shuffle inside.
 __device__ __forceinline__ u32 this_warp() { return __shfl_sync(ALL, warp_of_block(), 0); }
 __device__ __forceinline__ u64 this_warp_of_grid() { return blockIdx.x * (u64)warps_of_block() + this_warp(); }
 
@@ -32,7 +32,7 @@ template <class A, class B> struct Choose<false, A, B> { typedef B type; };
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-// Reads that go to the L2 cache: what another block wrote since the last barrier may be stale in the L1.
+// Read through the L2 cache: the L1 cache may be stale if another block wrote since the last barrier.
 template <class T> __device__ __forceinline__ T fresh(const T* address) {
     if constexpr (sizeof(T) == 1) {
         unsigned char bits = __ldcg(reinterpret_cast<const unsigned char*>(address));
@@ -54,7 +54,8 @@ template <class T> __device__ __forceinline__ T fresh(const T* address) {
     }
 }
 
-// A value from shared memory if it is near, else from global memory: without a branch, so that many are under way at once.
+// Load from shared memory if `near`, else from global memory, by predicated instructions: without a branch, many loads
+// can be in flight together.
 template <class T> __device__ __forceinline__ T from_either(bool near, const T* shared, const T* global) {
     if constexpr (sizeof(T) == 4) {
         u32 bits;
@@ -73,7 +74,7 @@ template <class T> __device__ __forceinline__ T from_either(bool near, const T* 
     }
 }
 
-// A value from memory, or else one that is known: without a branch as well.
+// Load if `wanted`, else return `otherwise`; also without a branch.
 template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* from, T otherwise) {
 #ifndef GASLA_EMULATED
     if constexpr (sizeof(T) == 4) {
@@ -98,7 +99,7 @@ template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* fr
 
 // --- the barrier of a cooperative grid -------------------------------------------------------------------------------
 
-#ifndef GASLA_EMULATED  // else by tests/helpers/emulation, as are other lines of PTX so marked
+#ifndef GASLA_EMULATED  // tests/helpers/emulation replaces PTX marked by this macro
 __device__ __forceinline__ u32 load_acquire(const u32* address) {
     u32 value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
@@ -115,7 +116,8 @@ __device__ __forceinline__ void add_release(u32* address, u32 value) {
 __device__ __forceinline__ void add_release(u64* address, u64 value) {
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
-// In shared memory, for one lane of a warp: the compiler would first look who else is there.
+// Atomic add in shared memory by one lane of a warp. For atomicAdd the compiler would first find out which lanes take
+// part.
 __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
     u32 old;
     asm volatile("atom.shared.add.u32 %0, [%1], %2;"
@@ -125,21 +127,22 @@ __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
 __device__ __forceinline__ void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 #endif
 
-// All threads of all blocks wait for each other: 1.1 us on an H100; for one block, __syncthreads is enough. The counter is
-// left at 0 by `leave`, which every thread must reach, so that the next launch finds it as this one did; true for the one
-// thread that leaves last.
+// Barrier of all threads of a cooperative grid: 1.1 us on an H100; a single block needs only __syncthreads. Thread 0 of
+// each block adds to a counter with release semantics and polls it with acquire semantics, so that writes before the
+// barrier are visible after it. Every thread must end with `leave`, which resets the counter for the next launch and
+// returns true in the one thread that leaves last.
 struct Barrier {
-    u32* counter;  // two words
+    u32* counter;  // two words, zero before the launch
     u32 target;
 
     __device__ __forceinline__ explicit Barrier(u32* counter, u32 target = 0) : counter(counter), target(target) {}
 
-    __device__ __forceinline__ void arrive() {  // one thread of each block
+    __device__ __forceinline__ void arrive() {  // called by one thread per block
         if (gridDim.x == 1) return;
         target += gridDim.x;
         add_release(counter, 1);
     }
-    __device__ __forceinline__ void wait_for_all() {  // the same
+    __device__ __forceinline__ void wait_for_all() {  // called by the same thread
         while (gridDim.x > 1 && (int)(load_acquire(counter) - target) < 0) {
         }
     }
@@ -185,7 +188,7 @@ __device__ __forceinline__ u64 scan_inclusive(u64 x) {
     return x;
 }
 __device__ __forceinline__ u32 warp_sum(u32 x) {
-#if __CUDA_ARCH__ >= 800  // there is an instruction; shuffles are what a full block would wait for
+#if __CUDA_ARCH__ >= 800  // one instruction; a full block would be limited by shuffles
     return __reduce_add_sync(ALL, x);
 #endif
 #pragma unroll
@@ -203,7 +206,7 @@ __device__ __forceinline__ u64 warp_sum(u64 x) {
     return x;
 }
 
-// A value of any plain type, moved between lanes word by word.
+// Move a value of any trivial type between lanes, one 32-bit word at a time.
 template <class T, class Move> __device__ __forceinline__ T word_by_word(T value, Move move) {
     constexpr u32 words = (sizeof(T) + 3) / 4;
     union Bits {
@@ -229,7 +232,8 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, u32 mask) {
 template <class V> __device__ __forceinline__ u32 bit_of(V v) { return 1u << ((u32)v & (WARP - 1)); }
 template <class V> __device__ __forceinline__ bool has(const u32* bits, V v) { return bits[v / WARP] & bit_of(v); }
 
-// Set a bit; true for the one caller that found it clear. A stale read costs an atomic, never an answer.
+// Set a bit; true for the one caller that found it clear. LOOKS: read the word first, which avoids most atomics. A
+// stale read only costs an atomic; the result stays right.
 template <bool LOOKS = true, class V> __device__ __forceinline__ bool claim(u32* bits, V v) {
     const u32 bit = bit_of(v);
     if (LOOKS && (bits[v / WARP] & bit)) return false;
@@ -238,8 +242,8 @@ template <bool LOOKS = true, class V> __device__ __forceinline__ bool claim(u32*
 
 // --- atomics ---------------------------------------------------------------------------------------------------------
 
-// Replace the value at an address by `change(old)`, whatever its type, if it is of 1, 2, 4 or 8 bytes; returns the old.
-// `change` gives false in its second argument to leave things as they are.
+// Atomically replace the value at an address by `change(old, wanted)`; returns the old value. Types of 1, 2, 4 or 8
+// bytes. `change` sets `wanted` to false to leave the value as it is.
 template <class T, class Change> __device__ __forceinline__ T update(T* address, Change change) {
     static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "no atomic of this size");
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Word;
@@ -262,7 +266,7 @@ template <class T, class Change> __device__ __forceinline__ T update(T* address,
     }
 }
 
-// What has an instruction of its own.
+// Atomic addition by a hardware instruction.
 template <class T> __device__ __forceinline__ void add(T* address, T value) {
     if constexpr (sizeof(T) == 8 && T(0.5) == T(0))
         atomicAdd(reinterpret_cast<u64*>(address), (u64)value);
@@ -272,8 +276,9 @@ template <class T> __device__ __forceinline__ void add(T* address, T value) {
         atomicAdd(address, value);
 }
 
-// Lower the value at an address; true if that changed it, and `value` is then what it came to. NaN is below all, as in
-// NumPy's minimum: a thread that finds that it has replaced one puts it back.
+// Atomically lower (improve_min) or raise (improve_max) the value at an address; true if that changed it. For floats,
+// `value` then has the stored value. NaN wins, as in NumPy's minimum: a thread that finds that it has replaced a NaN
+// puts it back.
 template <class T> __device__ __forceinline__ bool improve_min(T* address, T& value);
 template <class T> __device__ __forceinline__ bool improve_max(T* address, T& value);
 
@@ -293,11 +298,12 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_integer(T* 
         return MIN ? value < old : value > old;
     }
 }
-// Floats compare as signed integers where they are positive, and the other way round, unsigned, where negative.
+// Nonnegative floats compare like signed integers, negative ones like unsigned integers in reverse.
 template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* address, T& value) {
     typedef typename Choose<sizeof(T) == 8, long long, int>::type Signed;
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Unsigned;
-    const auto put = [=](T nan) {  // no loop, as of `update`, which would have lanes part, for all that the compiler knows
+    // unlike `update` without a loop, at which the compiler would expect lanes to diverge
+    const auto put = [=](T nan) {
         const Unsigned before = atomicExch(reinterpret_cast<Unsigned*>(address), reinterpret_cast<Unsigned&>(nan));
         return reinterpret_cast<const T&>(before);
     };
@@ -305,7 +311,7 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* ad
         const T old = put(value);
         return old == old;
     }
-    const T x = value + T(0);  // -0 becomes 0
+    const T x = value + T(0);  // turns -0 into 0
     const Signed bits = *reinterpret_cast<const Signed*>(&x);
     Signed before;
     if ((bits < 0) != MIN)
@@ -336,7 +342,7 @@ template <class T> __device__ __forceinline__ bool improve_max(T* address, T& va
 
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 
-// Doubles in an order that unsigned integers have too.
+// Map doubles to unsigned integers of the same order, and back.
 __device__ __forceinline__ u64 ordered(double x) {
     const long long bits = __double_as_longlong(x);
     return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
@@ -345,7 +351,7 @@ __device__ __forceinline__ double from_ordered(u64 x) {
     return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
 }
 
-// Where NaN is put among priorities, which are all finite then: infinities come to the ends.
+// Make priorities finite: NaN becomes the largest, infinities the largest and the smallest of the others.
 __device__ __forceinline__ double latest() { return __longlong_as_double(0x7fefffffffffffffll); }
 __device__ __forceinline__ double ranked(double priority) {
     const double before = __longlong_as_double(0x7feffffffffffffell);
@@ -353,7 +359,7 @@ __device__ __forceinline__ double ranked(double priority) {
     return least(priority < -latest() ? -latest() : priority, before);
 }
 
-// Between which priorities vertices wait; those that were infinite, or NaN, don't count for the highest.
+// The range of priorities of waiting vertices. Priorities that were infinite or NaN do not count for the maximum.
 struct Range {
     double low = infinity(), high = -infinity();
     __device__ __forceinline__ void take(double priority) {

@@ -1,15 +1,15 @@
-// Where a run stands: what blocks count together, in which form the active set is, what the host is told.
+// State of a run: shared counters, the form of the active set, and what the host is told.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
-enum Read { FAR = 4, LOW, HIGH, READS };  // what a block reads after a barrier, beside the first four counters
+enum Read { FAR = 4, LOW, HIGH, READS };  // values that a block reads after a barrier, beside the first four counters
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };
 
-// Where a run stands between launches.
+// State that a run keeps between launches: `Control` in workspace.py.
 struct Control {
     long long iteration, total;
     u64 size, edges, remaining, far;
@@ -18,17 +18,17 @@ struct Control {
     u32 form, done, splits, slot, stamp;
 };
 
-// What the host reads and writes while a kernel runs.
+// Pinned host memory that host and device share while a kernel runs.
 struct Page {
     Control control;
     long long progress;
-    u32 stop;   // the number of the launch that is to end after the iteration at hand
-    u32 ended;  // the number of the launch that ended last: all is written, and the workspace is no longer read
+    u32 stop;   // number of the launch that should end after its current iteration
+    u32 ended;  // number of the launch that ended last: its results are written, its workspace is free
 };
 
-constexpr long long POLL_INTERVAL = 30000000;  // cycles between looks at the host's page
+constexpr long long POLL_INTERVAL = 30000000;  // cycles between polls of the host's page
 
-// By one thread, once all others have written what they had to: for the host, which waits for it.
+// Tell the host that the launch has ended. Called by one thread after all writes; the host polls `ended`.
 template <class A> __device__ __forceinline__ void publish_end(const A& a) {
     __threadfence_system();
     *(volatile u32*)&a.page->ended = a.launch;
@@ -42,7 +42,7 @@ __device__ __forceinline__ u64 nanoseconds() {
 }
 #endif
 
-// What a warp's aggregates come to: lane 0 has them all, in order.
+// Sum the aggregates of a warp's lanes, in a fixed order; lane 0 has the result.
 template <class P> __device__ __forceinline__ typename P::Sums warp_total(typename P::Sums sums) {
     if constexpr (P::AGGREGATES) {
 #pragma unroll

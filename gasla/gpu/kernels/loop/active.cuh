@@ -1,26 +1,27 @@
-// The forms of the active set: a queue, bits, segments of each block; and the claims of its vertices.
+// Conversions between the forms of the active set (queue, bitmap, segments of each block), and clearing of claims.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Bring the active set into the form that the iteration wants.
+// Convert the active set to the form that the iteration needs.
 template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
     if constexpr (P::SMALL_FRONTIERS)
         if (now.form == SEGMENTS && !s.is_small && now.size > 0) out_of_line<&Loop::widen>();
-    if constexpr (P::PRIORITISED && !P::ONLY_PULLS) return;  // it is a list always
-    const bool dense = P::ONLY_PULLS || s.way == DENSE;  // only now: all edges have been counted
+    if constexpr (P::PRIORITISED && !P::ONLY_PULLS) return;  // the active set is always a list
+    // decided before the conversion, which completes the count of edges
+    const bool dense = P::ONLY_PULLS || s.way == DENSE;
     if (dense && now.form == LIST) to_bits();
     if (!dense && now.form == BITS) {
         list_bits(c.active(), parity());
         by_one_thread([&] {
             now.form = LIST;
-            s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // after a push to bits they were a guess
+            s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // a push to the bitmap only estimates them
         });
     }
 }
 
-// Set exactly the bits of the listed vertices. Claims are over with that.
+// Queue to bitmap. Clears the claims, which are not needed any more.
 template <class P> __device__ __forceinline__ void Loop<P>::to_bits() {
     for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.active()[w] = 0;
     clear_claims();
@@ -33,7 +34,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::to_bits() {
     barrier.wait();
 }
 
-// List the vertices whose bits are set. How many they are is known.
+// Bitmap to queue; the number of vertices is known. Each lane loads one word; the warp then lists the vertices of one
+// word at a time.
 template <class P> __device__ __forceinline__ void Loop<P>::list_bits(const u32* bits, u32 side) {
     auto listed = to_queue(side, LISTED);
     for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
@@ -49,7 +51,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::list_bits(const u32*
     barrier.wait();
 }
 
-// A frontier that was thin, in the form that all others can read.
+// Segments of a small frontier to queue.
 template <class P> __device__ __forceinline__ void Loop<P>::widen() {
     if constexpr (P::SMALL_FRONTIERS) SmallFrontier<Loop>(*this, 1).to_queue();
 }
@@ -61,7 +63,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::clear_claims() {
     }
 }
 
-// A claim of the last iteration: all vertices that made one are active now, or were let go.
+// Clear the word with a vertex's claim of the last iteration. All vertices with claims in it are active now, or were
+// released.
 template <class P> __device__ __forceinline__ void Loop<P>::forget_claim(vertex_t v) {
     if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
 }

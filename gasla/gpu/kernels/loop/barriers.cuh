@@ -1,10 +1,10 @@
-// How blocks wait for each other, and what they know of each other then: counters, and what aggregates come to.
+// Barriers between blocks, and what they exchange there: counters and aggregates.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Wait for all; then every thread has the counters as they are now, and one has done something with them.
+// Barrier of all blocks. Then all threads see the current counters, and `then` has run in one thread per block.
 template <class P> template <class Then> __device__ __forceinline__ void Loop<P>::wait_and_read(Then then) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -30,7 +30,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::read_counters() {
     for (u32 i = 0; i < READS; ++i) read[i] = values[i];
 }
 
-// Wait for all while doing something; then one thread does something more. Counters are read if that is due.
+// Barrier that runs `meanwhile` in all threads between arriving and waiting, then `then` in one thread per block. Reads
+// the counters if `due`.
 template <class P> template <class Do, class Then>
 __device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, Then then) {
     __syncthreads();
@@ -45,7 +46,8 @@ __device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, 
     __syncthreads();
 }
 
-// Put together what the threads of a block have of two counters and of every aggregate; the first warp has the latter.
+// Reduce two counters and all aggregates over the block. Adds the counters to the global ones; the first warp returns
+// the block's aggregates.
 template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::reduce_block(u64 next, u64 touched) {
     next = warp_sum(next);
     if constexpr (!P::ROWS) touched = warp_sum(touched);
@@ -71,8 +73,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::re
     return sums;
 }
 
-// The same, and wait for all. Then every thread knows the counters, and where the iteration `ends` here also the
-// aggregates, and is done with its accounts.
+// End of a pass: `reduce_block`, then a barrier. All threads then see the counters; if the iteration ends here
+// (`ends`), also the aggregates, and its bookkeeping is done.
 template <class P> template <bool ends, class Then>
 __device__ __forceinline__ void Loop<P>::finish_pass(u64 next, u64 touched, Then then) {
     const Sums sums = reduce_block(next, touched);
@@ -92,7 +94,7 @@ __device__ __forceinline__ void Loop<P>::finish_pass(u64 next, u64 touched, Then
     __syncthreads();
 }
 
-// Add what the threads of a block have to a counter, with one atomic.
+// Add a value of each thread to a global counter, with one atomic per block.
 template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u64 mine) {
     mine = warp_sum(mine);
     if (lane() == 0) s.buffers.sums[warp_of_block()] = mine;
@@ -104,7 +106,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u6
     __syncthreads();
 }
 
-// The next iteration's counters; those of the one after, which are no longer read, are zeroed.
+// Switch to the counters of the next iteration, and zero the row after that, which is no longer read.
 template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
     const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
     const u32 slot = now.slot = after(now.slot);
@@ -113,7 +115,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
         for (u32 i = 0; i < COUNTED; ++i) zeroed[i] = 0;
 }
 
-// A block's part of every aggregate, always put together in the same order.
+// Store the block's partial sums of all aggregates; always combined in the same order.
 template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 side) {
     if constexpr (P::AGGREGATES) {
         __syncthreads();
@@ -130,7 +132,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 sid
     }
 }
 
-// What all blocks' parts come to: a warp of each block puts them together for itself.
+// Sum the partial sums of all blocks; one warp of each block computes it for its block.
 template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::sum_of_parts(u32 side) const {
     Sums sums = P::no_sums();
     if constexpr (P::AGGREGATES)

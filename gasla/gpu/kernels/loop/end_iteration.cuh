@@ -1,10 +1,10 @@
-// The accounts of an iteration: how large the next is, what the log and the host are told.
+// Bookkeeping at the end of an iteration: size of the next frontier, log, messages to and from the host.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// What one thread does for its block at the end of an iteration.
+// Called by one thread of each block at the end of an iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     note(s.touched + read[TOUCHED]);
     if (now.form != SEGMENTS) {
@@ -14,7 +14,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     if constexpr (P::PRIORITISED) now.far = read[FAR];
     lower_remaining();
     if constexpr (P::HAS_STOP) now.done = P::stop(c);
-    if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();  // before any block writes them again
+    // all blocks must have read the fields before any writes them again
+    if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();
     rotate_counters();
     begin_iteration(c.u.self_iteration + 1);
     s.ended = true;

@@ -1,13 +1,14 @@
-// For each vertex the neighbour that has most neighbours itself: a search reaches it sooner than the others.
+// Finds the neighbor of highest degree of each vertex, which a search reaches sooner than the others.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 GROUP = 8;   // lanes that share a vertex
-constexpr u32 LOOKS = 64;  // neighbours looked at, spread over the list if it is longer
+constexpr u32 GROUP = 8;   // lanes per vertex
+constexpr u32 LOOKS = 64;  // neighbors that are compared; a sample, if the list is longer
 
-// One vertex a group of lanes, so that lists next to each other are read together. A vertex without any is its own hub.
+// A group of lanes takes a vertex, so that adjacent lists are read together. A vertex without neighbors gets its own
+// id.
 template <class offset_t, class vertex_t>
 __device__ void find_hub_neighbors(const offset_t* offsets, const vertex_t* indices, u64 n, vertex_t* hub_neighbors) {
     constexpr u64 AT_ONCE = WARP / GROUP;

@@ -1,7 +1,9 @@
-// The loop that runs a whole program in one launch: push or pull, apply, scatter, post_apply, until nothing is active.
+// The loop that runs a whole program in one launch: push or pull, apply, scatter, post_apply, until no vertex is
+// active.
 //
-// All blocks take the same decisions from the same counters: three rows of them take turns, one in use, one that was
-// read after the last barrier, one being zeroed. An iteration costs one barrier where the program allows it.
+// All blocks take the same decisions, because they read the same counters after each barrier. Three rows of counters
+// rotate: one in use, one that was read after the last barrier, one being zeroed. So an iteration needs one barrier
+// where the program allows it.
 #pragma once
 #include "far.cuh"
 #include "frontier.cuh"
@@ -17,34 +19,34 @@
 
 namespace gasla {
 
-// What they share of a row by key that a block takes.
+// Shared memory for a row by key that a whole block processes.
 template <class P> struct BlockBest {
     typename P::Gathered of_warps[MOST_WARPS];
-    u64 place;  // of the table
+    u64 place;  // where its table in global memory begins
 };
 struct NoBlockBest {};
 
-// What the threads of a block share.
+// Shared memory of a block.
 template <class P> struct Shared {
     typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
-    u64 read[READS];  // what one thread read for the block after the last barrier
-    u64 counters[3 * COUNTERS];  // of a block that is alone
+    u64 read[READS];  // counters that one thread read for the block after the last barrier
+    u64 counters[3 * COUNTERS];  // the counters themselves, if there is one block
     Control now;
-    typename P::Arguments arguments;  // for functions of their own
+    typename P::Arguments arguments;  // a copy for `out_of_line` functions
     typename P::Uniform uniform;
     typename P::Sums sums[MOST_WARPS];
     u64 touched_by[MOST_WARPS];
-    u64 receivers;  // how many there are in the list `aside`
-    u64 size;       // active vertices before the iteration
-    u64 touched;    // edges that it pushes along
+    u64 receivers;  // length of the list `aside`
+    u64 size;       // active vertices at the start of the iteration
+    u64 touched;    // edges along which the iteration pushes
     u32 way;
     u32 easy_pulls;
     bool is_small;
-    bool reaches;  // whether it makes bits: a pull, or a push before one
-    bool ended;  // whether the iteration's accounts are done
+    bool reaches;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
+    bool ended;  // whether `end_iteration` has run for this iteration
     long long next_poll;
     SmallFrontierShared small;
-    u64 pieces;  // of long rows
+    u64 pieces;  // number of pieces of long rows
     typename Choose<P::KEYED, BlockBest<P>, NoBlockBest>::type block_best;
 };
 
@@ -58,14 +60,15 @@ template <class P> struct Loop {
     Context c;
     Barrier barrier;
     Shared& s;
-    Control& now;  // changed by one thread, between two __syncthreads
+    Control& now;  // changed by thread 0 only, between two __syncthreads
     u64* read;
 
-    // Claims of one iteration that the next one's active vertices clear, in two bitmaps that take turns.
+    // Whether claims use two alternating bitmaps: the active vertices of the next iteration clear the bits that this
+    // one sets.
     static constexpr bool CLAIMS_BY_TURNS = P::ABSORBS || (P::PUSHES_AT_ONCE && !P::CLOSES);
 
-    // Whether an iteration is over once all have applied, so that its accounts can be done on the way; and whether it is
-    // with its first pass.
+    // ENDS: an iteration is over once all receivers have applied, so its bookkeeping can overlap with waiting.
+    // ENDS_AT_ONCE: it is over after its first pass.
     static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
@@ -87,9 +90,10 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
-    // A part that is rarely come to, as a function of its own, of which there is one however many call it: in place it
-    // would take registers from the rest, and time to compile. It finds the arguments in shared memory: of a reference to
-    // those of the kernel it would not know where they are, nor that all lanes read the same.
+    // Run a rarely executed method as a function that is not inlined, so that all callers share one copy: inlined, it
+    // would take registers from the rest, and compile time. It reads the arguments from shared memory: through a
+    // reference to the kernel's parameters the compiler would not know their address space, nor that all lanes read the
+    // same.
     template <void (Loop::*part)()> __device__ __forceinline__ void out_of_line() {
         barrier.target = function_of<part>(s, barrier.target);
     }
@@ -102,7 +106,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ Loop(Shared& s, u32 target)
         : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
 
-    // Let one thread do what is the same for all of the block.
+    // Run `what` in one thread for the whole block.
     template <class Do> __device__ __forceinline__ void by_one_thread(Do what) {
         __syncthreads();
         if (threadIdx.x == 0) what();
@@ -120,8 +124,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
     __device__ __forceinline__ Sums* parts(u32 side) const { return (Sums*)c.a.parts + side * gridDim.x; }
 
-    // The lists that warps append to.
-    struct Queue {  // of a side, and the counter that counts it
+    // The lists that warps append to: one of the two queues, with the counter to use; and the list `aside`.
+    struct Queue {
         __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.next; }
         __device__ __forceinline__ static QueueSink sink(const Loop& loop, u32 which) {
             return QueueSink{loop.queue(which & 1), loop.counter(which >> 1), loop.c.a.sp, loop.c.a.shift};
@@ -142,7 +146,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ auto to_aside() const {
         return to_list<Aside>([] { return 0; });
     }
-    // Newly active vertices of a push: in a search, bits for a pull that follows, as no list would be walked.
+    // Destination of newly active vertices in a push: the queue; in a search before a pull the bitmap, as no list would
+    // be read.
     __device__ __forceinline__ auto to_next() {
         if constexpr (P::SEARCHES)
             return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));
@@ -154,12 +159,12 @@ template <class P> struct Loop {
     __device__ void run();
     __device__ void iterate();
 
-    // Beginnings (start.cuh).
+    // Start of a run (start.cuh).
     __device__ void begin();
     __device__ void start();
     __device__ void list_active();
 
-    // What blocks wait for and share (barriers.cuh).
+    // Barriers, counters and aggregates (barriers.cuh).
     template <class Then> __device__ void wait_and_read(Then then);
     __device__ __forceinline__ void wait_and_read() {
         wait_and_read([] {});
@@ -175,7 +180,7 @@ template <class P> struct Loop {
     __device__ void take_sums(u32 side);
     __device__ void take(const Sums& sums);
 
-    // What comes next (choose.cuh).
+    // Whether and how to continue (choose.cuh).
     __device__ bool goes_on() const;
     __device__ void begin_iteration(long long iteration);
     __device__ void enter(long long iteration);
@@ -185,7 +190,7 @@ template <class P> struct Loop {
     __device__ bool pull_follows(u64 pushed) const;
     __device__ u64 most_edges_of_small(u32 form, u64 pushed) const;
 
-    // Where nothing is active (resume.cuh).
+    // What to do when no vertex is active (resume.cuh).
     __device__ void resume();
     __device__ void wait_all();
     template <class Visit> __device__ void over_waiting(Visit visit);
@@ -193,7 +198,7 @@ template <class P> struct Loop {
     __device__ void wake();
     __device__ void take_listed();
 
-    // The active set (active.cuh).
+    // Forms of the active set (active.cuh).
     __device__ void change_form();
     __device__ void to_bits();
     __device__ void list_bits(const u32* bits, u32 side);
@@ -202,7 +207,7 @@ template <class P> struct Loop {
     __device__ void forget_claim(vertex_t v);
 
     // Pulling (pull.cuh).
-    struct Ahead {  // what is read of 32 vertices before their neighbours are looked at, during the 32 before
+    struct Ahead {  // row offsets and closed bits of 32 vertices, loaded while the 32 before are processed
         u32 closed;
         offset_t first, last;
     };
@@ -213,10 +218,10 @@ template <class P> struct Loop {
     __device__ void gather_list(const vertex_t* list);
     __device__ void apply_list(const vertex_t* list);
 
-    // The same of rows by key that are long (long_rows.cuh).
+    // Long rows by key (long_rows.cuh).
     template <bool RECEIVER, class Then> __device__ void over_put_off(Then then);
 
-    // The same where values are wide (loop_wide.cuh): a warp takes a vertex, not a lane.
+    // Gathering wide vectors (loop_wide.cuh): a warp processes a vertex, not a lane.
     __device__ void fill_wide();
     __device__ void dense_wide();
     __device__ void gather_list_wide(vertex_t* list);
@@ -241,7 +246,7 @@ template <class P> struct Loop {
             apply_list(list);
     }
 
-    // Pushing, and what comes after all have applied (push.cuh).
+    // Pushing, and the stages after apply (push.cuh).
     typedef typename Choose<P::PRIORITISED, Range, u64>::type Pushed;
     __device__ void sparse();
     __device__ void near_first();
@@ -254,14 +259,14 @@ template <class P> struct Loop {
     __device__ void catch_up(const vertex_t* list);
     __device__ void clear_deposits();
 
-    // Accounts (end_iteration.cuh).
+    // Bookkeeping (end_iteration.cuh).
     __device__ void end_iteration();
     __device__ void note(u64 touched);
     __device__ void lower_remaining();
     __device__ bool poll_host();
 
-    // Receivers known ahead (scheduled.cuh).
-    static constexpr long long LOOKS = 32;  // such a run is interrupted only now and then
+    // Schedules (scheduled.cuh).
+    static constexpr long long LOOKS = 32;  // iterations between full bookkeeping and polls of the host
     __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
     __device__ void run_schedule();
     __device__ void count_iteration();

@@ -1,4 +1,4 @@
-// How the loop gathers: every vertex that may, or listed ones; and what comes of it is applied.
+// Pull: all admitted vertices, or listed receivers, gather over their in-edges; then they apply, or store the result.
 #pragma once
 #include "loop.cuh"
 
@@ -16,7 +16,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
     return found;
 }
 
-// An iteration of a search, or some while the frontier is thin. A pull makes bits, as does a push before one.
+// An iteration of a search: a pull, or a push. A pull builds the next frontier as a bitmap, and so does a push before a
+// pull.
 template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     const bool is_small = s.is_small, reaches = s.reaches;
     u64 next, touched = 0;
@@ -35,7 +36,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     release_open();
 }
 
-// Gather over all vertices that the mask admits, and apply at once or list the receivers.
+// All vertices that the mask admits gather. They apply at once, or store the result for a second phase. A warp takes 32
+// vertices at a time; offsets and first neighbors of the next 32 are loaded ahead.
 template <class P> __device__ __forceinline__ void Loop<P>::dense() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
@@ -101,7 +103,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense() {
     });
 }
 
-// Fill an array in shared memory, with several values under way at once.
+// Fill an array in shared memory, with several loads in flight.
 template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32 count, Value value) {
     constexpr u32 AT_ONCE = 8;
     for (u32 base = threadIdx.x; base < count; base += AT_ONCE * blockDim.x) {
@@ -114,7 +116,7 @@ template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32
     }
 }
 
-// Every vertex reduces over its row and applies; what else a pass may do is not asked for.
+// Every vertex reduces its row and applies; for programs without any other stage.
 template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     if constexpr (P::ROWS) {
         typename P::Body body{c};
@@ -131,7 +133,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     }
 }
 
-// Every listed receiver reduces over its in-edges, and applies or puts the result aside.
+// Each listed receiver gathers over its in-edges, and applies or stores the result.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
@@ -168,8 +170,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
     finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// Receivers apply what was put aside for them, or what pushes brought together. In the list they are as they came; where
-// the order of sums matters, each thread takes those of its own vertices, which have bits.
+// Receivers apply what was stored for them, or what pushes have accumulated. The order of the list is arbitrary; where
+// the order of sums matters, threads visit receivers by the bitmap instead, in the order of ids.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](bool is, vertex_t v) {

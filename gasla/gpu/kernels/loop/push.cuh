@@ -1,4 +1,4 @@
-// How the loop pushes: active vertices send along their out-edges; and what they do there once all have applied.
+// Push: active vertices send along their out-edges. Also the stages after apply: scatter, post_apply.
 #pragma once
 #include "loop.cuh"
 
@@ -20,7 +20,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
     }
 }
 
-// What is near; and when nothing is any more, what was put off and is near by then.
+// An iteration of a program with a priority: push the near vertices; if none is left, split off the near part of the
+// far ones.
 template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
     const bool is_small = s.is_small;
     const Range put_off = now.size == 0 ? far().split() : push(far().appender(0));
@@ -29,8 +30,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
     end_push();
 }
 
-// Walk the out-edges of the active vertices. Returns what those count for that are marked in bits and not listed; or,
-// where there is a priority, between which this thread has put off.
+// Send along the out-edges of the active vertices. In a search before a pull, newly active vertices only set bits; then
+// their estimated count and edges are returned, packed. With priorities, returns the range of priorities that this
+// thread has postponed.
 template <class P> template <class ToAside>
 __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside) {
     constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
@@ -69,8 +71,8 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     return {};
 }
 
-// Wait for all, once they have pushed or looked for what is reached. Where that is all that the iteration does, its
-// accounts are done.
+// Barrier after a push, or after a pull of a search. If the iteration has no further stage, its bookkeeping is done as
+// well.
 template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     wait_and_read([&] {
         s.receivers = read[ASIDE];
@@ -80,13 +82,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     });
 }
 
-// Those that stay open, if any, are as if nothing had come.
+// Vertices that were claimed but are still admitted by the mask must not stay claimed.
 template <class P> __device__ __forceinline__ void Loop<P>::release_open() {
     if constexpr (!P::APPLIES_ONCE)
         if (s.receivers) out_of_line<&Loop::release>();
 }
 
-// Forget that some vertices were taken.
+// Clear the claims of the vertices in the list `aside`.
 template <class P> __device__ __forceinline__ void Loop<P>::release() {
     u32* taken = P::CLOSES ? c.a.closed : c.claimed();
     for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
@@ -123,13 +125,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::post_apply(const ver
     }
 }
 
-// Aggregates at vertices have three rows: one that this iteration adds to, one that it reads, one for the next.
+// Aggregates at vertices have three rows, which rotate: this iteration adds to one and reads another, and the third is
+// reset here for the next iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::clear_deposits() {
     if constexpr (P::DEPOSITS)
         for (u64 v = thread_of_grid(); v < c.a.self_n; v += threads_of_grid()) P::clear_deposits(c, v);
 }
 
-// What others see of the receivers becomes what they are now.
+// Update the copies of the receivers' fields that other vertices read.
 template <class P> __device__ __forceinline__ void Loop<P>::catch_up(const vertex_t* list) {
     if constexpr (P::FALLS_BEHIND) {
         for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())

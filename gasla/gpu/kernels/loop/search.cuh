@@ -1,11 +1,11 @@
-// A pull where one active in-neighbour is enough, as in a breadth-first search.
+// Pull where one active in-neighbor is enough: the bottom-up step of a direction-optimizing breadth-first search.
 //
-// A warp takes some words of vertices, passes over those that are closed, and looks at one neighbour of each of the others
-// side by side, or at a few that one load brings. A vertex that goes on waits in a list of the warp's, from which all its lanes
-// are busy: some vertices take long.
+// A warp takes 32 words of the bitmap of closed vertices, skips the closed ones, and tests one neighbor of each open
+// vertex in parallel, or the few that one 16-byte load returns. A vertex without a hit waits in a list in shared
+// memory, from which all lanes take work: some vertices need many tests.
 //
-// Where degrees differ much, the first look is for the head, the neighbour that has most neighbours itself (hub_first.cuh).
-// Heads stand next to each other, where rows are far apart, and most are active.
+// Where degrees differ much (HUB_FIRST), the first test is of the neighbor of highest degree (hub_first.cuh). These
+// neighbors are stored contiguously, whereas rows are far apart, and most of them are active.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -13,20 +13,20 @@
 
 namespace gasla {
 
-constexpr u32 PENDING = 192;  // vertices in a warp's list
-constexpr u32 LOADS = 12;     // of a row, until the whole warp helps
+constexpr u32 PENDING = 192;  // capacity of a warp's list of vertices
+constexpr u32 LOADS = 12;     // loads per row after which the whole warp continues it
 
 template <class P> struct Search {
-    static constexpr u32 QUAD = 16 / sizeof(vertex_t);          // neighbours that one load brings
+    static constexpr u32 QUAD = 16 / sizeof(vertex_t);          // neighbors per load
     static constexpr u32 SIDE_BY_SIDE = P::HUB_FIRST ? 2 : 1;  // words of 32 vertices whose loads overlap
     static constexpr u32 PLACES = WARP * WARP;
 
     struct alignas(16) Quad {
         vertex_t u[QUAD];
     };
-    struct Lists {  // of a warp
-        u32 pending[PENDING];  // place in the sweep + PLACES * loads so far
-        u32 found[WARP];       // bits of those that were found to receive, later than their word was looked at
+    struct Lists {  // per warp, in shared memory
+        u32 pending[PENDING];  // position in the sweep + PLACES * number of loads so far
+        u32 found[WARP];       // bits of vertices that became active after their word was processed
         u32 shut[WARP];
     };
     static_assert(sizeof(Lists) * MOST_WARPS <= sizeof(Buffers), "lists don't fit in the buffers");
@@ -34,8 +34,8 @@ template <class P> struct Search {
     typename P::Context c;
     Lists& s;
     const u32* active;
-    const Quad* quads;  // of which the first may begin before the neighbours do
-    const u32 shift;    // so many of its places
+    const Quad* quads;  // the neighbors in aligned groups; the first group may begin before the array
+    const u32 shift;    // by this many neighbors
     u64 next = 0;
     u32 touched = 0, held = 0;
 
@@ -47,19 +47,19 @@ template <class P> struct Search {
         for (u64 w = this_warp_of_grid(); w < c.a.words; w += WARP * warps_of_grid()) sweep(w);
     }
 
-    // Words of a sweep lie apart, so that each warp has some of all parts of the graph.
+    // The words of a sweep are strided, so that each warp works on all parts of the graph.
     __device__ __forceinline__ u64 word(u64 base, u32 k) const { return base + k * warps_of_grid(); }
     __device__ __forceinline__ vertex_t vertex(u64 base, u32 place) const {
         return (vertex_t)(word(base, place / WARP) * WARP + place % WARP);
     }
 
-    // Neighbours of a vertex that are looked at together, as one load brings them.
+    // The neighbors of a vertex that one load returns.
     struct Look {
         offset_t first, last;  // of the row
-        offset_t e;            // of the first neighbour of the load, which may be before the row
+        offset_t e;            // position of the first loaded neighbor, possibly before the row
         Quad its;
-        vertex_t u;  // the active one
-        u32 at;      // where it is
+        vertex_t u;  // the active neighbor found
+        u32 at;      // its index in the load
 
         __device__ __forceinline__ void load(const Search& search, u32 k) {
             const prefix_t place = ((prefix_t)first + search.shift) / QUAD + k;
@@ -67,7 +67,7 @@ template <class P> struct Search {
             e = (offset_t)(place * QUAD - search.shift);
         }
         __device__ __forceinline__ bool goes_on() const { return e + (offset_t)QUAD < last; }
-        // Whether any is active: two are asked for together, as looks cost more than waiting once more.
+        // Whether any of them is active. Two are tested at a time: a second wait costs less than tests beyond a hit.
         __device__ __forceinline__ bool test(const u32* active) {
             bool hit = false;
 #pragma unroll
@@ -94,7 +94,7 @@ template <class P> struct Search {
         }
     };
 
-    // Apply what edge `e` from `u` brings.
+    // Apply the value that edge `e` from `u` brings to `v`.
     __device__ __forceinline__ u32 receive(vertex_t v, vertex_t u, offset_t e, offset_t first, offset_t last) {
         const auto gathered = P::gather(c, P::load_source(c, u), P::load_target(c, v), P::load_edge_in(c, e));
         const u32 outcome = P::finish(c, v, gathered);
@@ -105,7 +105,7 @@ template <class P> struct Search {
         return outcome;
     }
 
-    // 32 words of vertices, or fewer.
+    // Process up to 32 words of vertices.
     __device__ __forceinline__ void sweep(u64 base) {
         constexpr int G = SIDE_BY_SIDE;
         const u64 own = word(base, lane());
@@ -178,7 +178,7 @@ template <class P> struct Search {
         held += __popc(ballot);
     }
 
-    // Look at some more neighbours of up to 32 vertices of the list.
+    // Test the next neighbors of up to 32 vertices of the list.
     __device__ __forceinline__ void go_on(u64 base) {
         __syncwarp();
         const bool is = lane() < held;
@@ -227,7 +227,7 @@ template <class P> struct Search {
     }
 };
 
-// A function of its own, so that what it holds takes no registers from the loop.
+// Not inlined, so that its registers are not taken from the loop.
 template <class P> struct Reached {
     u64 next, touched;
     typename P::Sums sums;

@@ -1,10 +1,11 @@
-// SmallFrontier frontiers: thousands of iterations with a few thousand vertices each, where only latency counts.
+// Push from small frontiers: thousands of iterations with a few thousand vertices each, in which only latency counts.
 //
-// Each block lists what it finds in segments of its own, beside where its edges begin and end, and deals it out in turn
-// to WAYS blocks. These read on until a slot is not of this iteration: no block needs to know how much there is, or where.
-// What all have to know, how many vertices and edges there are, stands in the word at which blocks wait for each other.
-// So an iteration is a barrier and four reads that depend on each other. A few lanes share a vertex, so no vertex may
-// have very many edges.
+// Each block appends the vertices that it activates to its own segments in global memory, each with the begin and end
+// of its edges, and deals them round-robin to WAYS segments, which other blocks read. A slot carries the stamp of its
+// iteration, and readers go on until a stamp differs, so no block needs to know the counts or places of others. The
+// totals of vertices and edges are added up in the same word on which blocks wait at the barrier. An iteration is
+// therefore one barrier and four dependent reads. A group of lanes walks the edges of one vertex, so degrees must be
+// bounded.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -13,21 +14,23 @@
 
 namespace gasla {
 
-constexpr u32 SEGMENT = 2048;  // vertices a block may list; what does not fit goes to the queue, and the frontier is wide
+// vertices that a block may list; the rest goes to the queue, and the frontier counts as large
+constexpr u32 SEGMENT = 2048;
 constexpr u32 WAYS = 8;
 constexpr u32 SLOTS_PER_WAY = SEGMENT / WAYS;
-constexpr u64 SMALL_EDGES = 1 << 16;  // edges of a frontier below which it becomes thin
-constexpr u64 LARGE_EDGES = 1 << 18;  // and from which on it is so no longer
+constexpr u64 SMALL_EDGES = 1 << 16;  // with at most so many edges a frontier becomes small
+constexpr u64 LARGE_EDGES = 1 << 18;  // with so many edges it is large again
 
 constexpr bool SMALL_SLOTS = sizeof(offset_t) == 4 && sizeof(vertex_t) == 4;
 struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
     offset_t begin, end;
     vertex_t vertex;
-    u32 stamp;  // of the iteration that lists it
+    u32 stamp;  // of the iteration that listed the vertex
 };
 
-// What blocks add up at a barrier: how many have come, how many of those need all to see to something, vertices, edges.
-// There is room for 256 blocks. One with too many edges for its bits tells as many as make any frontier wide.
+// The word that blocks add to at a barrier: number of arrived blocks, of arrived blocks with unusual work, of vertices,
+// and of edges. There is room for 256 blocks; a block whose edges exceed its bits adds as many as make any frontier
+// large.
 struct Tally {
     static constexpr u32 UNUSUAL = 9, VERTICES = 18, EDGES = 38;
     u64 bits;
@@ -43,23 +46,23 @@ struct Tally {
 };
 
 struct SmallFrontierShared {
-    u32 listed, edges;  // vertices that this block has listed in this iteration, and edges of those
-    bool unusual;       // whether it met with something that all have to see to
+    u32 listed, edges;  // vertices that this block has listed in this iteration, and their edges
+    bool unusual;       // whether this block has work left that all blocks must take part in
     bool goes_on;
-    Tally all;  // of the last iteration
+    Tally all;  // totals of the last iteration
 };
 
-// A warp's way to append to the segments of its block.
+// Appends to the segments of a warp's block.
 template <class Overflow> struct SegmentAppender {
     SmallFrontierShared& s;
     const offset_t* offsets;
     const vertex_t* indices;
     Overflow& overflow;
-    Slot* own;  // of the side that is written
+    Slot* own;  // segments of the next iteration
     u32 stamp;
     offset_t begin, end;
 
-    // Where the edges of a vertex lie is read while it is not yet known whether it will be listed.
+    // Load where the edges of a vertex lie, before it is known whether the vertex will be listed.
     __device__ __forceinline__ void prepare(const bool (&valid)[1], const vertex_t (&v)[1]) {
         if (!valid[0]) return;
         begin = offsets[v[0]];
@@ -82,7 +85,7 @@ template <class Overflow> struct SegmentAppender {
     }
 };
 
-// Pushes from thin frontiers.
+// The loop over iterations with small frontiers.
 template <class Loop> struct SmallFrontier {
     typedef typename Loop::Program P;
 
@@ -90,12 +93,12 @@ template <class Loop> struct SmallFrontier {
     const typename P::Context& c;
     SmallFrontierShared& s;
     Control& now;
-    const u64 whole;     // slots of a side
-    const u32 lanes;     // that share a vertex: a power of two
-    const u32 group;     // of so many lanes in which a thread is
-    const u32 groups;    // of so many lanes in a block
-    const u32 first;     // slot of its way that a group reads first
-    const Slot* shares;  // where that way begins
+    const u64 whole;     // slots of one iteration, of all blocks
+    const u32 lanes;     // lanes per vertex: a power of two
+    const u32 group;     // the thread's group of lanes, within its block
+    const u32 groups;    // groups in a block
+    const u32 first;     // the first slot that a group reads of its segment
+    const Slot* shares;  // that segment
     u32 side, stamp;
 
     __device__ __forceinline__ SmallFrontier(Loop& loop, u32 lanes)
@@ -115,13 +118,13 @@ template <class Loop> struct SmallFrontier {
         return Slot{c.a.sp[v], c.a.sp[v + 1], v, stamp};
     }
 
-    // Before stamps come round again: no slot has one any more.
+    // When stamps are about to wrap around: clear the stamps of all slots.
     __device__ __forceinline__ static u32 renew(Slot* slots, u32 stamp) {
         for (u64 i = thread_of_grid(); i < 2 * gridDim.x * (u64)SEGMENT; i += threads_of_grid()) slots[i].stamp = 0;
-        return stamp % 4 + 4;  // words at barriers go on in turn
+        return stamp % 4 + 4;  // keeps the rotation of the barriers' words
     }
 
-    // Iterations until the frontier is no longer thin, or something else is due. The first may find it in the queue.
+    // Iterate until the frontier is no longer small, or something else is due. The first frontier may be in the queue.
     template <class Aside> __device__ __forceinline__ void run(Aside aside) {
         bool queued = now.form == LIST;
         loop.by_one_thread([&] {
@@ -134,7 +137,7 @@ template <class Loop> struct SmallFrontier {
         SegmentAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
         Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
         Slot slot = queued ? take_queued(first) : take(first);
-        bool learnt = true;  // whether what the last barrier told is in its place
+        bool learnt = true;  // whether `learn` has stored the totals of the last barrier
         while (true) {
             listed.own = (Slot*)c.a.segments + (1 - side) * whole + blockIdx.x * (u64)SEGMENT;
             listed.stamp = stamp + 1;
@@ -145,7 +148,7 @@ template <class Loop> struct SmallFrontier {
             side = 1 - side;
             ++stamp;
             queued = learnt = false;
-            slot = take(first);  // before it is known whether it is wanted
+            slot = take(first);  // issued before it is known whether another iteration follows
             if (!s.goes_on) break;
         }
         const bool settles = s.all.unusual();
@@ -154,7 +157,7 @@ template <class Loop> struct SmallFrontier {
             if constexpr (Loop::ENDS_AT_ONCE) {
                 if (!P::PRIORITISED && !settles) {
                     loop.rotate_counters();
-                    if (s.unusual) *loop.counter(STOPPED) = 1;  // looked up while waiting for the others
+                    if (s.unusual) *loop.counter(STOPPED) = 1;  // read when waiting for the other blocks
                 }
                 loop.template out_of_line<&Loop::choose>();
                 loop.s.ended = true;
@@ -172,7 +175,8 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Some lanes for each vertex. The next one's slot is asked for before the one at hand is looked at.
+    // A group of lanes walks the edges of a vertex. The slot of the group's next vertex is loaded before the current
+    // one is processed.
     template <class Visit> __device__ __forceinline__ void walk(Slot slot, bool queued, Visit& visit) {
         const u32 mine = threadIdx.x & (lanes - 1);
         u32 k = first;
@@ -197,8 +201,8 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Wait for all, and learn from the same word what all have listed. Words take turns: in use, being read, being zeroed.
-    // What can be done while waiting is: all wait for the last.
+    // Barrier; the word on which blocks wait also gives the totals. Four words rotate: in use, read, being zeroed.
+    // Bookkeeping overlaps with waiting for the last block.
     __device__ __forceinline__ void meet(bool learnt) {
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -225,7 +229,7 @@ template <class Loop> struct SmallFrontier {
         __syncthreads();
     }
 
-    // What the last barrier told.
+    // Store the totals of the last barrier in the state of the run.
     __device__ __forceinline__ void learn() {
         now.form = SEGMENTS;
         now.size = s.all.vertices();
@@ -240,8 +244,8 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // After a barrier at which some block had more to tell: what found no room joins the rest in the queue, and vertices
-    // that stay open are let go.
+    // After a barrier with unusual work: vertices that found no room in segments join all others in the queue, and
+    // claimed vertices that the mask still admits are released.
     __device__ __forceinline__ void settle() {
         loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });
         if (loop.count_of(loop.read[NEXT]) > 0) {
@@ -263,7 +267,7 @@ template <class Loop> struct SmallFrontier {
             });
     }
 
-    // Put this block's share of the segments into a queue.
+    // Append the segments that this block reads to a queue.
     __device__ __forceinline__ void list(u32 counter) {
         auto listed = loop.to_queue(side, counter);
         for (u32 k = first;; k += groups / WAYS) {
@@ -275,7 +279,7 @@ template <class Loop> struct SmallFrontier {
         listed.flush_block();
     }
 
-    // The whole frontier goes back to the queue. Now all its edges are counted.
+    // Move the whole frontier to the queue, which counts all its edges.
     __device__ __forceinline__ void to_queue() {
         list(LISTED);
         loop.barrier.wait();

@@ -1,10 +1,9 @@
-// Where a run begins: fields that start alike, claims, active vertices; or where the last launch ended.
+// Start of a run: fills fields, initializes bitmaps and lists; or continues where the last launch ended.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// From the start, or where the last launch ended.
 template <class P> __device__ __forceinline__ void Loop<P>::begin() {
     if (c.a.fresh)
         start();
@@ -19,7 +18,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
             if constexpr (P::KEEPS_ACTIVE) now.edges = edges_of(read[NEXT]);
             rotate_counters();
         }
-        if constexpr (P::SMALL_FRONTIERS) {  // there is a function of it
+        if constexpr (P::SMALL_FRONTIERS) {  // reuses the function that exists for small frontiers
             enter(now.iteration);
             out_of_line<&Loop::choose>();
         } else {
@@ -28,7 +27,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
     });
 }
 
-// Fields that start alike everywhere are filled here; aggregates see the initial state.
+// Fill fields with uniform initial values, and compute aggregates of the initial state.
 template <class P> __device__ __forceinline__ void Loop<P>::start() {
     u32 stamp = now.stamp;
     if constexpr (P::SMALL_FRONTIERS)
@@ -74,7 +73,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     wait_and_read();
 }
 
-// The vertices that are active at first: an array of ids, or a range.
+// List the initially active vertices: an array of ids, or a range.
 template <class P> __device__ __forceinline__ void Loop<P>::list_active() {
     auto next = to_queue(0);
     const u64 count = c.a.active_count;

@@ -1,8 +1,9 @@
-// Near and far: where a program has a priority, vertices beyond a threshold wait in a list until nothing nearer is active.
+// Near-far ordering (delta stepping): with a priority, vertices beyond a threshold wait in a list until no nearer
+// vertex is active.
 //
-// A vertex waits at most once: a bitmap tells. Of lists there are two, of their counts and of the least and the highest
-// priorities among them four, which take turns from split to split. Where a vertex has several parts (WAITS), it is noted
-// what is the least priority of any that it has not sent: what its fields say has been sent in part.
+// A bitmap ensures that a vertex is listed at most once. Two lists alternate from split to split; counts and priority
+// ranges have four rows, which rotate. If a vertex's value has several parts (WAITS), `waits` holds the smallest
+// priority of a part that it has not sent yet, because other parts of its fields have been sent already.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -12,7 +13,8 @@ namespace gasla {
 
 template <class Loop> struct Far {
     typedef typename Loop::Program P;
-    static constexpr double PARTS = 16;  // buckets in the range of what waits
+    // the waiting range is split into this many buckets, if nothing better is known
+    static constexpr double PARTS = 16;
     Loop& loop;
 
     __device__ __forceinline__ u64* count(u32 ahead) const { return loop.c.a.far + (loop.now.splits + ahead) % 4; }
@@ -44,7 +46,7 @@ template <class Loop> struct Far {
         }
     }
 
-    // Note between which priorities the threads of a warp have put off.
+    // Record the range of priorities that the threads of a warp have postponed.
     __device__ __forceinline__ void note(Range mine) const {
 #pragma unroll 1
         for (u32 step = WARP / 2; step; step >>= 1) {
@@ -57,22 +59,23 @@ template <class Loop> struct Far {
         }
     }
 
-    // How wide the next bucket is: a part of the range of what waits, where nothing better is known of it.
+    // Width of the next bucket: delta, or a fraction of the range of waiting priorities.
     __device__ __forceinline__ double width() const {
         if (P::ADDS_UP || loop.c.a.delta > 0) return loop.c.a.delta;
         const double low = from_ordered(loop.read[LOW]), high = from_ordered(loop.read[HIGH]);
         return -latest() < low && low < high ? (high - low) / PARTS : 0;
     }
 
-    // The end of the bucket that `low` is in; of `low` alone, where such a width is lost beside it.
+    // The upper end of the bucket that contains `low`; the next double after `low` where adding the width would be lost
+    // to rounding.
     __device__ __forceinline__ static double beyond(double low, double delta) {
         double end = (floor(low / delta) + 1.0) * delta;
         if (!(end > low)) end = nextafter(low, infinity());
         return low < latest() ? least(end, latest()) : infinity();
     }
 
-    // What was put off and is near now becomes active. What came nearer meanwhile has been done already. Returns between
-    // which priorities this thread puts off again.
+    // Activate the waiting vertices that are near now, and relist the others. Vertices whose priority fell meanwhile
+    // have been processed already and are dropped. Returns the range of priorities that this thread relists.
     __device__ __forceinline__ Range split() const {
         Control& now = loop.now;
         loop.by_one_thread([&] {

@@ -1,11 +1,12 @@
-// Where nothing is active: the lowest bucket opens that is not empty, or every vertex is asked whether it wakes. Who goes
-// on is listed as the active set of the iteration ahead, as if the one before had left it.
+// When no vertex is active: the lowest nonempty bucket opens, or `wake` is evaluated for every vertex. The vertices
+// that continue become the active set of the next iteration, as if the last iteration had listed them.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// What a function says of each lane's vertex. Where values are wide, all lanes ask it of one vertex after another.
+// Evaluate a function for the vertex of each lane. With wide values all lanes evaluate it together, for one vertex
+// after the other.
 template <class P, class Ask> __device__ __forceinline__ auto of_each(bool is, vertex_t v, Ask ask) {
     decltype(ask(v)) mine = {};
     if constexpr (!P::WIDE) {
@@ -33,12 +34,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::resume() {
     }
 }
 
-// All that a run starts with wait until the lowest bucket opens.
+// The initially active vertices wait until the lowest bucket opens.
 template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     if constexpr (P::BUCKETS) {
         const Entry* entries = queue(parity());
         const u64 n = c.a.self_n;
-        if (now.size == n)  // an atomic for each would take longer than all that follows
+        if (now.size == n)  // an atomic per vertex would take longer than all that follows
             for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid())
                 c.a.waiting[w] = n - w * WARP >= WARP ? ALL : bit_of((vertex_t)(n % WARP)) - 1;
         else
@@ -49,7 +50,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     }
 }
 
-// A warp's words of the waiting vertices, one for each lane.
+// Visit the waiting vertices: each lane loads a word of the bitmap, then the warp visits the vertices of one word at a
+// time.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_waiting(Visit visit) {
     for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
         const u64 own = base + lane() * warps_of_grid();
@@ -62,7 +64,8 @@ template <class P> template <class Visit> __device__ __forceinline__ void Loop<P
     }
 }
 
-// Whether there is a bucket to open. What all look for is the most of its complement, where 0 stands for none.
+// Open the lowest bucket; false if no vertex waits. The minimum is found as the maximum of complements, where 0 means
+// none.
 template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     const auto ask = [&](vertex_t v) { return P::bucket(c, v); };
     u64 found = 0;
@@ -95,7 +98,7 @@ template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     return true;
 }
 
-// A vertex that wakes is listed; or waits, where there are buckets.
+// Evaluate `wake` for all vertices. Those that wake are listed, or wait if there are buckets.
 template <class P> __device__ __forceinline__ void Loop<P>::wake() {
     by_one_thread([&] {
         P::idle(c);
@@ -118,7 +121,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::wake() {
         next.flush_block();
 }
 
-// What has been listed is the active set.
+// Make the listed vertices the active set.
 template <class P> __device__ __forceinline__ void Loop<P>::take_listed() {
     barrier.wait();
     by_one_thread([&] {

@@ -1,8 +1,8 @@
-// A whole run by one block, for small graphs: every iteration pulls, and one or two __syncthreads are all that it waits for.
+// A whole run by one block, for small graphs: every iteration pulls, and waits at one or two __syncthreads only.
 //
-// Few instructions matter most: code that runs for the first time comes from the L2 cache, line by line, which takes longer
-// than a thousand vertices do. So what the loop for large graphs (loop.cuh) keeps in counters and bitmaps, each thread knows
-// for itself here, and bytes in shared memory mark the active vertices.
+// Instruction count matters most: code that runs for the first time comes from the L2 cache line by line, which takes
+// longer than processing a thousand vertices. So each thread tracks in registers what the loop for large graphs
+// (loop.cuh) keeps in counters and bitmaps, and bytes in shared memory mark the active vertices.
 #pragma once
 #include "frontier.cuh"
 #include "gather.cuh"
@@ -10,56 +10,57 @@
 
 namespace gasla {
 
-constexpr u32 MOST_VERTICES = 8192;  // vertices: `SMALL` in workspace.py
-constexpr u32 HELD = 8;           // edges that a lane keeps from one iteration to the next
-constexpr u32 LONG_FOR_LANE = 32;    // edges of a lane; of a vertex with more, the whole warp takes some
+constexpr u32 MOST_VERTICES = 8192;  // `SMALL` in workspace.py
+constexpr u32 HELD = 8;  // edges of its first vertex that a lane keeps in registers from one iteration to the next
+constexpr u32 LONG_FOR_LANE = 32;    // edges per lane; if a vertex has more, the whole warp walks them
 
 #ifndef GASLA_EMULATED
-// Where something is in shared memory: by_opaque_address from the compiler, lest it be worked out at every access.
+// A shared-memory address whose value is hidden from the compiler, so that it is not recomputed at every access.
 __device__ __forceinline__ u32 opaque(u32 at) {
     asm volatile("" : "+r"(at));
     return at;
 }
 template <class T> __device__ __forceinline__ T* shared_pointer(u32 at) { return (T*)__cvta_shared_to_generic(at); }
-// The memory that a launch adds to that of a block's variables.
+// The address of the dynamic shared memory.
 __device__ __forceinline__ u32 start_of_dynamic_shared() {
     extern __shared__ double start[];
     return opaque((u32)__cvta_generic_to_shared(start));
 }
-// A variable there, by an address that is by_opaque_address from the compiler, too: 3 to 8% fewer instructions.
+// A shared variable through a hidden address: 3 to 8% fewer instructions.
 template <class T> __device__ __forceinline__ T& by_opaque_address(T& shared) {
     return *shared_pointer<T>(opaque((u32)__cvta_generic_to_shared(&shared)));
 }
 #endif
 
-// What the threads of the block share.
+// Shared memory of the block.
 template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    long long next_poll, touched;  // the first thread's, which need no register of the others
+    long long next_poll, touched;  // used by thread 0 alone; in registers they would cost every thread two pairs
 };
 
 template <class P> struct SingleBlock {
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
-    static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;  // a count: active vertices, edges looked at, whether to stop
+    // packed count: active vertices, edges visited, whether to stop
+    static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;
 
     const typename P::Arguments& a;
     Shared<P>& s;
-    typename P::Uniform& uniform;  // a thread's own; not a member, lest all of this object stay in memory
+    typename P::Uniform& uniform;  // per thread; not a member, as this whole object would then stay in memory
     typename P::Context c;
     long long iteration;
     u32 size;           // active vertices
-    const u32 at_once;  // vertices that all threads take at a time
+    const u32 at_once;  // vertices that the block processes at a time
     bool stopped = false;
 
-    // Of the first vertex of a lane: where its row is, and the first of the lane's edges. To read them again in every
-    // iteration would take most of it.
+    // The row of a lane's first vertex, and the first of the lane's edges: reading them again in every iteration would
+    // take most of its time.
     offset_t first, last;
     vertex_t neighbours[HELD];
     typename P::Edge edges[HELD];
-    u32 own;  // that vertex
+    u32 own;  // that first vertex
 
     __device__ __forceinline__ SingleBlock(const typename P::Arguments& a, Shared<P>& s, typename P::Uniform& uniform)
         : a(a), s(s), uniform(uniform), c(a, uniform), at_once(blockDim.x >> (__ffs(a.lanes) - 1)) {
@@ -75,7 +76,7 @@ template <class P> struct SingleBlock {
         enter(a.fresh ? 0 : a.control->iteration);
         hold();
         begin();
-        if constexpr (P::AGGREGATES) publish(0);  // at first, or after the last launch
+        if constexpr (P::AGGREGATES) publish(0);  // of the initial state, or of the last launch
         while (goes_on()) {
             if constexpr (P::DEPOSITS)
 #pragma unroll 1
@@ -87,14 +88,14 @@ template <class P> struct SingleBlock {
         end();
     }
 
-    // What the counts of all threads say of the next iteration; returns how many edges were looked at in the last.
+    // Unpack the counts of all threads for the next iteration; returns the number of edges visited in the last one.
     __device__ __forceinline__ u32 receive(u32 counts) {
         size = counts & ((1u << TOUCHED_AT) - 1);
         stopped = counts & STOP;
         return (counts & ~STOP) >> TOUCHED_AT;
     }
 
-    // What is the same all through an iteration.
+    // Set the values that are constant during an iteration.
     __device__ __forceinline__ void enter(long long number) {
         uniform.self_iteration = iteration = number;
         uniform.old_at = side() * a.self_n;
@@ -104,21 +105,22 @@ template <class P> struct SingleBlock {
     }
     __device__ __forceinline__ u32 side() const { return iteration & 1; }
 
-    // Whether there is another iteration, once it is known what the aggregates came to.
+    // Whether another iteration follows; publishes the aggregates first.
     __device__ __forceinline__ bool goes_on() {
         if constexpr (P::AGGREGATES) {
-            if (warp_of_block() == warps_of_block() - 1)  // the one with the fewest vertices
+            if (warp_of_block() == warps_of_block() - 1)  // the warp with the fewest vertices
                 put_total(s.total, lane() < warps_of_block() ? s.sums[lane()] : P::no_sums());
             __syncthreads();
             P::take_sums(c, s.total);
         }
         const bool done = is_done();
-        if constexpr (P::STOP_SEES_FIELDS) __syncthreads();  // before anybody writes them again
+        // all have read the fields before any thread writes them again
+        if constexpr (P::STOP_SEES_FIELDS) __syncthreads();
         const bool more = P::ENDS_WHEN_STILL ? size != 0 : a.self_n != 0;
-        return more & !stopped & !done & (iteration < a.limit);  // no branch: it would take as long as all of them
+        return more & !stopped & !done & (iteration < a.limit);  // evaluated without branches, which would take longer
     }
 
-    // Whether the program stops after the iteration that has ended, whose number it sees.
+    // Whether the program stops after the iteration that just ended; `stop` sees that iteration's number.
     __device__ __forceinline__ bool is_done() {
         bool result = false;
         if constexpr (P::HAS_STOP) {
@@ -145,7 +147,8 @@ template <class P> struct SingleBlock {
             }
     }
 
-    // What one of `width` lanes takes of a row: neighbours that follow each other, so that the order can stay.
+    // The part of a row that one of `width` lanes walks: consecutive neighbors, so that combining lanes in order
+    // preserves the order of the row.
     struct Run {
         offset_t from, to;
     };
@@ -156,7 +159,7 @@ template <class P> struct SingleBlock {
         return Run{from, least(from + length, last)};
     }
 
-    // Fields as they start, or as the last launch left them; active vertices; and what the aggregates came to.
+    // Initialize fields, active vertices and aggregates, or load them as the last launch left them.
     __device__ __forceinline__ void begin() {
 #pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
@@ -179,12 +182,13 @@ template <class P> struct SingleBlock {
             if (!a.fresh && threadIdx.x == 0) c.sums = *(const Sums*)a.parts;
     }
 
-    // All vertices that the mask admits gather, and apply; `lanes` threads each. Returns a thread's counts.
+    // Each vertex that the mask admits gathers and applies, by `a.lanes` threads per vertex. Returns the thread's
+    // counts.
     __device__ __forceinline__ u32 pull() {
         const u32 n = (u32)a.self_n, me = lane() & (a.lanes - 1);
         u32 counts = 0, base = 0;
 #pragma unroll 1
-        do {  // all warps alike: they shuffle in there
+        do {  // all lanes of a warp iterate equally often: `gather` shuffles
             const u32 v = base + own;
             const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
             offset_t first = this->first, last = this->last;
@@ -211,8 +215,8 @@ template <class P> struct SingleBlock {
         return counts;
     }
 
-    // Reduce the rows of a warp's vertices, by `lanes` each: then what is left of long rows one after the other, by the
-    // whole warp. The first lane of each vertex has the result.
+    // Reduce the rows of a warp's vertices: first by `a.lanes` lanes each; then the whole warp walks the rest of each
+    // long row, one after the other. The first lane of each vertex has the result.
     __device__ __forceinline__ Row<P> gather(
         bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
         u32 width = a.lanes, owner = 0;
@@ -232,7 +236,7 @@ template <class P> struct SingleBlock {
                 walk(row, target, run, counts);
             }
 #pragma unroll 1
-            for (u32 step = 1; step < width; step <<= 1) {  // neighbours first, so that the order stays
+            for (u32 step = 1; step < width; step <<= 1) {  // combine adjacent lanes first, which preserves the order
                 const Gathered other = shuffle(row.gathered, me + step, width);
                 const bool found = shuffle((u32)row.found, me + step, width);
                 if constexpr (P::GATHERS && !P::TAKES_FIRST) row.gathered = P::combine(row.gathered, other);
@@ -254,7 +258,7 @@ template <class P> struct SingleBlock {
         return result;
     }
 
-    // The edges of a run that the lane holds; the run is what is left of it.
+    // Walk those edges of a run that the lane holds in registers; `run` becomes the rest.
     __device__ __forceinline__ void walk_held(Row<P>& row, const typename P::Target& target, Run& run, u32& counts) {
         const offset_t count = run.to - run.from;
         bool from_active[HELD];
@@ -271,7 +275,7 @@ template <class P> struct SingleBlock {
         run.from = least(run.from + (offset_t)HELD, run.to);
     }
 
-    // The edges of a run, some at once.
+    // Walk the edges of a run, with the loads of several in flight together.
     __device__ __forceinline__ void walk(Row<P>& row, const typename P::Target& target, const Run& run, u32& counts) {
         constexpr int AT_ONCE = 4;
         const offset_t last = run.to;
@@ -295,7 +299,7 @@ template <class P> struct SingleBlock {
     }
     static constexpr bool TESTS = P::KEEPS_ACTIVE && (P::ACTIVE_ONLY || !P::EVERYONE);
 
-    // What the counts of all threads come to; the aggregates of each warp wait in shared memory.
+    // Sum the counts of all threads; leaves each warp's aggregates in shared memory.
     __device__ __forceinline__ u32 publish(u32 counts) {
         if (threadIdx.x == 0 && polls_and_stops()) counts |= STOP;
         counts = warp_sum(counts);
@@ -308,7 +312,8 @@ template <class P> struct SingleBlock {
         return warp_sum(lane() < warps_of_block() ? s.counts[side()][lane()] : 0u);
     }
 
-    // What a warp's aggregates come to. Shuffles take most of the time; of two aggregates each half of the warp adds up one.
+    // Sum a warp's aggregates. Shuffles take most of the time, so if there are two aggregates of one kind (PAIRED),
+    // each half of the warp sums one.
     __device__ __forceinline__ static void put_total(Sums& place, const Sums& sums) {
         if constexpr (P::PAIRED) {
             typedef typename P::Sum Sum;
@@ -342,7 +347,7 @@ template <class P> struct SingleBlock {
         }
     }
 
-    // For the host, and for the next launch.
+    // Write the final state for the host and for the next launch.
     __device__ __forceinline__ void end() {
         if constexpr (P::HAS_SHARED_FIELDS)
 #pragma unroll 1
