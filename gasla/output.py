@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -63,6 +64,41 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+@contextmanager
+def placing_folder(path: Path, mark: str) -> Iterator[Path]:
+    """Make a folder under another name that takes the place of `path` once it is complete.
+
+    A folder that is there already is replaced if it holds a file named `mark`, which says that it was made this way.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something else at `path`.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not (path / mark).is_file() and not (path.is_dir() and not any(path.iterdir())):
+        raise FileExistsError(f"{path} exists and has no file {mark}; expected a new name, or a folder to replace")
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    old = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with _name_in_errors(str(path), temporary):
+            temporary.mkdir()
+            yield temporary
+            for each in temporary.iterdir():
+                with open(each, "rb") as file:
+                    os.fsync(file.fileno())
+            if path.exists():
+                os.replace(path, old)
+            os.replace(temporary, path)
+    except BaseException:
+        if old.exists() and not path.exists():
+            os.replace(old, path)
+        raise
+    finally:
+        for leftover in (temporary, old):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager

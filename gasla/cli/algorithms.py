@@ -143,7 +143,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("bipartite", gasla.is_bipartite, {"colors": "color"}),
         lambda f: "bipartite" if f["bipartite"] else "NOT bipartite: some component has an odd cycle",
-        views.counts("colors", {0: "colour 0", 1: "colour 1", -1: "neither"}),
+        views.counts("colors", {0: "color 0", 1: "color 1", -1: "neither"}),
         fixed={"colors": True},
     ),
     Verb(
@@ -248,8 +248,8 @@ ALGORITHMS: tuple[Verb, ...] = (
         *(views.inside("members", "vertices", lambda _: "are members"), views.named(views.members("members"))),
     ),
     Verb(
-        *("greedy-color", gasla.greedy_color, {"colours": "colour"}),
-        *(lambda f: f"{f['colours'].max(initial=-1) + 1:,} colours", views.histogram("colours", "colour")),
+        *("greedy-color", gasla.greedy_color, {"colors": "color"}),
+        *(lambda f: f"{f['colors'].max(initial=-1) + 1:,} colors", views.histogram("colors", "color")),
     ),
     Verb(
         *("maximal-matching", gasla.maximal_matching, {"mates": "mate"}),

@@ -89,10 +89,20 @@ def load(options: Namespace) -> Named:
         beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
         hint = meant(name, [*SHIPPED, *beside])
         raise ValueError(f"{name}: there is no such file, and no such graph comes with gasla{hint}")
-    names = {} if options.vertices is None else {"names": options.vertices == "names"}
+    return Named(name, Graph(io.read(path, format, **reading(options))))
+
+
+def reading(options: Namespace) -> dict[str, Any]:
+    """The options of reading that differ from the defaults of `gasla.io.read`."""
     tabs = {"\\t": "\t", "tab": "\t"}  # as a shell passes them on
-    text = {"separator": tabs.get(options.separator, options.separator), "on_bad_rows": options.on_bad_rows}
-    return Named(name, Graph(io.read(path, format, **_columns(options.columns), **names, **text)))
+    found = _columns(options.columns)
+    if options.vertices is not None:
+        found["names"] = options.vertices == "names"
+    if options.separator is not None:
+        found["separator"] = tabs.get(options.separator, options.separator)
+    if options.on_bad_rows != "error":
+        found["on_bad_rows"] = options.on_bad_rows
+    return found
 
 
 def _columns(text: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,8 @@ def run_convert(options: Namespace) -> int:
     """`gasla convert`."""
     from gasla import io
 
+    if Path(options.output).suffix.lower() == ".gasla":
+        return convert_to_folder(options)
     holds_names = io.format_of(data.check_target(options.output)) in io.TABLES
     names = None if options.names is None else data.check_table(options.names, 2)
     with bar(f"reading {options.graph}"):
@@ -122,6 +125,21 @@ def run_convert(options: Namespace) -> int:
         io.write(options.output, graph)
         if names is not None:
             data.write_table(names, {}, named)
+    print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")
+    return 0
+
+
+def convert_to_folder(options: Namespace) -> int:
+    """`gasla convert` to a folder: in bounded memory, and with names."""
+    from gasla import io
+
+    if options.graph in data.SHIPPED and not Path(options.graph).exists():
+        with bar(f"writing {options.output}"):
+            io.write(options.output, data.load(options).graph)
+            graph = io.open(options.output)
+    else:
+        with bar(f"converting {options.graph}"):
+            graph = io.convert(options.graph, options.output, format=options.format, **data.reading(options))
     print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")
     return 0
 

@@ -198,7 +198,7 @@ def draw_map(found: Findings, path: str | Path, dpi: int = 150) -> None:
         title="The airports that hold the world together",
         subtitle=f"{found.rank.size:,} airports and {flights.matrix.nnz:,} routes of June 2014, along great circles",
         size="size: PageRank",
-        heat="colour: betweenness, part of all shortest connections",
+        heat="color: betweenness, part of all shortest connections",
         route=f"the shortest way: {' → '.join(airports.city[stops].tolist())}, {total:,.0f} km" if stops else "",
         credit=f"{CREDIT} · drawn by gasla",
     )

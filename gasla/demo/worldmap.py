@@ -2,7 +2,7 @@
 
 Every connection is the great circle between its ends. All of them are added up in one image of light, as a long
 exposure would see them, so that busy regions glow and a lone ocean crossing stays a fine line; the continents show
-themselves. Places are dots on top, sized and coloured by what was computed of them. The projection is Equal Earth
+themselves. Places are dots on top, sized and colored by what was computed of them. The projection is Equal Earth
 (Šavrič, Patterson, Jenny, 2018).
 """
 
@@ -36,7 +36,7 @@ class Places(NamedTuple):
     latitude: Array
     name: Array
     size: Array  # the largest gets the largest dot
-    heat: Array  # decides the colour of the dot
+    heat: Array  # decides the color of the dot
 
 
 class Captions(NamedTuple):
@@ -45,7 +45,7 @@ class Captions(NamedTuple):
     title: str
     subtitle: str
     size: str  # what the size of a dot means
-    heat: str  # what its colour means
+    heat: str  # what its color means
     route: str  # what the highlighted way is
     credit: str
 
@@ -214,9 +214,9 @@ def _shine(axes: Any, light: Array, box: Box) -> None:
         return
     value = np.log1p(light / np.median(light[lit]))
     value /= np.quantile(value[lit], 0.9995)
-    colours = LinearSegmentedColormap.from_list("light", LIGHT)(np.clip(value, 0, 1))
-    colours[..., 3] = np.clip(4 * value, 0, 1)
-    axes.imshow(colours, extent=box, origin="lower", interpolation="bilinear", zorder=1, aspect="equal")
+    colors = LinearSegmentedColormap.from_list("light", LIGHT)(np.clip(value, 0, 1))
+    colors[..., 3] = np.clip(4 * value, 0, 1)
+    axes.imshow(colors, extent=box, origin="lower", interpolation="bilinear", zorder=1, aspect="equal")
 
 
 def _area(part: Array | float) -> Any:
@@ -225,7 +225,7 @@ def _area(part: Array | float) -> Any:
 
 
 def _heat(places: Places) -> Any:
-    """From values to colours: small differences near zero show too."""
+    """From values to colors: small differences near zero show too."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -239,9 +239,9 @@ def _dots(axes: Any, places: Places, joined: Array) -> None:
     axes.scatter(x[~joined], y[~joined], s=0.25, color="#3a4a63", linewidth=0, zorder=1)
     order = np.flatnonzero(joined)[np.argsort(places.size[joined])]
     area = _area(places.size[order] / places.size.max())
-    colour = _heat(places).to_rgba(places.heat[order])
-    axes.scatter(x[order], y[order], s=3 * area, color=colour, alpha=0.12, linewidth=0, zorder=3)
-    axes.scatter(x[order], y[order], s=area, color=colour, alpha=0.9, linewidth=0.3, edgecolor=SKY, zorder=4)
+    color = _heat(places).to_rgba(places.heat[order])
+    axes.scatter(x[order], y[order], s=3 * area, color=color, alpha=0.12, linewidth=0, zorder=3)
+    axes.scatter(x[order], y[order], s=area, color=color, alpha=0.9, linewidth=0.3, edgecolor=SKY, zorder=4)
 
 
 def _way(axes: Any, places: Places, route: Sequence[int]) -> None:

@@ -26,6 +26,7 @@ from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
 from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, edges_of
 from gasla.graph.exchange.names import Names
+from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform import merging, pairing, subgraphs
 from gasla.graph.transform.origin import Derived, IdMap, Origin
@@ -102,6 +103,7 @@ class Graph:
     lists: Lists
     values: Array | None
     naming: Names | None = None
+    files: MappedFiles | None = None  # what its arrays are mapped from
     origin: Origin | None = None
     change: Change | None = None
     _valued: Values  # the values, and what is derived from them
@@ -216,6 +218,7 @@ class Graph:
     def _set_lists(self, lists: Lists, values: Array | None) -> None:
         self.n, self.m, self.device = lists.n, lists.m, lists.device
         self.lists, self.values, self._valued = lists, values, Values(lists, values)
+        self.files = lists.files
 
     # --- conversion from and to other libraries ---------------------------------------------------------------------
 
@@ -712,7 +715,7 @@ class Graph:
 
     def notice_values(self) -> None:
         """Discard everything derived from the values if they have changed since. Called before weights are read."""
-        if self.device != "cpu" or self.values is None:
+        if self.device != "cpu" or self.values is None or (self.files is not None and self.files.hold(self.values)):
             return
         now, before = self._valued.checksum(), self._valued.noted
         if now == before:
@@ -1179,7 +1182,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
-        left = ("_copy", "_original", "_known")
+        left = ("_copy", "_original", "_known", "files")
         return {name: part for name, part in self.__dict__.items() if name not in left}
 
     # --- cached with the graph --------------------------------------------------------------------------------------
@@ -1253,4 +1256,8 @@ def as_graph(x: Any) -> Graph:
     >>> as_graph(g) is g
     True
     """
-    return x if isinstance(x, Graph) else Graph(x)
+    if not isinstance(x, Graph):
+        return Graph(x)
+    if x.files is not None:
+        x.files.require_unchanged()
+    return x

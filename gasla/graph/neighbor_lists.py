@@ -13,6 +13,7 @@ import numpy as np
 
 from gasla.arrays import Device, any_true, array_module, finish, index_dtype, moved
 from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.mapped_files import MappedFiles
 
 T = TypeVar("T")
 
@@ -62,6 +63,7 @@ class Lists:
     ) -> None:
         self.n, self.device = n, device
         self.rows, self.columns, self.ends = rows, columns, ends
+        self.files: MappedFiles | None = None  # that the arrays are mapped from
         given = rows or columns
         self.m = len(given.indices) if given is not None else 0 if ends is None else len(ends[0])
 
@@ -279,6 +281,7 @@ class Lists:
     def reversed(self) -> Lists:
         """The lists with every edge reversed; arrays are shared, and edge numbers stay."""
         made = Lists(self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1])
+        made.files = self.files
         known = self.__dict__
         made.__dict__.update({name: known[name] for name in _UNCHANGED if name in known})
         for name, other in [*_SWAPPED.items(), *((b, a) for a, b in _SWAPPED.items())]:
@@ -296,6 +299,9 @@ class Lists:
         copy = Lists(self.n, device, rows, columns, ends)
         copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
         return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "files": None}  # a pickle holds the arrays themselves
 
     def arrays(self) -> list[Array]:
         """The arrays held now."""

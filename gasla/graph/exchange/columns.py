@@ -17,7 +17,7 @@ from gasla.graph.validate import are_sparse, physical_memory
 from gasla.names import meant
 
 _PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # usual titles of the columns of ids
-_WIDE = 2**31  # integer ids this large are taken for names
+WIDE = 2**31  # integer ids this large are taken for names
 
 Column = str | int
 
@@ -168,7 +168,7 @@ def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column 
         raise TypeError(f"{kinds}; expected both of one kind, integers or strings")
     is_open = names is None
     if is_open:
-        names = texts[0] or max(_largest(ids) for ids in ends) >= _WIDE
+        names = texts[0] or max(_largest(ids) for ids in ends) >= WIDE
     if names:
         return _with_names(ends, values)
     if texts[0]:

@@ -11,6 +11,7 @@ format           file names                            content
 ``"csv"``        ``.csv``                              a table, one edge per row; ids are numbers or names
 ``"parquet"``    ``.parquet``                          a table, as for CSV
 ``"feather"``    ``.feather`` ``.arrow``               a table, as for CSV
+``"folder"``     ``.gasla``                            a folder of arrays, mapped into memory instead of read: `open`
 ===============  ====================================  ==============================================================
 
 A further suffix ``.gz``, ``.bz2`` or ``.xz`` compresses the file. Text files without weights get weights 1 (float32);
@@ -24,26 +25,30 @@ a CSV file.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gasla.graph.io import dimacs, edge_tables, edges, matrix_market, metis, npz
-from gasla.graph.io.files import COMPRESSIONS, FormatError, compress, to_csr, translate_errors
+from gasla.graph.io import dimacs, edge_tables, edges, folder, matrix_market, metis, npz, sorting
+from gasla.graph.io.files import COMPRESSIONS, FormatError, Part, compress, to_csr, translate_errors
 from gasla.graph.io.separated import SPACES, is_plain
 from gasla.output import replacing
 
 if TYPE_CHECKING:
     from gasla.graph.exchange.columns import Column
+    from gasla.graph.exchange.names import Names
+    from gasla.graph.graph import Graph
 
-__all__ = ["TABLES", "FormatError", "format_of", "read", "write"]
+__all__ = ["TABLES", "FormatError", "convert", "format_of", "open", "read", "write"]
 
 _FORMATS: dict[str, ModuleType] = {"mtx": matrix_market, "edges": edges, "gr": dimacs, "metis": metis, "npz": npz}
 _NAMES = {suffix: format for format, module in _FORMATS.items() for suffix in module.SUFFIXES}
 
 _NAMES |= edge_tables.SUFFIXES
+_NAMES |= dict.fromkeys(folder.SUFFIXES, "folder")
 TABLES = tuple(dict.fromkeys(edge_tables.SUFFIXES.values()))
-_ALL = (*_FORMATS, *TABLES)
+_ALL = (*_FORMATS, *TABLES, "folder")
 _NETWORKX = (".graphml", ".gml", ".gexf", ".net", ".dot", ".json")
 
 
@@ -80,7 +85,7 @@ def read(
     Returns
     -------
     scipy.sparse.csr_array or Graph
-        A Graph for a table, and for an edge list whose ids are names.
+        A Graph for a table, for an edge list whose ids are names, and for a folder, which is opened (`open`).
 
     Warns
     -----
@@ -117,6 +122,8 @@ def read(
     columns = src, dst, weight
     if format in TABLES:
         return edge_tables.read(path, format, columns, names, separator, skips)
+    if format == "folder" and columns == (None, None, None) and names is None:
+        return folder.open_folder(path)
     if format != "edges":
         if any(given is not None for given in (*columns, names)):
             raise ValueError(f"src, dst, weight and names are for tables and edge lists; {path} is read as {format!r}")
@@ -156,11 +163,124 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     path = as_path(path)
     format = format_of(path, format)
     graph = as_graph(A)
+    if format == "folder":
+        sorting.write_folder(path, sorting.parts_of(graph.to("cpu")), sorting.default_memory(), graph.naming)
+        return
     with replacing(path) as file, compress(file, path) as stream:
         if format in _FORMATS:
             _FORMATS[format].write(stream, graph, path)
         else:
             edge_tables.write(stream, graph.to("cpu"), path, format)
+
+
+def open(path: str | os.PathLike[str]) -> Graph:
+    """Open a graph in a folder without reading it: its arrays are mapped into memory, and read as they are needed.
+
+    A graph may so be larger than memory. Searches, shortest paths, PageRank, components and core numbers take memory
+    in proportion to its vertices alone; what builds other lists of its edges does not.
+
+    Parameters
+    ----------
+    path : path
+        A folder that `convert` or `write` has written; its name ends in ``.gasla``.
+
+    Returns
+    -------
+    Graph
+        On the CPU. Edges are numbered by rows, targets ascending within each. Nothing can be written to its arrays.
+
+    Raises
+    ------
+    FormatError
+        The folder is damaged or incomplete. All ids are looked at, once, at the rate of the disk.
+
+    Notes
+    -----
+    If a file of the folder changes after this, the next call of an algorithm raises a RuntimeError. What happens to a
+    file during a call is not noticed: a file that is truncated then ends the process (SIGBUS).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, gasla
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "flights.gasla"
+    >>> write(path, gasla.datasets.openflights().matrix)
+    >>> flights = open(path)
+    >>> int(gasla.bfs(flights, 0).max())
+    10
+    """
+    return folder.open_folder(as_path(path))
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    memory: int | None = None,
+    **reading: Any,
+) -> Graph:
+    r"""Write a folder that `open` maps, from a graph file, in bounded memory.
+
+    Parameters
+    ----------
+    source : path
+        A file that `read` reads. Edge lists, Matrix Market and DIMACS files, compressed ones too, and Parquet files
+        whose ids are numbers are read part by part; files of other formats, and those with names, whole.
+    target : path
+        The folder to write; its name ends in ``.gasla``. One that is there is replaced once the new one is complete.
+    format : str, optional
+        Of the source, as in `read`.
+    memory : int, optional
+        Bytes that sorting may take, apart from 16 per vertex; by default an eighth of the machine's, at most 1 GiB. The
+        disk holds up to 50 bytes per edge meanwhile, in the folder in which the target is made.
+    **reading
+        What `read` takes of tables and edge lists: `src`, `dst`, `weight`, `names`, `separator`, `on_bad_rows`.
+
+    Returns
+    -------
+    Graph
+        The graph, opened. A file without weights makes a graph without values.
+
+    Raises
+    ------
+    FormatError
+        As `read`.
+    OSError
+        If the disk is full; what was written is removed.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "triangle.txt"
+    >>> _ = path.write_text("0 1 5\n1 2 3\n2 0 4\n")
+    >>> convert(path, path.with_suffix(".gasla"))
+    Graph(n=3, m=3, values=int64)
+    """
+    source, target = as_path(source), as_path(target)
+    if format_of(target) != "folder":
+        raise ValueError(f"{target} is no name of a folder; expected one that ends in {', '.join(folder.SUFFIXES)}")
+    if memory is not None and (not isinstance(memory, int) or memory < 1):
+        raise ValueError(f"memory is {memory!r}; expected a number of bytes, 1 or more")
+    parts, naming = _parts(source, format_of(source, format), reading)
+    with translate_errors(source):
+        sorting.write_folder(target, parts, memory or sorting.default_memory(), naming)
+    return folder.open_folder(target)
+
+
+def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Names | None]:
+    """The edges of a file, some at a time if its format and its columns allow that; and the names of vertices."""
+    is_plain_text = format != "edges" or (path.is_file() and is_plain(path))
+    if format in ("edges", "mtx", "gr") and not reading and is_plain_text:
+        return _FORMATS[format].parts(path), None
+    columns = reading.get("src"), reading.get("dst"), reading.get("weight")
+    if format == "parquet" and set(reading) <= {"src", "dst", "weight", "names"} and not reading.get("names"):
+        parts = edge_tables.parts_of_parquet(path, columns, reading.get("names"))
+        if parts is not None:
+            return parts, None
+    from gasla.graph.graph import as_graph
+
+    graph = as_graph(read(path, format, **reading))
+    return sorting.parts_of(graph), graph.naming
 
 
 def as_path(path: Any) -> Path:

@@ -6,6 +6,7 @@ directions are stored.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -13,12 +14,14 @@ import numpy as np
 
 from gasla.graph.io.files import (
     FormatError,
+    Part,
     complain,
     edge_blocks,
     is_count,
     is_number,
     is_whole,
     open_text,
+    parts_of_table,
     read_table,
     to_csr,
     within,
@@ -58,6 +61,25 @@ def read(path: Path) -> csr_array:
     if header.kind == "tw":
         return to_csr(header.n, np.concatenate([u, v]), np.concatenate([v, u]), None)
     return to_csr(header.n, u, v, table["weight"])
+
+
+def parts(path: Path) -> Iterator[Part]:
+    """The edges, some at a time; of an undirected file each is followed by its mirror image."""
+    count = 0
+    with open_text(path) as stream:
+        header = _header(path, stream)
+        for table in parts_of_table(stream, _FIELDS[header.kind], _COMMENT):
+            tagged = table is not None and (header.kind == "tw" or bool(np.all(table["tag"] == b"a")))
+            if table is None or not tagged or not within(table, header.n):
+                raise complain(path, lambda line, words: _check(line, words, header), _COMMENT)
+            count += len(table)
+            u, v = table["u"] - 1, table["v"] - 1
+            if header.kind == "tw":
+                yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
+            else:
+                yield Part(u, v, table["weight"], header.n)
+    if count != header.m:
+        raise FormatError.of_count(path, header.line, header.m, count)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

@@ -16,12 +16,14 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.exchange.columns import Column, are_usual, arrow, choose, places_of_numbers
+from gasla.graph.exchange.columns import WIDE, Column, are_usual, arrow, choose, edges_of, places_of_numbers
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import (
+    COMPRESSIONS,
     EXPECTED_ID,
     EXPECTED_WEIGHT,
     FormatError,
+    Part,
     is_number,
     is_whole,
     open_bytes,
@@ -129,6 +131,47 @@ def _parquet(path: Path, columns: Columns) -> Any:
     _require_memory(path, size + 24 * rows)
     with _open(path) as source:
         return parquet.ParquetFile(source).read(columns=chosen).select(chosen)
+
+
+def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterator[Part] | None:
+    """The edges by row groups, if ids are numbers of vertices; None where that takes a look at all of them."""
+    parquet = arrow("pyarrow.parquet")
+    if not path.is_file() or path.suffix.lower() in COMPRESSIONS:
+        return None
+    with _open(path) as source:
+        about = parquet.ParquetFile(source)
+        schema, groups = about.schema_arrow, about.metadata
+        chosen = _chosen(path, schema.names, columns, places_of_numbers(schema))
+    if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen[:2]) or groups.num_rows == 0:
+        return None
+    notes = schema.metadata or {}
+    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(groups, chosen[:2])):
+        return None
+    return _by_groups(path, chosen, int(notes.get(_COUNT, 0)))
+
+
+def _are_narrow(groups: Any, ends: list[str]) -> bool:
+    """Whether statistics say that no id is so large that it may be a name."""
+    for group in range(groups.num_row_groups):
+        each = [groups.row_group(group).column(c) for c in range(groups.num_columns)]
+        found = [column.statistics for column in each if column.path_in_schema in ends]
+        if any(known is None or not known.has_min_max or known.max >= WIDE for known in found):
+            return False
+    return True
+
+
+def _by_groups(path: Path, chosen: list[str], n: int) -> Iterator[Part]:
+    with _open(path) as source:
+        file = arrow("pyarrow.parquet").ParquetFile(source)
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=chosen).select(chosen)
+            if table.num_rows == 0:
+                continue
+            try:
+                found = edges_of(table, 0, 1, 2 if len(chosen) > 2 else None, names=False)
+            except (ValueError, TypeError) as error:
+                raise FormatError(path, None, f"row group {group}: {error}") from error
+            yield Part(found.src, found.dst, found.weights, max(n, found.n))
 
 
 def _feather(path: Path, columns: Columns) -> Any:

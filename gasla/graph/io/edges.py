@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
@@ -18,12 +19,14 @@ from gasla.graph.io.files import (
     EXPECTED_WEIGHT,
     Array,
     FormatError,
+    Part,
     complain,
     edge_blocks,
     has_weights,
     is_number,
     is_whole,
     open_text,
+    parts_of_table,
     read_table,
     require_memory,
     to_csr,
@@ -81,16 +84,6 @@ def _good(path: Path, header: _Header, text: IO[str], fields: list[tuple[str, st
     return table, bad
 
 
-class Part(NamedTuple):
-    """Some consecutive edges of an edge list, and the sizes of the whole graph given in its header."""
-
-    src: Array
-    dst: Array
-    weights: Array | None
-    n: int  # vertices; 0 if not given
-    m: int  # edges; 0 if not given
-
-
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
     """The edges of all lines; or, in an uncompressed file, of the lines that begin within a range of bytes.
 
@@ -112,6 +105,23 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
         last = file.tell()
         file.seek(first)
         return _part(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
+
+
+def parts(path: Path) -> Iterator[Part]:
+    """The edges, some at a time."""
+    with open_text(path) as text:
+        start = text.tell()
+        header = _look(path, text)
+        text.seek(start)
+        fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
+        count = 0
+        for table in parts_of_table(text, fields, [*header.comments]):
+            if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
+                raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+            count += len(table)
+            yield Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n)
+    if count < header.m:
+        raise FormatError.of_count(path, header.line, header.m, count)
 
 
 def _part(path: Path, header: _Header, text: TextIO) -> Part:

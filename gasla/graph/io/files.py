@@ -12,9 +12,9 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from io import BytesIO, TextIOWrapper
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
 
@@ -35,8 +35,20 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+PART = 1 << 25  # bytes of text that are read at a time where a file is read in parts
+
 EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names (--vertices names)"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
+
+
+class Part(NamedTuple):
+    """Some edges in their order."""
+
+    src: Array
+    dst: Array
+    weights: Array | None
+    n: int = 0  # vertices, as far as the file says
+    m: int = 0  # edges of the whole file, if it says
 
 
 class FormatError(ValueError):
@@ -143,6 +155,12 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | lis
         except (ValueError, DeprecationWarning, OverflowError):
             continue
     return None
+
+
+def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Iterator[Array | None]:
+    """The rest of a stream as `read_table` returns it, some lines at a time."""
+    while lines := stream.readlines(PART):
+        yield read_table(StringIO("".join(lines)), fields, comment)
 
 
 def complain(path: Path, check: Callable[[int, list[str]], str | None], comments: str) -> FormatError:

@@ -6,13 +6,16 @@ files.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gasla.graph.io.files import (
+    Array,
     FormatError,
+    Part,
     complain,
     edge_blocks,
     has_weights,
@@ -20,6 +23,7 @@ from gasla.graph.io.files import (
     is_number,
     is_whole,
     open_text,
+    parts_of_table,
     read_table,
     to_csr,
     weights,
@@ -54,6 +58,27 @@ def read(path: Path) -> csr_array:
         raise complain(path, lambda line, words: _check(line, words, header), "%")
     if len(table) != header.m:
         raise FormatError.of_count(path, header.line, header.m, len(table))
+    src, dst, values, *_ = _expanded(path, table, header)
+    return to_csr(header.n, src, dst, values)
+
+
+def parts(path: Path) -> Iterator[Part]:
+    """The edges, some at a time; of a symmetric matrix each entry is followed by its mirror image."""
+    count = 0
+    with open_text(path) as stream:
+        header = _header(path, stream)
+        fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
+        for table in parts_of_table(stream, fields, "%"):
+            if table is None or not within(table, header.n):
+                raise complain(path, lambda line, words: _check(line, words, header), "%")
+            count += len(table)
+            yield _expanded(path, table, header)
+    if count != header.m:
+        raise FormatError.of_count(path, header.line, header.m, count)
+
+
+def _expanded(path: Path, table: Array, header: _Header) -> Part:
+    """The edges of some entries: both directions of a symmetric matrix."""
     u, v = table["u"] - 1, table["v"] - 1
     values = table["value"] if header.type else None
     if header.mirrored:
@@ -62,7 +87,7 @@ def read(path: Path) -> csr_array:
             raise FormatError(path, header.line, f"{-(2**63)} in a skew-symmetric matrix; its negative exceeds 64 bits")
         u, v = np.concatenate([u, v[off]]), np.concatenate([v, u[off]])
         values = values if values is None else np.concatenate([values, header.mirrored * values[off]])
-    return to_csr(header.n, u, v, values)
+    return Part(u, v, values, header.n)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

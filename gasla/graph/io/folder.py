@@ -1,0 +1,147 @@
+"""Graphs in folders of NumPy arrays: mapped into memory instead of read, so that a graph may be larger than memory.
+
+A folder holds ``graph.json``, which describes the graph, and arrays as ``.npy`` files: neighbor lists by rows
+(``rows-offsets``, ``rows-ids``, ``rows-values``), each list ascending, and by columns, unless these are the same. Edges
+are numbered by rows. `sorting` writes folders; this file opens them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple, get_type_hints
+
+import numpy as np
+
+from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.exchange.names import Names
+from gasla.graph.graph import Graph
+from gasla.graph.io.files import FormatError
+from gasla.graph.mapped_files import MappedFiles
+from gasla.graph.validate import check_offsets, check_range
+
+SUFFIXES = (".gasla",)
+FORMAT, VERSION = "gasla graph", 1
+DESCRIPTION, NAMES = "graph.json", "names.json"
+_EXPECTED = "expected a folder that gasla.io.convert or gasla.io.write has written"
+
+
+class Description(NamedTuple):
+    """The content of ``graph.json``, apart from format and version."""
+
+    n: int
+    m: int
+    has_values: bool
+    has_loops: bool
+    has_parallel_edges: bool
+    is_symmetric: bool  # i -> j is stored as often as j -> i
+    is_mirrored: bool  # and with a value of the same bits; no edges are parallel
+
+
+class KnownProperties(NamedTuple):
+    """`Adjacency.properties` of lists that nothing has read yet."""
+
+    ascend: bool
+    repeat: bool
+    have_loops: bool
+    are_symmetric: bool
+
+
+def open_folder(path: Path) -> Graph:
+    """Return the graph in a folder; see `gasla.io.open`."""
+    about = _description(path)
+    rows = _lists(path, "rows", about)
+    columns = rows if about.is_symmetric else _lists(path, "columns", about)
+    values = _array(path, "rows-values", about.m) if about.has_values else None
+    by_column = values
+    if about.has_values and not about.is_mirrored:
+        by_column = _array(path, "columns-values", about.m)
+    graph: Graph = Graph.from_csr(*rows, values)
+    lists = graph.lists
+    known = KnownProperties(True, about.has_parallel_edges, about.has_loops, about.is_symmetric)
+    incoming = Adjacency(*columns, lists.out.transposed_edge_ids)
+    for part in (lists.out, incoming):
+        part.__dict__["properties"] = known
+    lists.__dict__["in_"] = incoming
+    graph._valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
+    graph.naming = _names(path, about.n)
+    files = [each for each in sorted(path.iterdir()) if each.suffix in (".npy", ".json")]
+    graph.files = lists.files = MappedFiles(files, values)
+    return graph
+
+
+def _description(path: Path) -> Description:
+    """Read ``graph.json``."""
+    file = path / DESCRIPTION
+    if not file.is_file():
+        why = f"has no file {DESCRIPTION}" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+        raise FormatError(path, None, f"{why}; {_EXPECTED}")
+    try:
+        found = json.loads(file.read_text("utf-8"))
+        if found["format"] != FORMAT:
+            raise ValueError(f"has format {found['format']!r}")
+        if found["version"] != VERSION:
+            raise ValueError(f"has version {found['version']!r}, and this gasla reads version {VERSION}")
+        about = Description(**{name: found[name] for name in Description._fields})
+    except (ValueError, TypeError, KeyError) as error:
+        raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
+    kinds = get_type_hints(Description)
+    if not all(type(value) is kinds[name] for name, value in about._asdict().items()) or about.n < 0:
+        raise FormatError(file, None, f"is damaged: it describes a graph by {about._asdict()}; {_EXPECTED}")
+    return about
+
+
+def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
+    """Offsets and ids of the lists by rows or by columns: what is out of range is refused."""
+    offsets, ids = _array(path, f"{kind}-offsets", about.n + 1), _array(path, f"{kind}-ids", about.m)
+    try:
+        check_offsets(offsets, about.n, about.m)
+        check_range(f"{kind}-ids", ids, about.n)
+    except ValueError as error:
+        raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
+    return offsets, ids
+
+
+def _array(path: Path, name: str, length: int) -> Array:
+    """Map one file."""
+    file = path / f"{name}.npy"
+    try:
+        mapped = np.load(file, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError as error:
+        raise FormatError(path, None, f"has no file {file.name}; {_EXPECTED}") from error
+    except (ValueError, EOFError) as error:
+        raise FormatError(file, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error
+    if mapped.shape != (length,) or mapped.dtype.hasobject or not mapped.dtype.isnative:
+        shape = f"has shape {mapped.shape} and type {mapped.dtype}"
+        raise FormatError(file, None, f"{shape}; expected ({length},), as {DESCRIPTION} says")
+    if not name.endswith("values") and mapped.dtype not in (np.int32, np.int64):
+        raise FormatError(file, None, f"has type {mapped.dtype}; expected int32 or int64")
+    array: Array = np.asarray(mapped)
+    return array
+
+
+def _names(path: Path, n: int) -> Names | None:
+    file = path / NAMES
+    if not file.exists():
+        return None
+    try:
+        names = json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
+    if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
+        raise FormatError(file, None, f"is damaged; expected a list of {n} names")
+    each = np.empty(n, object)
+    each[:] = names
+    return Names(each)
+
+
+def describe(path: Path, about: Description, names: Names | None) -> None:
+    """Write ``graph.json``, and the names of vertices if there are any."""
+    if names is not None:
+        each = names.each.tolist()
+        other = next((name for name in each if not isinstance(name, str | int) or isinstance(name, bool)), None)
+        if other is not None:
+            raise TypeError(f"vertex {other!r} has a name of {type(other).__name__}; expected strings or integers")
+        (path / NAMES).write_text(json.dumps(each), "utf-8")
+    text = json.dumps({"format": FORMAT, "version": VERSION, **about._asdict()}, indent=2)
+    (path / DESCRIPTION).write_text(text + "\n", "utf-8")

@@ -1,0 +1,280 @@
+"""Write a folder of a graph (see `folder`) in bounded memory: an external sort of its edges.
+
+The edges arrive in parts and are spooled to disk while degrees are counted. Two passes follow, each of which
+distributes edges among buckets of consecutive vertices and then sorts one bucket at a time in memory: by source, which
+gives the rows, and by target, which gives the columns. Beside a bucket, memory holds two counts per vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from gasla.arrays import index_dtype
+from gasla.graph.adjacency import Array
+from gasla.graph.exchange.names import Names
+from gasla.graph.graph import Graph
+from gasla.graph.io.files import Part
+from gasla.graph.io.folder import DESCRIPTION, Description, describe
+from gasla.graph.validate import physical_memory, require_vertices
+from gasla.output import placing_folder
+from gasla.progress import follow
+
+PER_EDGE = 64  # bytes of memory that sorting takes for each edge of a bucket
+MOST_BUCKETS = 256  # files open at once
+BLOCK = 1 << 18  # edges that are moved at a time
+
+
+def write_folder(path: Path, parts: Iterable[Part], memory: int, names: Names | None = None) -> Description:
+    """Write a folder of edges that arrive in parts.
+
+    Parameters
+    ----------
+    path : Path
+        A folder that was written before is replaced once the new one is complete.
+    parts : iterable of Part
+        Either all with weights or all without.
+    memory : int
+        Bytes that sorting may take, apart from 16 for each vertex.
+    names : Names, optional
+    """
+    with placing_folder(path, DESCRIPTION) as folder:
+        with closing(_Spool(folder)) as spool:
+            for part in parts:
+                spool.append(part)
+        about = _sort(folder, spool, memory)
+        describe(folder, about, names)
+    return about
+
+
+def parts_of(graph: Graph) -> Iterator[Part]:
+    """The edges of a graph in memory, in the order of the input."""
+    src, dst = graph.edges()
+    for start in range(0, max(graph.m, 1), BLOCK):  # one part at least, which says how many vertices there are
+        part = slice(start, start + BLOCK)
+        yield Part(src[part], dst[part], None if graph.values is None else graph.values[part], graph.n)
+
+
+class _Spool:
+    """The edges on disk in the order of their arrival, and what is known of them by then."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.m, self.n = folder, 0, 0
+        self.has_loops = False
+        self._degrees = np.zeros(0, np.int64)
+        self._kinds: list[tuple[int, np.dtype[Any]]] = []  # of the weights of each part: where it ends, and its type
+        self._least: Any = 0
+        self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
+
+    def append(self, part: Part) -> None:
+        ends = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
+        for file, array in zip(self._files.values(), [*ends, part.weights]):
+            if array is not None:
+                _write(file, array)
+        self.m += len(part.src)
+        self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in ends))
+        require_vertices(self.n)
+        self.has_loops = self.has_loops or bool((ends[0] == ends[1]).any())
+        if len(self._degrees) < self.n:  # doubled, so that growing takes linear time
+            grown = np.zeros(max(self.n, 2 * len(self._degrees)), np.int64)
+            grown[: len(self._degrees)] = self._degrees
+            self._degrees = grown
+        np.add.at(self._degrees, ends[0], 1)
+        if part.weights is not None:
+            self._kinds.append((self.m, part.weights.dtype))
+            if len(part.weights) and part.weights.dtype.kind == "i":
+                self._least = min(self._least, int(part.weights.min()))
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+    @property
+    def degrees(self) -> Array:
+        """The number of edges from each vertex."""
+        return self._degrees[: self.n]
+
+    @property
+    def weight_type(self) -> np.dtype[Any] | None:
+        """The type that holds the weights of all parts: a single one, uint64 if none is negative, else float64."""
+        kinds = {kind for _, kind in self._kinds}
+        if len(kinds) <= 1:
+            return next(iter(kinds), None)
+        if kinds == {np.dtype(np.int64), np.dtype(np.uint64)} and self._least >= 0:
+            return np.dtype(np.uint64)
+        return np.dtype(np.float64)
+
+    def blocks(self) -> Iterator[tuple[Array, Array, Array | None]]:
+        """Sources, targets and weights, some at a time; the spool is gone afterwards."""
+        paths = [self.folder / f"spool-{name}" for name in self._files]
+        kind, offset = self.weight_type, 0
+        with ExitStack() as stack:
+            src, dst, weights = (stack.enter_context(open(path, "rb")) for path in paths)
+            ends = self._kinds if kind is not None else [(self.m, np.dtype(np.int64))]
+            for end, stored in ends:
+                for start in range(offset, end, BLOCK):
+                    count = min(BLOCK, end - start)
+                    values = None if kind is None else _read(weights, count, stored).astype(kind, copy=False)
+                    yield _read(src, count, np.dtype(np.int64)), _read(dst, count, np.dtype(np.int64)), values
+                offset = end
+        for path in paths:
+            path.unlink()
+
+
+class _Buckets:
+    """Edges distributed by one of their ends, in files: those of bucket i belong to vertices from its bound on."""
+
+    def __init__(self, folder: Path, name: str, degrees: Array, memory: int) -> None:
+        """Choose bounds so that a bucket can be sorted in memory, unless the edges of one vertex alone exceed it."""
+        sums = np.cumsum(degrees)
+        self.m = int(sums[-1]) if len(sums) else 0
+        count = min(MOST_BUCKETS, 1 + self.m * PER_EDGE // max(memory, 1))
+        cuts = np.searchsorted(sums, np.arange(1, count) * self.m // count, side="left") + 1
+        self.bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(degrees)), [len(degrees)]]))
+        self.sums = sums
+        self._paths = [folder / f"{name}-{i}" for i in range(len(self.bounds) - 1)]
+        self._kind: np.dtype[Any] | None = None
+        self._ids = index_dtype(len(degrees))
+
+    def fill(self, blocks: Iterable[tuple[Array, Array, Array | None]]) -> None:
+        """Distribute edges; those of a bucket stay in their order."""
+        with ExitStack() as stack:
+            files = [stack.enter_context(_create(path)) for path in self._paths]
+            for own, other, values in blocks:
+                bucket = np.searchsorted(self.bounds, own, side="right") - 1
+                order = np.argsort(bucket, kind="stable")
+                ends = np.searchsorted(bucket[order], np.arange(len(files) + 1))
+                record = self._record(values)
+                packed = np.empty(len(own), record)
+                packed["own"], packed["other"] = own[order], other[order]
+                if values is not None:
+                    packed["value"] = values[order]
+                for file, a, b in zip(files, ends[:-1], ends[1:]):
+                    _write(file, packed[a:b])
+
+    def _record(self, values: Array | None) -> np.dtype[Any]:
+        if self._kind is None:
+            fields = [("own", self._ids), ("other", self._ids)]
+            self._kind = np.dtype(fields + ([] if values is None else [("value", values.dtype)]))
+        return self._kind
+
+    def each(self) -> Iterator[tuple[int, int, Array]]:
+        """First and last vertex of a bucket, and its edges; the file is gone afterwards."""
+        for i, path in enumerate(self._paths):
+            kind = self._kind or self._record(None)
+            edges = np.fromfile(path, kind)
+            path.unlink()
+            yield int(self.bounds[i]), int(self.bounds[i + 1]), edges
+
+
+def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
+    """Write the lists by rows and by columns, and find out what the graph is like."""
+    n, m, kind = spool.n, spool.m, spool.weight_type
+    buckets = _Buckets(folder, "by-source", spool.degrees, memory)
+    buckets.fill(_counted(spool.blocks(), m, "edges distributed by source"))
+    in_degrees = np.zeros(n, np.int64)
+    repeat = False
+    with _Lists(folder, "rows", buckets.sums, n, m, kind) as rows:
+        for _, _, edges in buckets.each():
+            edges = edges[np.lexsort((edges["other"], edges["own"]))]
+            same = (edges["own"][1:] == edges["own"][:-1]) & (edges["other"][1:] == edges["other"][:-1])
+            repeat = repeat or bool(same.any())
+            np.add.at(in_degrees, edges["other"], 1)
+            rows.append(edges)
+    buckets = _Buckets(folder, "by-target", in_degrees, memory)
+    buckets.fill(_counted(_edges_of(folder, m, kind), m, "edges distributed by target"))
+    with _Lists(folder, "columns", buckets.sums, n, m, kind) as columns:
+        for _, _, edges in buckets.each():
+            columns.append(edges[np.argsort(edges["own"], kind="stable")])  # each list is in the order of rows already
+    is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
+    is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
+    for name in ("offsets", "ids", "values"):
+        if (is_symmetric and name != "values") or (name == "values" and is_mirrored):
+            (folder / f"columns-{name}.npy").unlink(missing_ok=True)
+    return Description(n, m, kind is not None, spool.has_loops, repeat, is_symmetric, is_mirrored)
+
+
+class _Lists:
+    """Neighbor lists that are written from the first to the last."""
+
+    def __init__(self, folder: Path, name: str, sums: Array, n: int, m: int, kind: np.dtype[Any] | None) -> None:
+        offsets = np.zeros(n + 1, index_dtype(m))
+        offsets[1:] = sums
+        with _create(folder / f"{name}-offsets.npy") as file:
+            _write_header(file, n + 1, offsets.dtype)
+            _write(file, offsets)
+        self._ids = _create(folder / f"{name}-ids.npy")
+        _write_header(self._ids, m, index_dtype(n))
+        self._values = None if kind is None else _create(folder / f"{name}-values.npy")
+        if self._values is not None and kind is not None:
+            _write_header(self._values, m, kind)
+
+    def append(self, edges: Array) -> None:
+        _write(self._ids, edges["other"])
+        if self._values is not None:
+            _write(self._values, edges["value"] if "value" in (edges.dtype.names or ()) else edges["own"][:0])
+
+    def __enter__(self) -> _Lists:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self._ids, self._values):
+            if file is not None:
+                file.close()
+
+
+def _edges_of(folder: Path, m: int, kind: np.dtype[Any] | None) -> Iterator[tuple[Array, Array, Array | None]]:
+    """Targets, sources and values of the edges by rows, some at a time."""
+    offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
+    values = None if kind is None else np.load(folder / "rows-values.npy", mmap_mode="r")
+    for start in range(0, m, BLOCK):
+        stop = min(start + BLOCK, m)
+        src = np.searchsorted(offsets, np.arange(start, stop), side="right") - 1
+        yield np.asarray(ids[start:stop]), src, None if values is None else np.asarray(values[start:stop])
+
+
+def _are_equal(folder: Path, name: str) -> bool:
+    """Whether rows and columns have an array of the same bytes."""
+    with open(folder / f"rows-{name}.npy", "rb") as a, open(folder / f"columns-{name}.npy", "rb") as b:
+        while True:
+            ours, theirs = a.read(BLOCK), b.read(BLOCK)
+            if ours != theirs:
+                return False
+            if not ours:
+                return True
+
+
+def _counted(blocks: Iterable[tuple[Array, Array, Array | None]], m: int, unit: str) -> Iterator[Any]:
+    """The blocks, while an open progress bar shows how many edges have gone by."""
+    done = 0
+    follow(lambda: (done, m), unit)
+    for block in blocks:
+        yield block
+        done += len(block[0])
+
+
+def _create(path: Path) -> IO[bytes]:
+    return open(path, "xb")
+
+
+def _write(file: IO[bytes], array: Array) -> None:
+    """Write an array by Python's file, which says so if the disk is full."""
+    file.write(np.ascontiguousarray(array).view(np.uint8).data)
+
+
+def _write_header(file: IO[bytes], length: int, kind: np.dtype[Any]) -> None:
+    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, about)
+
+
+def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
+    return np.frombuffer(file.read(count * kind.itemsize), kind)
+
+
+def default_memory() -> int:
+    """Bytes that sorting takes unless the caller says otherwise: an eighth of the machine's, and at most 1 GiB."""
+    return min(1 << 30, (physical_memory() or 1 << 31) // 8)

@@ -1,0 +1,44 @@
+"""The files that a graph's arrays are mapped from: a change of theirs is noticed before the next call computes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gasla.graph.adjacency import Array
+
+
+class MappedFiles:
+    """The files that a graph is mapped from, as they were when it was opened."""
+
+    def __init__(self, paths: list[Path], values: Array | None) -> None:
+        self._found = {path: _state(path) for path in paths}
+        self._values = values
+
+    def require_unchanged(self) -> None:
+        """Raise an error if any file was written to, replaced or deleted since.
+
+        Raises
+        ------
+        RuntimeError
+            Names the file.
+        """
+        for path, before in self._found.items():
+            try:
+                is_same = _state(path) == before
+            except OSError:
+                is_same = False
+            if not is_same:
+                raise RuntimeError(
+                    f"{path} has changed since the graph was opened, whose edges it holds; "
+                    f"expected the folder to stay as it was: call gasla.io.open({str(path.parent)!r}) again"
+                )
+
+    def hold(self, values: Array | None) -> bool:
+        """Whether an array of values is mapped from these files, where nothing can be written to it."""
+        return values is self._values
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    found = os.stat(path)
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,340 @@
+"""Graphs in folders: written by an external sort, opened by mapping, and used without being read whole."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gasla
+import semirings
+from gasla import io
+from gasla.graph.io import files, sorting
+
+KINDS = ("f8", "f4", "i8", "i1", "u8", "?")
+
+
+def plain(graph: gasla.Graph) -> gasla.Graph:
+    """The graph in memory that a folder of `graph` stands for: its edges are numbered by rows, targets ascending."""
+    lists = graph.sorted_out
+    values = None if graph.values is None else lists.by_position(graph.values)
+    return gasla.Graph.from_csr(lists.indptr, lists.indices, values)
+
+
+def assert_same(opened: gasla.Graph, expected: gasla.Graph) -> None:
+    """All that a graph answers about its edges is equal."""
+    assert (opened.n, opened.m) == (expected.n, expected.m)
+    for name in ("out", "in_", "both"):
+        ours, theirs = getattr(opened, name), getattr(expected, name)
+        assert np.array_equal(ours.indptr, theirs.indptr), name
+        assert np.array_equal(ours.indices, theirs.indices), name
+        assert np.array_equal(ours.numbers(), theirs.numbers()), name
+    for name in ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "max_out_degree"):
+        assert getattr(opened, name) == getattr(expected, name), name
+    if expected.values is None:
+        assert opened.values is None
+        return
+    for name in ("values", "out_values", "in_values"):
+        assert getattr(opened, name).dtype == getattr(expected, name).dtype
+        assert np.array_equal(getattr(opened, name), getattr(expected, name)), name
+    assert opened.has_symmetric_values == expected.has_symmetric_values
+
+
+@st.composite
+def graphs(draw: Any) -> gasla.Graph:
+    n = draw(st.integers(0, 12))
+    m = draw(st.integers(0, 40)) if n else 0
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    src, dst = rng.integers(0, max(n, 1), (2, m))
+    kind = draw(st.sampled_from((None, *KINDS)))
+    values = None if kind is None else rng.integers(0, draw(st.integers(1, 5)), m).astype(kind)
+    graph = gasla.Graph.from_edges(src, dst, values, n=n)
+    return graph.symmetrized(semirings.max) if draw(st.booleans()) else graph
+
+
+@given(graphs(), st.integers(1, 4000))
+@settings(max_examples=60)
+def test_a_folder_holds_the_graph(tmp_path_factory: Any, graph: gasla.Graph, memory: int) -> None:
+    path = tmp_path_factory.mktemp("folders") / "a.gasla"
+    sorting.write_folder(path, sorting.parts_of(graph), memory)
+    assert_same(io.open(path), plain(graph))
+
+
+def test_a_folder_without_a_symmetric_pattern_has_both_directions(tmp_path: Path) -> None:
+    io.write(tmp_path / "a.gasla", gasla.Graph.from_edges([0, 1], [1, 2]))
+    assert (tmp_path / "a.gasla" / "columns-ids.npy").exists()
+    io.write(tmp_path / "b.gasla", gasla.Graph.from_edges([0, 1], [1, 0], [5, 5]))
+    assert sorted(each.name for each in (tmp_path / "b.gasla").iterdir()) == [
+        "graph.json",
+        "rows-ids.npy",
+        "rows-offsets.npy",
+        "rows-values.npy",
+    ]
+
+
+TEXTS = {
+    "a.el": "# Nodes: 7 Edges: 3\n0 1\n5 2\n\n# a comment\n1 0\n",
+    "a.txt": "0 1 3\n1 2 2.5\n2 0 7\n",
+    "b.txt": f"0 1 3\n1 2 {2**63}\n2 0 7\n",
+    "c.txt": f"0 1 -3\n1 2 {2**63}\n2 0 7\n",
+    "a.mtx": "%%MatrixMarket matrix coordinate integer symmetric\n% no\n3 3 3\n1 1 4\n2 1 5\n3 2 6\n",
+    "b.mtx": "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 5\n3 2 6\n",
+    "c.mtx": "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n2 1\n3 2\n",
+    "a.gr": "c one\np sp 3 2\na 1 2 5\na 3 1 4\n",
+    "b.gr": "p tw 3 2\n1 2\n3 1\n",
+    "a.graph": "3 2\n2\n1 3\n2\n",
+    "a.csv": "from,to,weight\n3,1,5\n0,2,4\n",
+    "b.csv": "from,to\nann,bob\nbob,eve\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("size", [1, 1 << 20])
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_converted_file_holds_the_edges_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: int, is_packed: bool
+) -> None:
+    """By parts of one line, and of all."""
+    monkeypatch.setattr(files, "PART", size)
+    path = tmp_path / (f"{name}.gz" if is_packed else name)
+    path.write_bytes(gzip.compress(TEXTS[name].encode()) if is_packed else TEXTS[name].encode())
+    expected, found = gasla.Graph(io.read(path)), io.convert(path, tmp_path / "out.gasla")
+    assert np.array_equal(found.to_scipy().toarray() != 0, expected.to_scipy().toarray() != 0)
+    if found.values is not None:
+        assert found.values.dtype == expected.values.dtype
+        assert np.array_equal(found.to_scipy().toarray(), expected.to_scipy().toarray())
+    names = None if expected.names is None else expected.names.tolist()
+    assert (None if found.names is None else found.names.tolist()) == names
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_parquet_is_read_by_row_groups_where_ids_are_numbers(tmp_path: Path, large: bool) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ids = np.array([0, 3, 2, 2**40 if large else 4])
+    table = pa.table({"src": ids, "dst": ids[::-1], "weight": [1.5, 2, 3, 4]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    expected, found = io.read(tmp_path / "a.parquet"), io.convert(tmp_path / "a.parquet", tmp_path / "a.gasla")
+    assert_same(found, plain(expected))
+    assert (found.names is not None) == large
+    if large:
+        assert found.vertex(2**40) == expected.vertex(2**40)
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    graph = gasla.Graph.from_edges([0, 1, 2, 2, 0], [1, 2, 0, 3, 1], [1.0, 2, 3, 4, 5])
+    io.write(tmp_path / "a.gasla", graph)
+    return tmp_path / "a.gasla"
+
+
+ARRAYS = [f"{side}-{part}.npy" for side in ("rows", "columns") for part in ("offsets", "ids", "values")]
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, "graph.json"])
+@pytest.mark.parametrize("share", [0, 0.3, 0.9])
+def test_truncated_files_are_refused(folder: Path, name: str, share: float) -> None:
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(io.FormatError, match=r"a\.gasla"):
+        io.open(folder)
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, "graph.json"])
+def test_missing_files_are_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(io.FormatError, match=name):
+        io.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("rows-ids.npy", lambda x: np.where(x == 3, 4, x)),
+        ("columns-ids.npy", lambda x: np.where(x == 2, -1, x)),
+        ("rows-offsets.npy", lambda x: x[::-1].copy()),
+        ("rows-offsets.npy", lambda x: x + 1),
+        ("rows-ids.npy", lambda x: x.astype(np.float64)),
+        ("rows-values.npy", lambda x: x[:-1]),
+        ("rows-values.npy", lambda x: x.astype(">f8")),
+        ("columns-offsets.npy", lambda x: np.append(x, 5)),
+    ],
+)
+def test_damaged_arrays_are_refused(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
+    kind = np.load(folder / name).dtype
+    changed = change(np.load(folder / name))
+    np.save(folder / name, changed.astype(kind) if changed.dtype == np.int64 else changed)
+    with pytest.raises(io.FormatError):
+        io.open(folder)
+
+
+@pytest.mark.parametrize(
+    "change", [{"version": 2}, {"format": "x"}, {"n": -1}, {"m": "5"}, {"n": True}, {"n": 10**30}, {"has_values": 1}]
+)
+def test_damaged_descriptions_are_refused(folder: Path, change: dict[str, Any]) -> None:
+    about = json.loads((folder / "graph.json").read_text()) | change
+    (folder / "graph.json").write_text(json.dumps(about))
+    with pytest.raises(io.FormatError, match=r"graph\.json|offsets"):
+        io.open(folder)
+
+
+def test_other_paths_are_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(io.FormatError, match="does not exist"):
+        io.open(tmp_path / "none.gasla")
+    with pytest.raises(io.FormatError, match=r"no file graph\.json"):
+        io.open(tmp_path)
+    (tmp_path / "a.txt").write_text("0 1\n")
+    with pytest.raises(ValueError, match=r"ends in \.gasla"):
+        io.convert(tmp_path / "a.txt", tmp_path / "b.npz")
+    with pytest.raises(ValueError, match="memory is 0"):
+        io.convert(tmp_path / "a.txt", tmp_path / "b.gasla", memory=0)
+    with pytest.raises(TypeError, match="path is a int"):
+        io.open(3)  # type: ignore[arg-type]
+
+
+CALLS = {
+    "bfs": lambda graph: gasla.bfs(graph, 0),
+    "sssp": lambda graph: gasla.sssp(graph, 0),
+    "pagerank": gasla.pagerank,
+    "reversed": lambda graph: gasla.bfs(graph.reversed(), 0),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", ["rows-ids.npy", "graph.json"])
+def test_files_that_change_after_opening_are_noticed(folder: Path, call: str, name: str) -> None:
+    graph = io.open(folder)
+    CALLS[call](graph)
+    with open(folder / name, "r+b") as file:  # the same bytes, written again
+        first = file.read(1)
+        file.seek(0)
+        file.write(first)
+    os.utime(folder / name, ns=(0, 0))
+    with pytest.raises(RuntimeError, match=f"{name} has changed"):
+        CALLS[call](graph)
+
+
+def test_a_folder_that_is_replaced_is_noticed(folder: Path) -> None:
+    graph = io.open(folder)
+    io.write(folder, gasla.Graph.from_edges([0], [1]))
+    with pytest.raises(RuntimeError, match="has changed"):
+        gasla.bfs(graph, 0)
+    assert io.open(folder).m == 1
+
+
+def test_pickles_hold_the_edges_themselves(folder: Path) -> None:
+    import pickle
+
+    graph = io.open(folder)
+    data = pickle.dumps(graph)
+    io.write(folder, gasla.Graph.from_edges([0], [1]))
+    assert gasla.bfs(pickle.loads(data), 0).tolist() == [0, 1, 2, 3]
+
+
+def test_nothing_can_be_written_to_mapped_arrays(folder: Path) -> None:
+    graph = io.open(folder)
+    for array in (graph.out.indices, graph.in_.indptr, graph.values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_a_full_disk_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sorted(each.name for each in folder.parent.iterdir())
+    count = 0
+
+    def write(file: Any, array: Any) -> None:
+        nonlocal count
+        count += 1
+        if count == limit:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        file.write(np.ascontiguousarray(array).view(np.uint8).data)
+
+    monkeypatch.setattr(sorting, "_write", write)
+    graph = gasla.Graph.from_edges([0, 1], [1, 0], [1, 2])
+    limit = 0
+    io.write(folder.with_name("b.gasla"), graph)
+    writes = count
+    assert writes > 5
+    for limit in range(1, writes + 1):  # noqa: B007, which `write` reads
+        count = 0
+        with pytest.raises(OSError, match="No space left") as caught:
+            io.write(folder, graph)
+        assert caught.value.filename == str(folder)
+        assert io.open(folder).m == 5
+        assert sorted(each.name for each in folder.parent.iterdir()) == [*before, "b.gasla"]
+
+
+def test_other_folders_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine.gasla").mkdir()
+    (tmp_path / "mine.gasla" / "diary.txt").write_text("dear diary")
+    with pytest.raises(FileExistsError, match=r"no file graph\.json"):
+        io.write(tmp_path / "mine.gasla", gasla.Graph.from_edges([0], [1]))
+    assert (tmp_path / "mine.gasla" / "diary.txt").exists()
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+SMALL = {
+    "bfs": lambda graph: gasla.bfs(graph, 0, parents=True),
+    "sssp": lambda graph: gasla.sssp(graph, 0),
+    "pagerank": gasla.pagerank,
+    "components": gasla.connected_components,
+    "core numbers": gasla.core_number,
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_memory_grows_with_vertices_alone(tmp_path_factory: Any, name: str) -> None:
+    """250 edges per vertex: new arrays come to 60 bytes per vertex, not to half a byte per edge."""
+    path = tmp_path_factory.getbasetemp() / "dense.gasla"
+    if not path.exists():
+        rng = np.random.default_rng(1)
+        src, dst = rng.integers(0, 4000, (2, 500_000))
+        io.write(
+            path,
+            gasla.Graph.from_edges(src, dst, rng.integers(1, 9, 500_000))
+            .symmetrized(semirings.max)
+            .simple(semirings.max),
+        )
+    SMALL[name](io.open(path))  # compiles
+    graph = io.open(path)
+    tracemalloc.start()
+    SMALL[name](graph)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000 + 60 * graph.n < graph.m / 2, peak
+
+
+def test_sorting_keeps_to_its_memory(tmp_path: Path) -> None:
+    def parts() -> Any:
+        rng = np.random.default_rng(1)
+        for _ in range(20):
+            src, dst = rng.integers(0, 5000, (2, 100_000))
+            yield files.Part(src, dst, rng.random(100_000), 5000)
+
+    tracemalloc.start()
+    sorting.write_folder(tmp_path / "a.gasla", parts(), 4_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20_000_000, peak  # 2,000,000 edges of 24 bytes come to 48 MB
+
+
+def test_the_command_line_converts_and_reads_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from gasla.cli import main
+
+    (tmp_path / "a.txt").write_text("0 1 5\n1 2 3\n")
+    assert main(["convert", str(tmp_path / "a.txt"), str(tmp_path / "a.gasla")]) == 0
+    assert "3 vertices, 2 edges" in capsys.readouterr().out
+    assert main(["sssp", str(tmp_path / "a.gasla"), "--source", "0"]) == 0
