@@ -5,7 +5,7 @@ from __future__ import annotations
 from semirings.expr import Expr, in_order, means, table_values
 from semirings.types import TupleType
 
-_INFIX = {
+INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
@@ -26,7 +26,7 @@ def _describe(expr: Expr, args: list[str], limit: int) -> str:
     """One node as text, given the text of its arguments."""
 
     def operand(index: int) -> str:
-        return f"({args[index]})" if expr.args[index].op in (*_INFIX, *_PREFIX) else args[index]
+        return f"({args[index]})" if expr.args[index].op in (*INFIX, *_PREFIX) else args[index]
 
     if expr.op in ("symbol", "constant"):
         text = str(expr.payload)
@@ -46,8 +46,8 @@ def _describe(expr: Expr, args: list[str], limit: int) -> str:
         text = f"({', '.join(args)})"
     elif expr.op == "cast":
         text = f"{expr.type}({args[0]})"
-    elif expr.op in _INFIX:
-        text = f"{operand(0)} {_INFIX[expr.op]} {operand(1)}"
+    elif expr.op in INFIX:
+        text = f"{operand(0)} {INFIX[expr.op]} {operand(1)}"
     elif expr.op in _PREFIX:
         text = f"{_PREFIX[expr.op]}{operand(0)}"
     else:

@@ -1,8 +1,8 @@
-"""What each NumPy ufunc means on symbolic values.
+"""The semantics of NumPy's ufuncs on symbolic values.
 
-NumPy itself decides the types (`numpy.ufunc.resolve_dtypes`, so promotion is NumPy's by construction). Python numbers
-are weak: they take the type of what they meet, and so does what `semirings.where` makes of two of them. The rules here
-rewrite whatever can be said with simpler operations, so that the printers know few of them.
+Types are resolved by NumPy itself (`numpy.ufunc.resolve_dtypes`), so promotion is NumPy's by construction. Python
+numbers are weak: they take the type of the other operand, and so does a `semirings.where` of two of them. The rules
+here rewrite operations by simpler ones, so that printers need to know only the primitives.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ COMPARISONS = {
     "equal": operator.eq, "not_equal": operator.ne,
 }  # fmt: skip
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "bitwise_count")
-# The operations a printer must know, beside symbol, constant, item, vector, tuple, where and cast.
+# The operations that a printer must know, besides symbol, constant, item, vector, tuple, where and cast.
 PRIMITIVES = frozenset((*FLOAT_FUNCTIONS, *ARITHMETIC, *COMPARISONS, *BITWISE, "power", "minimum", "maximum"))
 
 
 @means(np.ufunc)
 def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
-    """`ufunc` of symbolic values, numbers and arrays of one dimension (vectors)."""
+    """Apply a ufunc to symbolic values, numbers and one-dimensional arrays (vectors)."""
     name = ufunc.__name__
     if name not in PRIMITIVES and name not in RULES:
         there_are = advice.instead(name) or f"there are {', '.join(sorted(PRIMITIVES))}"
@@ -51,7 +51,7 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
 
 
 class Weak(NamedTuple):
-    """What marks a `where` of Python numbers, as its payload: their kind, and between which ints they are."""
+    """The payload that marks a `where` of Python numbers as weak: their kind, and the range of ints."""
 
     kind: type[int] | type[float]
     lowest: int = 0
@@ -59,7 +59,7 @@ class Weak(NamedTuple):
 
 
 class WeakArray(np.ndarray[Any, Any]):
-    """What `where` of Python numbers gives on arrays. What is computed of it is an array as its condition was."""
+    """The result of `where` of Python numbers on arrays, which is weak; operations on it return ordinary arrays."""
 
     of: type[np.ndarray[Any, Any]] = np.ndarray
 
@@ -69,18 +69,18 @@ class WeakArray(np.ndarray[Any, Any]):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
         if any(isinstance(value, Expr) for value in operands):
-            return NotImplemented  # Expr's own method knows
+            return NotImplemented  # left to Expr
         types = resolve(ufunc, list(operands)) if method == "__call__" else [value.dtype for value in operands]
         values = [strong(value, dtype, ufunc.__name__) for value, dtype in zip(operands, types, strict=False)]
         return getattr(ufunc, method)(*values, **options)
 
     def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
-        """An ordinary array of the type."""
+        """Convert to an ordinary array of a type."""
         return self.view(self.of).astype(dtype, *arguments, **options)
 
 
 def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """An array as it is, but a WeakArray as an ordinary one of the type that operation `name` works in."""
+    """A WeakArray as an ordinary array of the type in which operation `name` computes; other values unchanged."""
     if not isinstance(value, WeakArray):
         return value
     plain: np.ndarray[Any, Any] = value.view(value.of)
@@ -90,7 +90,7 @@ def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
 
 
 def kind_of(value: Any) -> Any:
-    """What promotion is told of a value: its dtype; int or float, if it takes the type of what it meets."""
+    """The argument of NumPy's promotion for a value: its dtype, or int or float if it is weak."""
     if type(value) in (int, float):
         return type(value)
     if isinstance(value, Expr):
@@ -100,14 +100,14 @@ def kind_of(value: Any) -> Any:
 
 
 def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float] | None:
-    """Which kind of number a choice between two is; None if one isn't weak, or ints are too large for int64."""
+    """The kind of a choice between two weak numbers; None if one is not weak, or an int exceeds int64."""
     kinds = [kind_of(value) for value in (a, b)]
     kind = float if float in kinds else int
     return kind if all(isinstance(each, type) for each in kinds) and dtype == np.dtype(kind) else None
 
 
 def settled(value: Any) -> Any:
-    """The same, but not weak."""
+    """A value made strong, if it is weak."""
     if not isinstance(value, Expr):
         return value
     if value.op in ("vector", "tuple"):
@@ -118,7 +118,7 @@ def settled(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """An Expr, or a Python int or float, which adapts to the type of what it meets (NumPy's "weak" scalars)."""
+    """A value as an Expr; a Python int or float unchanged, as these are weak."""
     if isinstance(value, WeakArray) and value.ndim == 0:
         value = value.item()
     if type(value) in (int, float):
@@ -130,7 +130,7 @@ def operand(value: Any) -> Any:
 
 
 def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
-    """`ufunc` of scalars: find NumPy's types, convert the operands, rewrite."""
+    """Apply a ufunc to scalars: resolve NumPy's types, convert the operands, and apply the rewriting rule."""
     name = ufunc.__name__
     if name == "power":
         values = _power_operands(values)
@@ -147,12 +147,12 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
-    """The types NumPy computes in: one for each operand, then the result's."""
+    """The types in which NumPy computes: one per operand, then the result's."""
     given = [kind_of(value) for value in values]
     name = ufunc.__name__
     if all(isinstance(kind, type) for kind in given):
         given = [np.dtype(kind) for kind in given]
-    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):  # exact, and any int is allowed
+    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):  # exact for any int
         given = [k if type(v) is int else np.dtype(k) for k, v in zip(given, values, strict=True)]
     try:
         types = ufunc.resolve_dtypes((*given, None))
@@ -170,7 +170,7 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
 
 
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
-    """An operand converted to the type an operation works in; a Python int must fit."""
+    """An operand converted to the type in which an operation computes; a Python int must fit it."""
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
             _check_fits(end, dtype, name)
@@ -191,7 +191,7 @@ def fits(value: int, dtype: np.dtype[Any]) -> bool:
 
 
 def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
-    """The node for an operation; computed by NumPy at once where every argument is a constant."""
+    """The node for an operation; folded to a constant by NumPy if every argument is a constant."""
     if all(arg.op == "constant" for arg in args):
         with np.errstate(all="ignore"):
             return constant(dtype.type(getattr(np, name)(*(arg.payload for arg in args))))
@@ -199,7 +199,7 @@ def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
 
 
 def select(condition: Expr, a: Expr, b: Expr) -> Expr:
-    """`a` where the condition holds, else `b`; all three scalars, `a` and `b` of one type."""
+    """`a` where the condition is true, else `b`, for scalars `a` and `b` of one type."""
     condition = cast_expr(condition, BOOL)
     if condition.op == "constant":
         return a if condition.payload else b
@@ -207,7 +207,7 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def choose(condition: Expr, a: Any, b: Any) -> Expr:
-    """`semirings.where` of scalars; of two Python numbers it is weak as they are, and so of what this gave."""
+    """`semirings.where` of scalars; the result of two weak numbers is weak."""
     dtype = common_type([a, b])
     sides = [operand_as(value, dtype, "where") for value in (a, b)]
     kind = joined_kind(a, b, dtype)
@@ -219,7 +219,7 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
 
 
 def common_type(values: Sequence[Any]) -> np.dtype[Any]:
-    """The type that values and numbers are promoted to side by side."""
+    """The common type to which values and numbers are promoted."""
     kinds = [kind_of(value) for value in values]
     if all(isinstance(kind, type) for kind in kinds):  # int64, unless a number is too large for that
         kinds = [value.dtype if isinstance(value, Expr) else np.asarray(value).dtype for value in values]
@@ -227,7 +227,7 @@ def common_type(values: Sequence[Any]) -> np.dtype[Any]:
 
 
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
-    """NumPy compares with the exact value of a Python int, even where the other side's type cannot hold it."""
+    """The constant result of comparing with a Python int outside the other side's type; None if it is inside."""
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
         if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
             sides = (value, 0) if position == 0 else (0, value)
@@ -236,7 +236,7 @@ def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[An
 
 
 def _power_operands(values: list[Any]) -> list[Any]:
-    """``[base ** exponent]`` where products say it (a small constant exponent), else the two operands."""
+    """``[base ** exponent]`` as products for a small constant exponent; otherwise the two operands."""
     base, exponent = values
     if any(isinstance(value, Expr) and value.type == BOOL for value in values):
         raise TypeError("a power of bool: cast it to a number first, with semirings.cast(x, np.int64) for example")
@@ -277,7 +277,7 @@ def _kind(*args: Expr) -> str:
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
-    """On bool, the operation is bit operation `name`; on numbers, itself."""
+    """A rule: bit operation `name` on bool; unchanged on numbers."""
 
     def rule(*args: Expr) -> Expr | None:
         return operation(name, BOOL, *args) if _kind(*args) == "b" else None
@@ -286,7 +286,7 @@ def _if_bool(name: str) -> Callable[..., Expr | None]:
 
 
 def _logical(name: str) -> Callable[..., Expr]:
-    """Logic is bit logic on the truth values."""
+    """A rule: bit operation `name` on truth values."""
 
     def rule(*args: Expr) -> Expr:
         return operation(name, BOOL, *(cast_expr(arg, BOOL) for arg in args))
@@ -295,17 +295,17 @@ def _logical(name: str) -> Callable[..., Expr]:
 
 
 def _identity_on(kinds: str) -> Callable[[Expr], Expr | None]:
-    """The operation leaves values of these kinds as they are."""
+    """A rule: the identity for values of these kinds."""
     return lambda x: x if _kind(x) in kinds else None
 
 
 def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
-    """Integers are always finite and never NaN."""
+    """A rule: a constant answer for integers, which are always finite and never NaN."""
     return lambda x: constant(answer) if _kind(x) in "biu" else None
 
 
 def _sign(x: Expr) -> Expr:
-    """1, -1, 0, or NaN for itself."""
+    """The sign: 1, -1 or 0; NaN and signed zeros unchanged."""
     rest = select(x == 0, constant(0, x.type), x) if _kind(x) == "f" else constant(0, x.type)
     negative = select(x < 0, constant(-1, x.type), rest) if _kind(x) != "u" else rest
     return select(x > 0, constant(1, x.type), negative)
@@ -318,7 +318,7 @@ def _reciprocal(x: Expr) -> Expr:
 
 
 def _bitwise_count(x: Expr) -> Expr | None:
-    """Of the absolute value, as NumPy has it: that of an unsigned number is left to the printers."""
+    """As in NumPy the bits of the absolute value; printers only count bits of unsigned numbers."""
     if _kind(x) == "u":
         return None
     size = abs(x)
@@ -341,7 +341,7 @@ def _fmax(x: Expr, y: Expr) -> Expr:
 
 
 def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
-    """Integer division by a constant 0 or -1, the two divisors that need care, is decided here."""
+    """A rule for integer division by a constant 0 or -1, the two divisors with special results."""
 
     def rule(x: Expr, y: Expr) -> Expr | None:
         if y.op != "constant" or _kind(y) not in "iu" or y.payload not in (0, -1):
@@ -352,7 +352,7 @@ def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr],
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """The remainder with the sign of x, which for integers follows from the one with the sign of y."""
+    """The remainder with the sign of x; for integers computed from the one with the sign of y."""
     if _kind(x) == "f":
         return None
     rest = x % y
@@ -378,12 +378,12 @@ def _bits(x: Expr) -> int:
 
 
 def _shifts_all(y: Expr) -> bool:
-    """Whether `y` is a constant that shifts every bit out; a negative count does so too, as in NumPy."""
+    """Whether `y` is a constant that shifts out every bit; as in NumPy, a negative count does so too."""
     return y.op == "constant" and not 0 <= int(y.payload) < _bits(y)
 
 
 def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
-    """Compare int64 with uint64 exactly, as NumPy does: by sign first."""
+    """A rule: compare int64 with uint64 exactly, as NumPy does, by sign first."""
     swapped = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
 
     def rule(x: Expr, y: Expr) -> Expr | None:

@@ -1,4 +1,4 @@
-"""Printers: a typed expression graph as source text, as Python, and for threads or warps of CUDA C++."""
+"""Printers: expressions as source text in Python, and in CUDA C++ for a thread or for a warp."""
 
 from semirings.printers import cuda, python, warp
 

@@ -1,32 +1,32 @@
 """Print expressions as CUDA C++ device functions.
 
-The text needs no header and compiles with NVRTC alone. Vectors and tuples are plain structs, templates in namespace
-``semirings``, so that several programs share them; names of functions are the caller's. A loop over the lanes of a wide
-vector is one of the thread's own. Numbers of type float16 are their bits, which the printed functions convert.
+The text needs no header and compiles with NVRTC. Vectors and tuples are plain structs, templates in namespace
+``semirings`` that several programs share. A thread loops over all lanes of a wide vector. Values of type float16 are
+passed as their bits, which the printed functions convert.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semirings.expr import Expr, Symbol, table_values
 from semirings.printers.layout import (
+    Body,
     Fold,
     Line,
     Statement,
     arrays_in,
     check_parameters,
     identifiers,
-    statements,
     tables,
     wide_results,
 )
 from semirings.types import HALF, TupleType, Type, VectorType
 
-MAX_TUPLE = 30  # items of the longest tuple struct in the prelude
+MAX_TUPLE = 30  # items of the longest tuple in the prelude
 
 _STRUCTS = "".join(
     f"template <{', '.join(f'class T{i}' for i in range(n))}> struct tuple<{', '.join(f'T{i}' for i in range(n))}> "
@@ -40,7 +40,7 @@ using word = unsigned long long;
 template <class T> __device__ __forceinline__ T narrow(word a) {
     if (sizeof(T) != 2) return T(a);
     unsigned int b = a;
-    asm("" : "+r"(b));  // hides what it is: CUDA 12.9 compares neg.s16 in 32 bits, where the lowest is positive
+    asm("" : "+r"(b));  // opaque to the compiler: CUDA 12.9 compares neg.s16 in 32 bits, where the lowest is positive
     return T(b);
 }
 template <class T> __device__ __forceinline__ T add(T a, T b) { return narrow<T>(word(a) + word(b)); }
@@ -49,11 +49,11 @@ template <class T> __device__ __forceinline__ T multiply(T a, T b) { return narr
 template <class T> __device__ __forceinline__ T negative(T a) { return narrow<T>(word(0) - word(a)); }
 template <class T> __device__ __forceinline__ T absolute(T a) {
     word b = a < T(0) ? word(0) - word(a) : word(a);
-    asm("" : "+l"(b));  // hides that this is abs: CUDA 13.0 takes abs.s16 for 0 or more, which the lowest's isn't
+    asm("" : "+l"(b));  // opaque to the compiler: CUDA 13.0 assumes abs.s16 >= 0, which is false for the lowest
     return T(b);
 }
 
-// Integer division rounds down; the answer is 0 where b is 0.
+// Integer division rounds down; division by 0 gives 0.
 template <class T> __device__ __forceinline__ T floor_divide(T a, T b) {
     if (b == T(0)) return T(0);
     if (b == T(-1) && T(-1) < T(0)) return negative(a);
@@ -66,12 +66,12 @@ template <class T> __device__ __forceinline__ T remainder(T a, T b) {
     return rest != T(0) && (rest < T(0)) != (b < T(0)) ? T(rest + b) : rest;
 }
 
-// An item of an array; what is given instead where there is no such index.
+// An item of an array; `outside` for an index out of range.
 template <class T, class U> __device__ __forceinline__ T item_at(const T* array, word index, word count, U outside) {
     return index < count ? array[index] : T(outside);
 }
 
-// A shift by the width or more, or by a negative count, shifts every bit out.
+// A shift by the width or more, or by a negative count, shifts out every bit.
 template <class T> __device__ __forceinline__ T left_shift(T a, T b) {
     return word(b) < 8 * sizeof(T) ? T(word(a) << b) : T(0);
 }
@@ -80,7 +80,7 @@ template <class T> __device__ __forceinline__ T right_shift(T a, T b) {
     return a < T(0) ? T(-1) : T(0);
 }
 
-// A float as an integer: towards zero, the nearest integer where it does not fit, 0 for NaN.
+// A float as an integer: truncated, saturated to the range, 0 for NaN.
 template <class T, class F> __device__ __forceinline__ T to_signed(F x) {
     const F limit = F(1ULL << (8 * sizeof(T) - 1));
     if (x != x) return T(0);
@@ -93,8 +93,8 @@ template <class T, class F> __device__ __forceinline__ T to_unsigned(F x) {
     return x > F(0) ? T(x) : T(0);
 }
 
-// Half precision is a type to store numbers in: here are its bits. The nearest is taken, and of two the even one.
-#ifdef __CUDA_ARCH__  // else by whoever compiles this for something else
+// Half precision is a storage type, passed as its bits. Rounding is to nearest, ties to even.
+#ifdef __CUDA_ARCH__  // other targets define these functions themselves
 __device__ __forceinline__ float widened_half(unsigned short bits) {
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
@@ -117,7 +117,7 @@ _FLOAT_HELPERS = """
 __device__ __forceinline__ FLOAT divide(FLOAT a, FLOAT b) {
     const FLOAT quotient = a / b;
     BITS bits = *reinterpret_cast<const BITS*>(&quotient);
-    asm("" : "+LETTER"(bits));  // hides where it is from: CUDA 13 takes 0 / 0 for a number where it knows both zeros
+    asm("" : "+LETTER"(bits));  // opaque to the compiler: CUDA 13 folds 0 / 0 to a number if it knows both zeros
     return *reinterpret_cast<FLOAT*>(&bits);
 }
 __device__ __forceinline__ FLOAT remainder(FLOAT a, FLOAT b) {
@@ -140,7 +140,7 @@ PRELUDE = (
     "namespace semirings {\n"
     "template <class T, int k> struct vector { T item[k]; };\n"
     "template <class... T> struct tuple;\n"
-    "template <> struct tuple<> {};\n"  # of a function that changes no field
+    "template <> struct tuple<> {};\n"  # the result of a function that returns no field
     + _STRUCTS
     + _HELPERS
     + "".join(
@@ -149,7 +149,7 @@ PRELUDE = (
     )
     + "}  // namespace semirings\n"
 )
-"""Structs and helper functions the printed functions use: pasted once at the top of a program."""
+"""Structs and helper functions of the printed functions, to be included once at the top of a program."""
 
 _CTYPES = {
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
@@ -187,7 +187,7 @@ MATH_NAMES = {f"{name}{suffix}" for name in _MATH.values() for suffix in ("", "f
 
 def ctype(type: Type) -> str:
     """
-    The C++ type that holds a value of this type.
+    The C++ type for values of a type.
 
     Examples
     --------
@@ -198,17 +198,17 @@ def ctype(type: Type) -> str:
     if isinstance(type, VectorType):
         return f"semirings::vector<{ctype(type.scalar)}, {type.length}>"
     if isinstance(type, TupleType):
-        return _tuple_ctype(type.items)
+        return struct([ctype(item) for item in type.items])
     if type.name not in _CTYPES:
         raise TypeError(f"{type} is not printed as CUDA: use one of {', '.join(_CTYPES)}")
     return _CTYPES[type.name]
 
 
-def _tuple_ctype(items: Sequence[Type]) -> str:
-    """The struct for these items."""
+def struct(items: Sequence[str]) -> str:
+    """The tuple struct for items of some C++ types."""
     if len(items) > MAX_TUPLE:
         raise TypeError(f"a tuple of {len(items)} items: CUDA structs hold at most {MAX_TUPLE}, use a vector")
-    return f"semirings::tuple<{', '.join(map(ctype, items))}>"
+    return f"semirings::tuple<{', '.join(items)}>"
 
 
 def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
@@ -219,9 +219,9 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     ----------
     name : str
     parameters : sequence of Symbol
-        In call order; their names are kept where C++ allows.
+        In call order. Names are kept where they are valid in C++.
     result : Expr or tuple of Expr
-        Several results come back in one ``semirings::tuple``.
+        Several results are returned in one ``semirings::tuple``.
 
     Examples
     --------
@@ -236,27 +236,49 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     """
     given = result if isinstance(result, tuple) else (result,)
     check_parameters(name, parameters, given)
-    results, wide = wide_results(given)
+    style = Style(RESERVED, ctype, Body, expression, _lines)
+    return write_function(style, name, parameters, *wide_results(given), isinstance(result, tuple))
+
+
+class Style(NamedTuple):
+    """The differences between functions for a thread and for a warp."""
+
+    reserved: Collection[str]
+    ctype: Callable[[Type], str]
+    body: type[Body]
+    expression: Callable[[Expr, list[str]], str]
+    lines: Callable[[Any], list[str]]  # of a statement
+    head: Sequence[str] = ()
+
+
+def write_function(
+    style: Style, name: str, parameters: Sequence[Symbol], results: list[Expr], wide: list[Expr], is_tuple: bool
+) -> str:
+    """The text of a ``__device__`` function of `parameters`; `wide` are the loops among the results."""
     constants = tables(results)
-    taken = {*RESERVED, *MATH_NAMES, *constants.values(), name}
+    taken = {*style.reserved, *MATH_NAMES, *constants.values(), name}
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
     targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
     known = constants | dict[Expr, str](zip(parameters, names, strict=True))
-    found, values = statements(results, known, expression, targets)
-    kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
-    value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
-    arguments = parameter_list(parameters, names, results, ctype)
-    body = [f"const {ctype(e.type)} {table} = {literal(table_values(e), e.type)};" for e, table in constants.items()]
-    body += [f"{ctype(loop.type)} {target};" for loop, target in targets.items()]
-    body += [line for statement in found for line in _lines(statement)]
-    head = f"__device__ __forceinline__ {kind} {name}({arguments}) {{"
-    return "\n".join([head, *(f"    {line}" for line in [*body, f"return {value};"]), "}", ""])
+    found, values = style.body(known, style.expression, targets).write(results)
+    types = [style.ctype(r.type) for r in results]
+    returned = struct(types) if is_tuple else types[0]
+    value = f"{returned}{{{', '.join(values)}}}" if is_tuple else values[0]
+    text = [*style.head]
+    text += [f"const {ctype(e.type)} {table} = {literal(table_values(e), e.type)};" for e, table in constants.items()]
+    text += [f"{style.ctype(loop.type)} {target};" for loop, target in targets.items()]
+    text += [line for statement in found for line in style.lines(statement)]
+    first = (
+        f"__device__ __forceinline__ {returned} {name}({_parameter_list(parameters, names, results, style.ctype)}) {{"
+    )
+    inner = (line if line.startswith("#") else f"    {line}" for line in [*text, f"return {value};"])
+    return "\n".join([first, *inner, "}", ""])
 
 
-def parameter_list(
+def _parameter_list(
     parameters: Sequence[Symbol], names: Sequence[str], results: Sequence[Expr], kind: Callable[[Type], str]
 ) -> str:
-    """The parameters of a function as C++: values, and where arrays begin."""
+    """The parameters of a function in C++: values, and pointers to arrays."""
     arrays = arrays_in(results)
     found = (
         f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
@@ -266,7 +288,7 @@ def parameter_list(
 
 
 def _lines(statement: Statement) -> list[str]:
-    """A statement as C++."""
+    """A statement in C++."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     lines = [f"    {text}" for line in statement.lines for text in _lines(line)]
@@ -279,7 +301,7 @@ def _lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """One node as C++, given its arguments as text."""
+    """One node in C++, given the text of its arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -306,7 +328,7 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
-    """An operation on scalars, by kind of number."""
+    """An operation on scalars."""
     op, arguments = expr.op, ", ".join(args)
     if op in _INFIX:
         return _narrow(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
@@ -329,7 +351,7 @@ def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
 
 
 def _extremum(expr: Expr, a: str, b: str) -> str:
-    """Minimum or maximum; a NaN on either side is the answer."""
+    """Minimum or maximum; NaN if either side is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     is_float = expr.type.kind == "f" and expr.args[0].op != "constant"
@@ -340,7 +362,7 @@ def _extremum(expr: Expr, a: str, b: str) -> str:
 
 
 def _narrow(text: str, dtype: np.dtype[Any]) -> str:
-    """C++ computes integers of less than 32 bits as int: cut them back to their own size."""
+    """Cast integers of less than 32 bits, which C++ computes as int, back to their type."""
     return f"{_parenthesised(dtype)}({text})" if dtype.kind in "iu" and dtype.itemsize < 4 else text
 
 
@@ -369,7 +391,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
 
 def literal(value: Any, type: Type) -> str:
     """
-    A constant of exactly this type as C++ source.
+    A constant of exactly this type, as C++ source.
 
     Examples
     --------
@@ -394,7 +416,7 @@ def literal(value: Any, type: Type) -> str:
 
 
 def _float_literal(number: Any, single: bool) -> str:
-    """A float; infinities and NaN from their bits, since NVRTC has no <math.h>."""
+    """A float literal; infinities and NaN by their bits, since NVRTC has no <math.h>."""
     if np.isfinite(number):
         return f"{number!s}f" if single else str(number)
     bits = {True: (0x7F800000, 0x7FC00000), False: (0x7FF0000000000000, 0x7FF8000000000000)}[single]

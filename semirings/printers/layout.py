@@ -1,4 +1,4 @@
-"""What both printers share: names for parameters and temporaries, the order of statements, and loops over lanes."""
+"""The language-independent part of printing: identifiers, the order of statements, and loops over lanes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from semirings.expr import Expr, Symbol, at_lane, free_symbols, in_order, make_tuple, node, of_lanes
 from semirings.types import TupleType, Type, VectorType, has_wide
 
-INLINE = ("symbol", "constant", "item", "vector", "tuple")  # too simple to deserve a line of their own
+INLINE = ("symbol", "constant", "item", "vector", "tuple")  # nodes that are printed in place
 
 
 def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
-    """Distinct identifiers, as near to `names` as a language with these reserved words allows."""
+    """Distinct identifiers close to `names`, avoiding reserved words."""
     taken = set(reserved)
     result = []
     for name in names:
@@ -29,7 +29,7 @@ def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
 
 
 def temporary_prefix(names: Collection[str]) -> str:
-    """``t``, or something longer where a parameter is called ``t0`` or the like."""
+    """The prefix of temporaries: ``t``, or longer if a parameter has a name such as ``t0``."""
     prefix = "t"
     while any(re.fullmatch(rf"{prefix}\d+", name) for name in names):
         prefix += "_"
@@ -37,7 +37,7 @@ def temporary_prefix(names: Collection[str]) -> str:
 
 
 def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[Expr]) -> None:
-    """Parameters must be distinct symbols, and the results may read no other."""
+    """Refuse parameters that are not symbols, and results that read other symbols."""
     for parameter in parameters:
         if not isinstance(parameter, Symbol):
             raise TypeError(f"{name}: parameter {parameter!r} is not a Symbol")
@@ -47,12 +47,12 @@ def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[
 
 
 def arrays_in(exprs: Sequence[Expr]) -> set[Expr]:
-    """The symbols that stand for arrays in these expressions."""
+    """The symbols that stand for arrays in some expressions."""
     return {e.args[0] for e in in_order(exprs) if e.op == "load"}
 
 
 class Line(NamedTuple):
-    """A temporary, and the text of what it is."""
+    """The definition of a temporary: its name, type and text."""
 
     name: str
     type: Type
@@ -60,7 +60,7 @@ class Line(NamedTuple):
 
 
 class Each(NamedTuple):
-    """A loop over lanes: after its lines, each target takes a value at the lane, all of them at once."""
+    """A loop over lanes: its lines, then the assignment of a value to each target at the lane, all at once."""
 
     length: int
     lines: list[Line]
@@ -68,7 +68,7 @@ class Each(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A loop over lanes but the first, with whose value a variable begins; after the lines it takes the next value."""
+    """A loop that reduces lanes into a variable, which starts with the value of the first lane."""
 
     value: Line
     first: str
@@ -86,19 +86,20 @@ def statements(
     targets: Mapping[Expr, str] = {},
 ) -> tuple[list[Statement], list[str]]:
     """
-    The body of a function in single-assignment form.
+    Print the body of a function in single-assignment form.
 
-    Returns its statements in order, then the texts of the results. `known` says what parameters and tables are called,
-    `targets` where the wide vectors among the results go. A single result that nothing else reads needs no temporary.
+    Returns the statements in order, and the texts of the results. `known` gives the names of parameters and tables,
+    `targets` the names of the wide vectors among the results. A single result that nothing else reads is printed in
+    place.
 
-    What is the same for all lanes comes before any loop that fills a target, and a turn of such a loop reads all that
-    it needs of a lane before it writes that lane: so a target may be a vector that a result is computed of.
+    Values that are equal for all lanes are computed before any loop that fills a target, and each iteration of such a
+    loop reads a lane before it writes it: so a target may be a vector from which a result is computed.
     """
     return Body(known, expression, targets).write(results)
 
 
 class Body:
-    """Expressions on their way to statements."""
+    """The conversion of expressions to statements."""
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class Body:
         return [*found, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
-        """The line of one node, whose text is then known; none where it is too simple, or wanted inline."""
+        """The definition of one node's temporary; none if the node is printed in place."""
         text = self.expression(e, [texts[arg] for arg in e.args])
         if inline or self.is_simple(e):
             texts[e] = text
@@ -135,16 +136,16 @@ class Body:
         return [Line(texts[e], e.type, text)]
 
     def is_simple(self, e: Expr) -> bool:
-        """Whether a node needs no line of its own wherever it is read."""
+        """Whether a node is printed in place."""
         return e.op in INLINE
 
     def temporary(self) -> str:
-        """A name that is still free."""
+        """A new name of a temporary."""
         self.count += 1
         return f"{self.prefix}{self.count - 1}"
 
     def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
-        """What a turn of a loop computes of its own."""
+        """The lines that an iteration of a loop computes."""
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]
 
@@ -167,7 +168,7 @@ class Body:
 
 
 def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """The results with their wide parts as loops, and these, in order. A source becomes a loop that copies it."""
+    """The results with their wide parts as loops, and these loops in order. A source becomes a loop that copies it."""
     loops: list[Expr] = []
 
     def of(e: Expr) -> Expr:
@@ -182,5 +183,5 @@ def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
 
 
 def tables(results: Sequence[Expr]) -> dict[Expr, str]:
-    """The tables of constants that are read, each with a name that its content gives."""
+    """The tables of constants that are read, with names derived from their content."""
     return {e: f"table_{sha256(e.payload).hexdigest()[:12]}_{e.dtype}" for e in in_order(results) if e.op == "table"}

@@ -1,10 +1,10 @@
-"""Print expressions as Python source: functions of NumPy's numbers, which gasla compiles.
+"""Print expressions as Python source: functions of NumPy scalars, which gasla compiles.
 
-The source computes exactly what NumPy would, with the rules of docs/compiler.md where NumPy has none: integers wrap,
-what is divided by 0 is 0, and a float becomes the nearest integer that there is. Vectors and tuples are Python tuples;
-a wide vector is an array of one dimension, which a function fills and returns. The caller decorates the printed
-functions, and provides ``compiled``, which decorates those of the prelude. Numbers of type float16 are their bits, in
-uint16; ``widened_half`` and ``to_half``, the caller's, make them float32 and back.
+The source computes exactly what NumPy would, and where NumPy leaves it undefined follows docs/compiler.md: integers
+wrap, integer division by 0 gives 0, and floats saturate to integers. Vectors and tuples are Python tuples; a wide
+vector is a one-dimensional array, which a function fills and returns. The caller decorates the printed functions, and
+defines ``compiled``, the decorator of the prelude's functions. Values of type float16 are passed as their bits, in
+uint16; the caller defines ``widened_half`` and ``to_half`` to convert them to float32 and back.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from semirings.describe import INFIX
 from semirings.expr import Expr, Symbol, table_values
 from semirings.printers.layout import (
     Fold,
@@ -61,24 +62,19 @@ def floor_divide(a, b):
 
 @compiled
 def item_at(array, index, count, outside):
-    """An item of an array; what is given instead where there is no such index."""
+    """An item of an array; `outside` for an index out of range."""
     return array[np.uint64(index)] if np.uint64(index) < np.uint64(count) else outside
 
 
 @compiled
 def lane_at(array, index, count, lane, outside):
-    """The same of an array of vectors, for one lane."""
+    """A lane of an item of an array of vectors; `outside` for an index out of range."""
     return array[np.uint64(index), lane] if np.uint64(index) < np.uint64(count) else outside
 '''
-"""Helper functions the printed functions call, with their imports: the top of a generated module."""
+"""Imports and helper functions of the printed functions: the top of a generated module."""
 
 _HELPERS = re.findall(r"^def (\w+)", PRELUDE, re.MULTILINE)
 _RESERVED = {*keyword.kwlist, "np", "math", "compiled", "abs", "range", "lane", *_HELPERS}
-_INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%",
-    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
-    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
-}  # fmt: skip
 _FORMS = {
     "where": "{1} if {0} else {2}", "lane": "{0}[lane]", "lane_number": "np.int64(lane)", "negative": "-{0}",
     "absolute": "abs({0})", "invert": "~{0}", "bitwise_count": "np.uint8(np.bitwise_count({0}))",
@@ -91,7 +87,7 @@ _MATH = {
 }  # fmt: skip
 _NUMPY = ("fmod", "cbrt", "rint", "floor", "ceil", "trunc")
 CALLS = frozenset((*_MATH, *_NUMPY, "floor_divide", "remainder"))
-"""Operations that cost a call, or about as much."""
+"""Operations that cost a function call, or about as much."""
 
 
 def function(
@@ -102,23 +98,22 @@ def function(
     into: Sequence[str] | None = None,
 ) -> str:
     """
-    A plain Python function (the caller adds the decorator) of `parameters` that returns `result`.
+    A Python function (without decorator) of `parameters` that returns `result`.
 
-    Tables of constants that it reads follow as arrays of the module.
+    Tables of constants that it reads follow as global arrays.
 
     Parameters
     ----------
     name : str
     parameters : sequence of Symbol
-        In call order; their names are kept where Python allows.
+        In call order. Names are kept where they are valid in Python.
     result : Expr or tuple of Expr
-        Several results come back as a tuple.
+        Several results are returned as a tuple.
     write : function, optional
-        Prints one node given its arguments as text, in place of `expression`.
+        Prints one node, given the text of its arguments, in place of `expression`.
     into : sequence of str, optional
-        The arrays that the wide vectors of the result go to, in order; they are read no more once they are written to.
-        Otherwise the function takes them after its parameters, as ``into0``, ``into1``, …. Wide vectors that equal each
-        other share the first one's.
+        Names of the arrays for the wide vectors of the result, in order. By default the function takes them as further
+        parameters, ``into0``, ``into1``, …. Equal wide vectors share the first array.
 
     Examples
     --------
@@ -163,7 +158,7 @@ def function(
 
 
 def _lines(statement: Statement) -> list[str]:
-    """A statement as Python."""
+    """A statement in Python."""
     if isinstance(statement, Line):
         return [f"{statement.name} = {statement.text}"]
     lines = [f"    {line.name} = {line.text}" for line in statement.lines]
@@ -180,7 +175,7 @@ def _lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """One node as Python, given its arguments as text."""
+    """One node in Python, given the text of its arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -197,14 +192,14 @@ def expression(expr: Expr, args: list[str]) -> str:
         return _cast(args[0], expr.args[0].type, expr.type)
     if expr.op in ("minimum", "maximum"):
         return _extremum(expr, *args)
-    if expr.op in _INFIX and not (expr.op in ("floor_divide", "remainder") and expr.type.kind == "f"):
-        return f"{args[0]} {_INFIX[expr.op]} {args[1]}"
+    if expr.op in INFIX and not (expr.op in ("floor_divide", "remainder") and expr.type.kind == "f"):
+        return f"{args[0]} {INFIX[expr.op]} {args[1]}"
     name = f"math.{_MATH[expr.op]}" if expr.op in _MATH else f"np.{expr.op}" if expr.op in _NUMPY else expr.op
     return f"{name}({', '.join(args)})"
 
 
 def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
-    """An item of an array, or what stands for one outside."""
+    """The text of `item_at`, for each item of a vector."""
     if not isinstance(kind, VectorType):
         return f"item_at({array}, {index}, {count}, {outside})"
     lanes = [f"lane_at({array}, {index}, {count}, {i}, {outside}[{i}])" for i in range(kind.length)]
@@ -212,7 +207,7 @@ def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
 
 
 def _extremum(expr: Expr, a: str, b: str) -> str:
-    """Minimum or maximum; a NaN on either side is the answer."""
+    """Minimum or maximum; NaN if either side is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     test = f"{a} {sign} {b}"
@@ -243,7 +238,7 @@ def _tuple(texts: Sequence[str]) -> str:
 
 def literal(value: Any, type: Type) -> str:
     """
-    A constant of exactly this type as Python source.
+    A constant of exactly this type, as Python source.
 
     Examples
     --------

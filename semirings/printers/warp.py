@@ -1,8 +1,8 @@
-"""Print expressions as CUDA C++ functions that the 32 threads of a warp call together, for one value.
+"""Print expressions as CUDA C++ functions that the 32 threads of a warp call together.
 
-A wide vector is spread over them: a thread holds the items of its own number, of that plus 32, plus 64, and so on. What
-is scalar all of them compute alike. So an operation on lanes is a loop over a thread's own, a fold a reduction in the
-order of the lanes, whose result all threads get. Nothing else is different from the functions of one thread (`cuda`).
+A wide vector is spread over the threads: thread i holds the items i, i + 32, i + 64, and so on. Scalars are computed
+by all threads alike. So an operation on lanes is a loop over a thread's own items, and a fold is a warp reduction in
+the order of the lanes, whose result all threads receive. All else is as for a single thread (`cuda`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from semirings.expr import Expr, Symbol, constant, node, rebuilt, table_values
+from semirings.expr import Expr, Symbol, constant, node, rebuilt
 from semirings.printers import cuda
 from semirings.printers.layout import (
     Body,
@@ -18,21 +18,19 @@ from semirings.printers.layout import (
     Fold,
     Line,
     check_parameters,
-    identifiers,
-    tables,
     wide_results,
 )
 from semirings.types import TupleType, Type, VectorType, has_wide
 
 WARP = 32
-IN_REGISTERS = 16  # most items of a vector that a thread keeps there: beyond, a loop over them isn't unrolled
+IN_REGISTERS = 16  # a loop over more items per thread isn't unrolled, as they don't fit in registers
 
 PRELUDE = """\
 namespace semirings {
-// A wide vector, spread over the threads of a warp.
+// A thread's part of a wide vector that is spread over a warp.
 template <class T, int k> struct spread { T item[(k + 31) / 32]; };
 
-// A scalar that another thread has.
+// The value of a scalar in another thread.
 template <class T> __device__ __forceinline__ T from_thread(T value, unsigned int thread) {
     constexpr unsigned int ALL = 0xffffffffu;
     if constexpr (sizeof(T) == 8) {
@@ -50,7 +48,7 @@ template <class T> __device__ __forceinline__ T from_thread(T value, unsigned in
 template <int at, class T, int k> __device__ __forceinline__ T item_of(const spread<T, k>& x) {
     return from_thread(x.item[at / 32], at % 32);
 }
-// What the values of the first `count` threads come to, in their order; all threads get it.
+// Reduce the values of the first `count` threads in order; all threads receive the result.
 template <class T, class Combine>
 __device__ __forceinline__ T fold_threads(T value, unsigned int count, Combine combine) {
     const unsigned int thread = threadIdx.x & 31;
@@ -63,13 +61,13 @@ __device__ __forceinline__ T fold_threads(T value, unsigned int count, Combine c
 }
 }  // namespace semirings
 """
-"""What the printed functions use beside `cuda.PRELUDE`, after which it is pasted."""
+"""Structs and helper functions of the printed functions, to be included after `cuda.PRELUDE`."""
 
 _RESERVED = ("thread", "part", "left", "right")
 
 
 class _WarpFold(NamedTuple):
-    """A reduction of lanes: the lines and the text of one's value, and of what two come to."""
+    """A reduction of lanes: the lines and text of a lane's value, and of the combination of two values."""
 
     result: Line
     length: int
@@ -79,10 +77,10 @@ class _WarpFold(NamedTuple):
 
 
 class _Body(Body):
-    """Expressions on their way to statements of a warp."""
+    """The conversion of expressions to statements for a warp."""
 
     def is_simple(self, e: Expr) -> bool:
-        """An item of a spread vector comes from its thread, once, where all threads ask."""
+        """Whether a node is printed in place: not an item of a spread vector, which takes a shuffle."""
         return super().is_simple(e) and not (e.op == "item" and _is_wide(e.args[0].type))
 
     def fold(self, e: Expr) -> _WarpFold:  # type: ignore[override]
@@ -97,7 +95,7 @@ class _Body(Body):
 
 def ctype(type: Type) -> str:
     """
-    The C++ type that holds a thread's part of a value of this type.
+    The C++ type for a thread's part of a value of a type.
 
     Examples
     --------
@@ -106,15 +104,10 @@ def ctype(type: Type) -> str:
     ('semirings::spread<float, 64>', 'long long')
     """
     if isinstance(type, TupleType) and has_wide(type):
-        return _tuple_ctype(type.items)
+        return cuda.struct([ctype(item) for item in type.items])
     if isinstance(type, VectorType) and type.is_wide:
         return f"semirings::spread<{cuda.ctype(type.scalar)}, {type.length}>"
     return cuda.ctype(type)
-
-
-def _tuple_ctype(items: Sequence[Type]) -> str:
-    """The struct for these items."""
-    return f"semirings::tuple<{', '.join(map(ctype, items))}>"
 
 
 def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr, ...]) -> str:
@@ -125,9 +118,9 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     ----------
     name : str
     parameters : sequence of Symbol
-        In call order; their names are kept where C++ allows.
+        In call order. Names are kept where they are valid in C++.
     result : Expr or tuple of Expr
-        Several results come back in one ``semirings::tuple``.
+        Several results are returned in one ``semirings::tuple``.
 
     Examples
     --------
@@ -150,27 +143,14 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     """
     given = result if isinstance(result, tuple) else (result,)
     check_parameters(name, parameters, given)
-    results, wide = wide_results([rebuilt(e, _without_first) for e in given])
-    constants = tables(results)
-    taken = {*cuda.RESERVED, *cuda.MATH_NAMES, *_RESERVED, *constants.values(), name}
-    *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
-    targets = {loop: f"{wide_name}{i}" for i, loop in enumerate(dict.fromkeys(wide))}
-    known = constants | dict[Expr, str](zip(parameters, names, strict=True))
-    found, values = _Body(known, _expression, targets).write(results)
-    kind = _tuple_ctype([r.type for r in results]) if isinstance(result, tuple) else ctype(results[0].type)
-    value = f"{kind}{{{', '.join(values)}}}" if isinstance(result, tuple) else values[0]
-    arguments = cuda.parameter_list(parameters, names, results, ctype)
-    body = [
-        f"const {cuda.ctype(e.type)} {text} = {cuda.literal(table_values(e), e.type)};" for e, text in constants.items()
-    ]
-    body += [f"{ctype(loop.type)} {target};" for loop, target in targets.items()]
-    body += [line for statement in found for line in _lines(statement)]
-    head = [f"__device__ __forceinline__ {kind} {name}({arguments}) {{", "    const int thread = threadIdx.x & 31;"]
-    return "\n".join([*head, *(_indented(line) for line in [*body, f"return {value};"]), "}", ""])
+    reserved, head = {*cuda.RESERVED, *_RESERVED}, ["const int thread = threadIdx.x & 31;"]
+    style = cuda.Style(reserved, ctype, _Body, _expression, _lines, head)
+    loops = wide_results([rebuilt(e, _without_first) for e in given])
+    return cuda.write_function(style, name, parameters, *loops, isinstance(result, tuple))
 
 
 def _without_first(e: Expr, args: list[Expr]) -> Expr | None:
-    """A fold whose first value isn't computed by itself: the thread that has it begins with it."""
+    """A fold without a separate first value: the thread of the first lane starts with its own."""
     if e.op != "fold":
         return None
     return node("fold", e.type, constant(0, e.type), *args[1:], payload=e.payload)
@@ -181,7 +161,7 @@ def _is_wide(type: Type) -> bool:
 
 
 def _expression(e: Expr, args: list[str]) -> str:
-    """One node, given its arguments as text."""
+    """One node in C++, given the text of its arguments."""
     if e.op == "lane":
         return f"{args[0]}.item[{'lane' if e.args[0].op == 'table' else 'part'}]"
     if e.op == "item" and _is_wide(e.args[0].type):
@@ -192,7 +172,7 @@ def _expression(e: Expr, args: list[str]) -> str:
 
 
 def _lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
-    """A statement as C++."""
+    """A statement in C++."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     if isinstance(statement, Each):
@@ -223,14 +203,10 @@ def _texts(lines: list[Line]) -> list[str]:
 
 
 def _loop(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
-    """Over the items that a thread may have of a vector; `lines` for those that there are, the others for all."""
+    """A loop over the items of a thread; `lines` run only for lanes below the length."""
     parts = -(-length // WARP)
     if length % WARP:
         lines = [f"if (lane < {length}) {{", *(f"    {line}" for line in lines), "}"]
     inner = [f"const int lane = {WARP} * part + thread;", *before, *lines, *after]
     unrolled = "#pragma unroll" if parts <= IN_REGISTERS else "#pragma unroll 1"
     return [unrolled, f"for (int part = 0; part < {parts}; ++part) {{", *(f"    {line}" for line in inner), "}"]
-
-
-def _indented(line: str) -> str:
-    return line if line.startswith("#") else f"    {line}"
