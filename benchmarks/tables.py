@@ -35,7 +35,8 @@ from gasla.bench.reports.table import milliseconds, number
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, IMAGES = ROOT / "benchmarks" / "results", ROOT / "docs" / "images"
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), RESULTS / "README.md")
+DOCS = sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
+PAGES = (ROOT / "README.md", *DOCS, RESULTS / "README.md")
 BLOCK = re.compile(r"^(<!-- benchmarks: (\S+) (.+?) -->\n)(.*?)^(<!-- /benchmarks -->)$", re.MULTILINE | re.DOTALL)
 NAMES = {"graphblas": "GraphBLAS", "scipy": "SciPy", "networkit": "NetworKit", "cusparse": "cuSPARSE"}
 ALGORITHMS = ("bfs", "levels", *peers.ALGORITHMS[1:])
@@ -83,16 +84,17 @@ def markdown(head: list[str], rows: list[list[str]]) -> str:
 
 
 def compared(cell: Cell) -> str:
-    """Milliseconds, and how that compares with the best peer's."""
+    """Milliseconds, and how many times as fast that is as the fastest peer."""
     said = cell.wrong or milliseconds(cell.seconds())
-    if cell.best is None:
+    if cell.best is None or not cell.ratio:
         return said
-    note = cell.entries[cell.best].note
-    return f"{said}, **{cell.ratio:.2f}** {NAMES.get(cell.best, cell.best)}{f' ({note})' if note else ''}"
+    note, speedup = cell.entries[cell.best].note, 1 / cell.ratio
+    digits = 2 if speedup < 1 else 1 if speedup < 10 else 0
+    return f"{said}, **{speedup:.{digits}f}×** {NAMES.get(cell.best, cell.best)}{f' ({note})' if note else ''}"
 
 
 def ratios(files: Files) -> str:
-    """One row per graph: milliseconds, and how that compares with the best peer's."""
+    """One row per graph: milliseconds, and how many times as fast that is as the fastest peer."""
     algorithms = files.present()
     rows = [
         [graph, *(compared(files.cells[graph, a]) if (graph, a) in files.cells else "" for a in algorithms)]
@@ -110,16 +112,16 @@ def by_algorithm(files: Files) -> str:
 
 
 def losses(files: Files) -> str:
-    """The cells in which a peer is faster, and how many times its time gasla takes."""
+    """The graphs on which a peer is faster than gasla, and how many times as fast it is."""
     rows = []
     for algorithm in files.present():
         lost = [
-            f"{graph} {cell.ratio:.1f} {NAMES.get(cell.best, cell.best)}"
+            f"{graph} {cell.ratio:.1f}× {NAMES.get(cell.best, cell.best)}"
             for graph in files.graphs
             if (cell := files.cells.get((graph, algorithm))) and cell.best and cell.ratio and cell.ratio > 1
         ]
         rows.append([algorithm, ", ".join(lost) or "none"])
-    return markdown(["", "gasla's time over the fastest peer's"], rows)
+    return markdown(["", "graphs on which a peer is faster: times as fast as gasla"], rows)
 
 
 def growth(files: Files) -> str:
