@@ -1,4 +1,4 @@
-"""The site: the pages of this folder, the gallery of examples/gallery, and a reference made from the docstrings.
+"""The site: the pages of this folder, the gallery (examples/gallery), and a reference made from the docstrings.
 
 sphinx-build --fail-on-warning docs docs/_build/html
 """
@@ -22,17 +22,20 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "api_pages",
+    "edge_semantics",
+    "link_names",
+    "mermaid_svg",
     "repository_files",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.py", "gallery/*.json"]
 default_role = "literal"
 
-# Markdown as GitHub shows it: headings are places to link to.
+# As on GitHub, headings can be linked to.
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
 autosummary_generate = True
-autodoc_typehints = "none"  # docstrings say what they are, with shapes
+autodoc_typehints = "none"  # docstrings give types, with shapes
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
@@ -42,7 +45,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib",),
     "show_signature": False,
     "abort_on_example_error": True,
-    "write_computation_times": False,  # pages that load scripts from elsewhere
+    "write_computation_times": False,  # its page would load scripts from another site
     "show_memory": False,
     "within_subsection_order": "FileNameSortKey",
 }
@@ -64,7 +67,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 templates_path = ["_templates"]
-if (measured := ROOT / ".asv" / "site").exists():  # the history of speed: `asv publish`, before the site is built
+if (measured := ROOT / ".asv" / "site").exists():  # the history of speed, if `asv publish` ran before
     html_extra_path = [str(measured)]
     html_theme_options["navbar_end"] = ["benchmarks-link", "theme-switcher"]
-html_sidebars = {"*": []}  # only the gallery and the reference have pages below them
+html_sidebars = {"*": []}  # pages in folders (guide, reference, gallery) have a sidebar with their neighbors

@@ -1,6 +1,6 @@
-"""The pages of the API reference: one a public module, and for gasla itself a table a family, as its files lie.
+"""The pages of the API reference: one per public module, and for `gasla` itself one table per family of functions.
 
-They are written to docs/api when the site is built, from what `gasla` says is public: nothing is listed by hand.
+They are written to docs/api when the site is built, from the names that `gasla` declares public.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TITLES = {
     "operations.sampling": "Walk programs and sampling",
     "algorithms.traversal": "Searches",
     "algorithms.paths": "Shortest paths",
-    "algorithms.acyclic": "Graphs without cycles",
+    "algorithms.acyclic": "Acyclic graphs",
     "algorithms.centrality": "Centrality",
     "algorithms.components": "Components and trees",
     "algorithms.community": "Communities, cores and triangles",
@@ -33,7 +33,7 @@ TITLES = {
     "algorithms.similarity": "Similarity",
     "algorithms.patterns": "Cliques and patterns",
     "algorithms.neighborhood": "Neighborhoods",
-    "algorithms.independence": "Independent sets, colourings, matchings",
+    "algorithms.independence": "Independent sets, colorings, matchings",
     "algorithms.flows": "Flows and cuts",
     "algorithms.walks": "Random walks",
 }
@@ -44,7 +44,7 @@ MODULES = [
 
 
 def families() -> dict[str, list[str]]:
-    """Return the public names of gasla, by the folder that they live in."""
+    """Return the public names of gasla, grouped by the folder that defines them."""
     found: dict[str, list[str]] = {title: [] for title in TITLES.values()}
     for name in gasla.__all__:
         if isinstance(getattr(gasla, name), ModuleType):
@@ -56,7 +56,7 @@ def families() -> dict[str, list[str]]:
 
 
 def page(title: str, module: str, tables: dict[str, list[str]], text: str = "") -> str:
-    """Return a page of tables whose rows lead to a page each; what has no docstring is named alone."""
+    """Return a page of tables, whose rows link to a page for each name; names without a docstring are listed below."""
     lines = [title, "=" * len(title), "", text, "", f".. currentmodule:: {module}", ""]
     for heading, names in tables.items():
         lines += [heading, "-" * len(heading), ""] if heading else []
@@ -68,22 +68,30 @@ def page(title: str, module: str, tables: dict[str, list[str]], text: str = "") 
 
 
 def is_described(thing: Any) -> bool:
-    """Whether it is a class or a function of ours, not an object, whose docstring would be its class's."""
+    """Whether `thing` is a class or function of ours: an object's docstring would be that of its class."""
     ours = getattr(thing, "__module__", "").split(".")[0] in ("gasla", "semirings")
     return ours and (inspect.isclass(thing) or inspect.isroutine(thing))
 
 
 def first_line(module: ModuleType) -> str:
-    """Return what a module says it is for."""
+    """Return the first paragraph of a module's docstring."""
     return " ".join((inspect.getdoc(module) or "").split("\n\n")[0].split())
 
 
+def methods(owner: type) -> str:
+    """Return a page with the public methods and attributes of a class, each of which has a page of its own."""
+    names = [name for name, thing in vars(owner).items() if not name.startswith("_") and inspect.getdoc(thing)]
+    title = f"Methods of {owner.__name__}"
+    lines = [title, "=" * len(title), "", ".. currentmodule:: gasla", "", ".. autosummary::", "   :toctree: generated"]
+    return "\n".join([*lines, "", *(f"   {owner.__name__}.{name}" for name in names), ""])
+
+
 def write(app: Sphinx, config: Config) -> None:
-    """Write all pages anew, so that none is left of what is gone."""
+    """Write all pages anew, so that no page of a removed name is left."""
     folder = Path(app.srcdir) / "api"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    pages = {"gasla": page("gasla", "gasla", families())}
+    pages = {"gasla": page("gasla", "gasla", families()), "gasla.Graph.methods": methods(gasla.Graph)}
     for name in MODULES:
         module = importlib.import_module(name)
         pages[name] = page(name, name, {"": list(module.__all__)}, first_line(module))

@@ -1,11 +1,11 @@
 """The laws of gasla's functions: what an answer does when the question changes in a way that should not matter, or
-matters in a known way. Each function has one row. `docs/semantics.md` shows the table, and
+matters in a known way. Each function has one row. `docs/laws.md` shows the table, and
 `tests/algorithms/test_laws.py` tries it.
 
 A row calls its function on a graph and returns the answer in terms of the graph as it was drawn (`Asked` translates).
 So "same" means: the same answer for the same vertices and edges, whatever their numbers are now.
 
-    python -m tests.helpers.laws            # writes the table into docs/semantics.md
+    python -m tests.helpers.laws            # writes the table into docs/laws.md
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.helpers import ROOT
 
 Array = np.ndarray[Any, Any]
 Answer = dict[str, Any]
-PAGE = ROOT / "docs" / "semantics.md"
+PAGE = ROOT / "docs" / "laws.md"
 
 
 def host(x: Any) -> Any:
@@ -176,12 +176,12 @@ def without_split(before: Answer, then: Asked, now: Asked) -> Answer:
 
 
 SAME = Law("same", lambda before, then, now: before)
-PROPORTION = Law("same in proportion", lambda before, then, now: before)
-SHARED = Law("weights shared out: same", SAME.expected, "shares")
+PROPORTION = Law("the same up to a factor", lambda before, then, now: before)
+SHARED = Law("the same if the parts share its weight", SAME.expected, "shares")
 COPIED = Law("same", SAME.expected)
-COPIED_WEIGHTS = Law("with the same weight: same", SAME.expected)
-ALL_SPLIT = Law("each counts: same where every edge is split alike", SAME.expected, "all")
-VERIFIED = only("another of equal answers: verified")
+COPIED_WEIGHTS = Law("the same if each part has its weight", SAME.expected)
+ALL_SPLIT = Law("each part counts; the same if every edge is split", SAME.expected, "all")
+VERIFIED = only("another right answer: verified")
 TIMES = "times the factor"
 
 
@@ -218,7 +218,7 @@ class Row:
 
 COLUMNS: Mapping[str, str] = {
     "order": "entries in another order",
-    "split": "an edge split in two parallel ones",
+    "split": "an edge split into two parallel edges",
     "isolated": "isolated vertices added",
     "renamed": "vertices renamed",
     "scaled": "weights times a power of two",
@@ -617,7 +617,7 @@ def from_table(q: Asked) -> Answer:
 
 # --- the table --------------------------------------------------------------------------------------------------------
 
-ANY_ORDER = only("other walks, as likely: verified")
+ANY_ORDER = only("other walks of the same distribution: verified")
 WEIGHED: dict[str, Any] = {"weights": True, "split": SHARED}
 COUNTED: dict[str, Any] = {"split": ALL_SPLIT}
 
@@ -668,9 +668,9 @@ ROWS: tuple[Row, ...] = (
     Row("salsa", scores("salsa", parts=("hubs", "authorities"), weighted=False, **SETTLES), "weighted=False",
         kinds=("steady",), ranks=True, rtol=1e-7, **COUNTED),
     Row("katz_centrality", lambda q: katz(q, True), "weighted=True", ranks=True,
-        scaled=Law("with `alpha` divided by the factor: same", SAME.expected), rtol=1e-7, **WEIGHED),
+        scaled=Law("the same with `alpha` divided by the factor", SAME.expected), rtol=1e-7, **WEIGHED),
     Row("katz_centrality", lambda q: katz(q, False), ranks=True, verbs="katz", networkx="katz_centrality", rtol=1e-7,
-        split=only("each counts")),
+        split=only("each part counts")),
     Row("eigenvector_centrality", scores("eigenvector_centrality", weighted=True, **SETTLES), "weighted=True",
         kinds=("steady",), least=1, ranks=True, rtol=1e-7, **WEIGHED),
     Row("eigenvector_centrality", scores("eigenvector_centrality", **SETTLES), kinds=("steady",), ranks=True,
@@ -683,7 +683,7 @@ ROWS: tuple[Row, ...] = (
     Row("condensation", condensation, verbs="condensation", wraps=True, scaled=times(TIMES, edges=1), **WEIGHED),
     Row("is_bipartite", bipartite, kinds=("any", "bipartite"), verbs="bipartite", networkx="is_bipartite"),
     Row("bridges", lambda q: {"bridges": q.pairs(gasla.bridges(q.given))}, verbs="bridges",
-        split=Law("what is split is none", without_split)),
+        split=Law("a split edge is no bridge", without_split)),
     Row("articulation_points", lambda q: {"points": q.vertices(gasla.articulation_points(q.given))},
         verbs="articulation-points"),
     Row("minimum_spanning_forest", forest, weights=True, split=COPIED_WEIGHTS, verbs="minimum-spanning-forest",
@@ -715,26 +715,26 @@ ROWS: tuple[Row, ...] = (
     Row("modularity", modularity(True), ranks=True, **WEIGHED),
     Row("modularity", modularity(False), "weighted=False", ranks=True, **COUNTED),
     Row("pagerank_nibble", nibble(True), "weighted=True", ranks=True, rtol=1e-6,
-        scaled=Law("with `epsilon` divided by the factor: same", SAME.expected), **WEIGHED),
+        scaled=Law("the same with `epsilon` divided by the factor", SAME.expected), **WEIGHED),
     Row("pagerank_nibble", nibble(False), ranks=True, verbs="pagerank-nibble", rtol=1e-6, **COUNTED),
     Row("ego_graph", ego_graph, weights=True, split=COPIED_WEIGHTS, verbs="ego-graph",
-        scaled=times("values and radius times the factor: same", edges=1)),
+        scaled=times("the same with the radius times the factor", edges=1)),
     Row("project", lambda q: project(q, None), kinds=("bipartite",)),
     Row("project", lambda q: project(q, semirings.plus_times), "combine=plus_times", kinds=("bipartite",), wraps=True,
-        scaled=times("times the factor's square, or infinite", edges=2), **WEIGHED),
+        scaled=times("times the square of the factor, or infinite", edges=2), **WEIGHED),
     Row("betweenness_centrality", scores("betweenness_centrality"), verbs="betweenness",
         networkx="betweenness_centrality",
         isolated=by_size("times (n - 1)(n - 2) / (new n - 1)(new n - 2)",
                          lambda n, new: (n - 1) * (n - 2) / ((new - 1) * (new - 2)), "scores"), **COUNTED),
     Row("betweenness_centrality", scores("betweenness_centrality", weighted=True, normalized=False),
-        "weighted=True, normalized=False", least=1, weights=True, split=only("a path more, with its share")),
+        "weighted=True, normalized=False", least=1, weights=True, split=only("one path more, with its share")),
     Row("edge_betweenness_centrality", lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given))},
-        verbs="edge-betweenness", networkx="edge_betweenness_centrality", split=only("a path more, with its share"),
+        verbs="edge-betweenness", networkx="edge_betweenness_centrality", split=only("one path more, with its share"),
         isolated=by_size("times n(n - 1) / new n(new n - 1)", lambda n, new: n * (n - 1) / (new * (new - 1)),
                          "scores")),
     Row("edge_betweenness_centrality",
         lambda q: {"scores": q.at_edges(gasla.edge_betweenness_centrality(q.given, weighted=True, normalized=False))},
-        "weighted=True, normalized=False", least=1, weights=True, split=only("a path more, with its share")),
+        "weighted=True, normalized=False", least=1, weights=True, split=only("one path more, with its share")),
     Row("topological_order", orders, kinds=("acyclic", "any"), ranks=True, verbs="topological-order",
         networkx="topological_generations has_cycle is_directed_acyclic_graph"),
     Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, weights=True, split=COPIED_WEIGHTS,
@@ -759,15 +759,15 @@ ROWS: tuple[Row, ...] = (
     Row("node2vec_walks", walks("node2vec_walks", True, p=0.5, q=2.0), "weighted=True", weights=True, order=ANY_ORDER,
         split=ANY_ORDER, forms=ANY_ORDER, verbs="node2vec-walks"),
     Row("walk", walk, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
-    Row("sample_neighbors", sampled, order=only("other samples, as likely: verified"), split=ANY_ORDER,
-        forms=only("other samples, as likely: verified"), verbs="sample-neighbors"),
-    Row("mxv", mxv, ranks=False, weights=True, split=Law("sums: weights shared out: same",
+    Row("sample_neighbors", sampled, order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
+        forms=only("other samples of the same distribution: verified"), verbs="sample-neighbors"),
+    Row("mxv", mxv, ranks=False, weights=True, split=Law("sums are the same if the parts share its weight",
         lambda before, then, now: {"sums": before["sums"]}, "shares"), scaled=times(TIMES, sums=1, least=1)),
     Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED),
-    Row("mxm", mxm, scaled=times("both factors: times its square, or infinite", entries=2), wraps=True, **WEIGHED),
+    Row("mxm", mxm, scaled=times("both matrices: times the factor squared", entries=2), wraps=True, **WEIGHED),
     Row("top_k", top_k, weights=True, scaled=times(TIMES, values=1), split=only("each entry counts")),
-    Row("run", run, weights=True, split=Law("as the program reduces: a minimum's the same", SAME.expected), ranks=True,
-        scaled=times("as the program says: lengths times the factor", cost=1)),
+    Row("run", run, weights=True, split=Law("as the program reduces: a minimum is the same", SAME.expected), ranks=True,
+        scaled=times("as the program computes: lengths times the factor", cost=1)),
     Row("prepare", prepare, weights=True, split=Law("as `run`", SAME.expected), ranks=True,
         scaled=times("as `run`", cost=1)),
     Row("Graph.select", select, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
@@ -776,9 +776,9 @@ ROWS: tuple[Row, ...] = (
     Row("Graph.simple", simple(semirings.max, np.maximum), "max", weights=True, split=COPIED_WEIGHTS,
         scaled=times(TIMES, edges=1)),
     Row("Graph.simple", first, weights=True, scaled=times(TIMES, edges=1),
-        split=only("of parallel edges another is the first: the same places", "places"),
-        order=only("of parallel edges another is the first: the same places", "places"),
-        forms=only("of parallel edges another is the first: the same places", "places")),
+        split=only("the same positions; the first of parallel edges may be another", "places"),
+        order=only("the same positions; the first of parallel edges may be another", "places"),
+        forms=only("the same positions; the first of parallel edges may be another", "places")),
     Row("Graph.contract", contract, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
     Row("Graph.symmetrized", symmetrized(semirings.plus), "plus", scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
     Row("Graph.symmetrized", symmetrized(semirings.min, np.minimum), "min", weights=True, split=COPIED_WEIGHTS,
@@ -802,20 +802,32 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
+SHOWN = ("split", "isolated", "scaled")  # columns of the table; for the others it shows what is not "same"
+
+
 def table() -> list[str]:
     """The lines of the table."""
     lines = [
-        "| function | " + " | ".join(COLUMNS.values()) + " | elsewhere |",
-        "|---" * (len(COLUMNS) + 2) + "|",
+        f"| function | {' | '.join(COLUMNS[column] for column in SHOWN)} | other changes |",
+        "|---" * (len(SHOWN) + 2) + "|",
     ]
     for row in ROWS:
         options = f" with `{row.options}`" if row.options else ""
-        elsewhere = [("NetworkX", row.networkx), ("csgraph", row.csgraph), ("`gasla`", row.verbs)]
-        doors = "; ".join(
-            f"{door}: {', '.join(f'`{name}`' for name in names.split())}" for door, names in elsewhere if names
-        )
-        cells = [f"`{row.function}`{options}", *(str(getattr(row, column)) for column in COLUMNS), doors]
+        laws = {title: str(getattr(row, column)) for column, title in COLUMNS.items() if column not in SHOWN}
+        others = [f"{title}: {law}" for title, law in laws.items() if law != str(SAME)]
+        cells = [f"`{row.function}`{options}", *(str(getattr(row, column)) for column in SHOWN), "; ".join(others)]
         lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def elsewhere() -> list[str]:
+    """The lines of a list of functions of other interfaces that obey the laws of a row."""
+    lines = []
+    for row in ROWS:
+        interfaces = [("NetworkX", row.networkx), ("`gasla.csgraph`", row.csgraph), ("command line", row.verbs)]
+        named = [f"{where} {', '.join(f'`{name}`' for name in names.split())}" for where, names in interfaces if names]
+        if named:
+            lines.append(f"- `{row.function}`: {'; '.join(named)}")
     return lines
 
 
@@ -823,9 +835,10 @@ BEGIN, END = "<!-- laws: written by tests/helpers/laws.py -->", "<!-- end of law
 
 
 def page(text: str) -> str:
-    """The page with the table as it is."""
+    """The page with the table and the list as they are now."""
     before, _, rest = text.partition(BEGIN)
-    return "\n".join([before + BEGIN, "", *table(), "", END + rest.partition(END)[2]])
+    title = "## Functions of other interfaces with the same laws"
+    return "\n".join([before + BEGIN, "", *table(), "", title, "", *elsewhere(), "", END + rest.partition(END)[2]])
 
 
 if __name__ == "__main__":

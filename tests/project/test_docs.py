@@ -1,4 +1,4 @@
-"""The user guide and the recipes run as printed, their remarks are true, and the examples run."""
+"""The guide and the recipes run as printed, their remarks are true, and the examples run."""
 
 import functools
 import inspect
@@ -31,10 +31,12 @@ def blocks_of(text: str) -> list[str]:
 
 @pytest.mark.slow  # compiles some forty programs; continuous integration runs it by name
 def test_the_guide_runs_and_prints_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    path = tmp_path / "guide.py"
-    path.write_text("\n".join(blocks_of(text)), encoding="utf-8")
-    names = runpy.run_path(str(path), run_name="guide")
+    """Each chapter stands by itself."""
+    names: dict[str, Any] = {}
+    for page in sorted((ROOT / "docs" / "guide").glob("*.md")):
+        path = tmp_path / f"{page.stem.replace('-', '_')}.py"
+        path.write_text("\n".join(blocks_of(page.read_text(encoding="utf-8"))), encoding="utf-8")
+        names |= runpy.run_path(str(path), run_name=path.stem)
     printed = capsys.readouterr().out
     counterexample = "FAILS identity: op(e, x) = x: for x = -1.0 the left side is 1.0"
     remarks = ("Graph(n=4, m=5, values=float32)", "[0 1 1 2]", "[inf  4.  1. inf]", "2 [0 1 0 1]", counterexample)
@@ -112,7 +114,10 @@ def test_examples_run(
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if not {"_build", "api", "gallery"} & {*page.parts}]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
@@ -142,10 +147,33 @@ def is_documented(thing: Any) -> bool:
     return bool(thing.__doc__) or not (isinstance(thing, type | ModuleType) or inspect.isfunction(thing))
 
 
-def test_every_algorithm_says_what_it_takes_for_an_edge() -> None:
+LABELS = {"Stored zero", "Loop", "Parallel edges", "Direction", "Disconnected", "Uniqueness", "Repeatability"}
+
+
+def test_every_algorithm_says_how_it_reads_edges() -> None:
+    """The site shows each section under its function, too."""
+    sections = runpy.run_path(str(ROOT / "docs" / "_ext" / "edge_semantics.py"))["sections"]
     text = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    shown = sections(text)
+    assert all(sentences.keys() == LABELS and all(sentences.values()) for sentences in shown.values())
+    assert text.count("\n- *") == len(LABELS) * (text.count("\n### ") + 1)
+    walks = ("operations.walks", "operations.sampling")
+    algorithms = {name for name, home in gasla._HOMES.items() if home.startswith(("algorithms.", *walks))}
+    assert shown.keys() == algorithms - {"WalkProgram"}
+
+
+def test_every_function_stands_in_the_table_of_functions() -> None:
+    """With NetworkX's name in bold where gasla serves it, and `ranks` where it takes a distributed graph."""
+    from gasla.backends.networkx_info import NAMES
+
+    text = (ROOT / "docs" / "functions.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:3] == "| `"]
-    assert all(len(row) == 8 and all(row) for row in rows)
-    families = "algorithms.", "operations.walks", "operations.sampling"
-    algorithms = [name for name, home in gasla._HOMES.items() if home.startswith(families)]
-    assert sorted(name.strip("`") for row in rows for name in row[0].split(", ")) == sorted(algorithms)
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(names) == sorted(gasla.__all__)
+    for row in rows:
+        for bold, name in re.findall(r"(\**)`(\w+)`", row[4] if len(row) > 4 else ""):
+            assert bool(bold) == (name in NAMES), name
+    page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
+    over_ranks = page.partition("Of the library's algorithms these take a distributed graph:")[2].partition("\n\n")[0]
+    said = {name.strip("`") for name, *cells in rows if any("ranks" in cell for cell in cells[2:4])}
+    assert said == set(re.findall(r"`(\w+)`", over_ranks))

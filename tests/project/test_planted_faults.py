@@ -138,7 +138,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("tree")
     for name in ("gasla", "semirings", "tests", "benchmarks"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "docs/semantics.md"):
+    for name in ("pyproject.toml", "docs/semantics.md", "docs/laws.md"):
         (tree / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tree / name)
     return tree
