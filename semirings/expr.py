@@ -360,7 +360,7 @@ def make_vector(items: Iterable[Expr]) -> Expr:
 
 
 def _table(entries: tuple[Expr, ...]) -> Expr:
-    """A wide vector of constants; a loop over the lane number or over one constant, where it is so simple."""
+    """A wide vector of constants: as a loop if all are equal or count from 0, otherwise as a table."""
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
             f"a vector of {len(entries)} values, each computed by itself: expected at most {SHORT}, or constants; "

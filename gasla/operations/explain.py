@@ -59,8 +59,8 @@ def explain(
     ...     def apply(self, vertex, gathered): return {"rank": 0.15 + 0.85 * gathered}
     >>> print(gasla.explain(Rank, csr_array(np.eye(4, k=1))))
     It never pushes, because everyone = True: every vertex gathers in every iteration.
-    What arrives is seen in the next iteration, because everyone = True.
-    rank has two copies, read and written in turn: neighbours read it while apply writes it.
+    New values are read in the next iteration, because everyone = True.
+    rank has two copies, one read and one written: neighbors read it while apply writes it.
     ...
     """
     program, graph = in_order(as_program(program), order), as_graph(graph)
@@ -108,7 +108,7 @@ def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
 
 
 def workspace(program: VertexProgram | type[VertexProgram], graph: Any, deterministic: bool = False) -> int:
-    """Return the most bytes that a run takes on the graph's device, beside the graph (`Graph.nbytes`) and its fields.
+    """Return the most bytes that a run takes on the graph's device, besides the graph (`Graph.nbytes`) and its fields.
 
     On the CPU each thread has queues with room for all vertices; pages of them that no run writes take no memory.
     The graph keeps the workspace for its next run.

@@ -21,7 +21,7 @@ from gasla.program.binding import Binding
 from gasla.program.frontier import Frontier, as_frontier
 from gasla.program.plan import Plan
 from gasla.program.program import as_program
-from gasla.program.reasons import why_endless, why_restless
+from gasla.program.reasons import why_endless, why_unstable
 from semirings.types import computed
 
 __all__ = ["Phase"]
@@ -111,8 +111,8 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
     stays = [_Stay(phase, graph, variant) for phase in phases]
     for stay in stays:
         stay.runs.compile_ahead(stay.program, graph)
-    shared, restless = _Shared(stays, graph, begin.values, begin.out or {}), _restless(stays)
-    _check_ends(stays, restless, limit, course)
+    shared, unstable = _Shared(stays, graph, begin.values, begin.out or {}), _why_unstable(stays)
+    _check_ends(stays, unstable, limit, course)
     shared.fill_out()
     turns, edges, is_over, shown = 0, 0, False, time.perf_counter()
     while not is_over and turns < limit:
@@ -122,7 +122,7 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
             edges, left = edges + looked, left + len(active) + went_on
             if is_over:
                 break
-        turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or restless)
+        turns, is_over = turns + 1, is_over or graph.n == 0 or not (left or unstable)
         if course.callback and course.callback(shared.result(turns, is_over, edges, active)):
             break
         if course.progress and time.perf_counter() - shown > 0.1:
@@ -258,7 +258,7 @@ class _Shared:
         return Result(dict(self.state), turns, is_over, edges, active, dict(self.aggregates))
 
 
-def _restless(stays: list[_Stay]) -> str | None:
+def _why_unstable(stays: list[_Stay]) -> str | None:
     """Why a turn that leaves no vertex active may not be the last, in words; None if it is.
 
     A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
@@ -272,7 +272,7 @@ def _restless(stays: list[_Stay]) -> str | None:
     for stay in stays:
         where, names = type(stay.program).__name__, varying & stay.program.parameters.keys()
         if not stay.plan.ends_when_still:
-            return f"{where}.{why_restless(stay.plan)}".partition(",")[0]
+            return f"{where}.{why_unstable(stay.plan)}".partition(",")[0]
         if not stay.plan.is_active_by_change:
             continue
         if names and stay.starts is not None:  # which is not traced
@@ -283,7 +283,7 @@ def _restless(stays: list[_Stay]) -> str | None:
     return None
 
 
-def _check_ends(stays: list[_Stay], restless: str | None, limit: int, course: Course) -> None:
+def _check_ends(stays: list[_Stay], unstable: str | None, limit: int, course: Course) -> None:
     """Refuse an "until still" phase that never ends, and a run that never ends without a limit of turns."""
     for stay in stays:
         where, why = type(stay.program).__name__, why_endless(stay.plan)
@@ -292,12 +292,12 @@ def _check_ends(stays: list[_Stay], restless: str | None, limit: int, course: Co
                 f"the phase {where} goes on until 'still', and never ends by itself: {why}, and it has no stop; add "
                 "one, or activate(before, after) that says which vertices are active next, or leave out until='still'"
             )
-        if why is not None and restless is None and stay.plan.ends_when_still:
-            restless = f"in {where} {why}"
+        if why is not None and unstable is None and stay.plan.ends_when_still:
+            unstable = f"in {where} {why}"
     has_stop = any("stop" in stay.traced.functions for stay in stays)
-    if restless is not None and not has_stop and limit >= NO_LIMIT and course.callback is None:
+    if unstable is not None and not has_stop and limit >= NO_LIMIT and course.callback is None:
         raise ValueError(
-            f"these phases never end by themselves: {restless}, so that a turn which changes nothing may not be the "
+            f"these phases never end by themselves: {unstable}, so that a turn which changes nothing may not be the "
             "last, and none has a stop; give max_iterations, or add stop(self) to a phase, or activate(before, after) "
             "to that one"
         )

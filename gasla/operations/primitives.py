@@ -326,7 +326,7 @@ def orient(graph: Any) -> Oriented:
     Returns
     -------
     Oriented
-        Ordered by degree it takes 4 to 8 bytes per stored edge beside the graph.
+        Ordered by degree it takes 4 to 8 bytes per stored edge besides the graph.
 
     Notes
     -----
@@ -375,7 +375,7 @@ def count_common_neighbours(
     TypeError
         If `oriented` is not an Oriented.
     ValueError
-        If both `per_vertex` and `per_edge` are asked for.
+        If both `per_vertex` and `per_edge` are True.
 
     Notes
     -----

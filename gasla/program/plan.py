@@ -68,8 +68,8 @@ class Plan:
             )
         )
         # Fields that absorb: inactive vertices have delivered their values already.
-        heard = self._heard()
-        self.absorbs = () if self.deterministic or self.scheduled or not self.parts else heard
+        absorbing = self._absorbing()
+        self.absorbs = () if self.deterministic or self.scheduled or not self.parts else absorbing
         conflict, looked_up = set() if self.absorbs else t.gathers_what_apply_writes, t.looked_up
         self.in_place: set[str] = set()  # fields that are read by others while they are written
         if cls.order == "in place":
@@ -100,7 +100,7 @@ class Plan:
                 "stages have no iterations that would define these: expected gasla.run"
             )
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
-        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(heard))
+        self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(absorbing))
         self.keeps_active = self.active_only or bool(
             not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.functions.keys())
         )
@@ -319,9 +319,9 @@ class Plan:
             return "activate asks for more than whether a value changed"
         return found
 
-    def _heard(self) -> tuple[str, ...]:
-        is_heard = not self.traced.program.everyone and isinstance(self.absorption, tuple)
-        return self.absorption if is_heard else ()  # type: ignore[return-value]
+    def _absorbing(self) -> tuple[str, ...]:
+        is_absorbing = not self.traced.program.everyone and isinstance(self.absorption, tuple)
+        return self.absorption if is_absorbing else ()  # type: ignore[return-value]
 
     @functools.cached_property
     def parts(self) -> list[Part]:

@@ -14,7 +14,7 @@ from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
 
-def ways(plan: Plan, asked: int) -> Mapping[int, str]:
+def ways(plan: Plan, direction: int) -> Mapping[int, str]:
     """The reason for each direction of an iteration, in a few words, for `Result.trace`."""
     pull = "many edges are active"
     if plan.scheduled:
@@ -23,29 +23,28 @@ def ways(plan: Plan, asked: int) -> Mapping[int, str]:
         pull = "everyone receives"
     elif plan.only_pulls:
         pull = "deterministic=True" if plan.deterministic else "the graph is small"
-    elif asked == PULL:
+    elif direction == PULL:
         pull = "direction='pull'"
-    push = (
-        "near vertices first" if plan.prioritised else "direction='push'" if asked == PUSH else "few edges are active"
-    )
+    push = "direction='push'" if direction == PUSH else "few edges are active"
+    push = "near vertices first" if plan.prioritised else push
     return {PULL: pull, PUSH: push if plan.pushes else f"{push}; their neighbors pull"}
 
 
-def sentences(plan: Plan, asked: int) -> list[str]:
+def sentences(plan: Plan, direction: int) -> list[str]:
     """The sentences that hold for all engines."""
-    return [*_direction(plan, asked), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
+    return [*_direction(plan, direction), *_sending(plan), *_order(plan), *_copies(plan), *_edges(plan), *_end(plan)]
 
 
-def _direction(plan: Plan, asked: int) -> list[str]:
+def _direction(plan: Plan, direction: int) -> list[str]:
     if plan.pushes and plan.only_pulls:
         return ["Every iteration pulls: on a graph as small as this one that is faster than pushing."]
     if plan.pushes and plan.prioritised:
         return ["Every iteration pushes: active vertices push along their edges."]
-    if plan.pushes and asked == AUTO:
+    if plan.pushes and direction == AUTO:
         return ["An iteration pushes where few edges are active, and pulls where many are."]
     if plan.pushes:
-        way = "pushes" if asked == PUSH else "pulls"
-        return [f"Every iteration {way}, because direction={'push' if asked == PUSH else 'pull'!r}."]
+        way = "pushes" if direction == PUSH else "pulls"
+        return [f"Every iteration {way}, because direction={'push' if direction == PUSH else 'pull'!r}."]
     found = [f"It never pushes, because {plan.reason_to_pull}."]
     if not (plan.everyone or plan.scheduled or plan.only_pulls):
         found.append(
@@ -70,7 +69,7 @@ def _sending(plan: Plan) -> list[str]:
         found.append("Values pushed to a vertex are reduced in an accumulator, and applied after all pushes.")
     if plan.active_only and plan.gathers:
         why = "sources = 'active'" if plan.traced.program.sources == "active" else "others have been reduced before"
-        found.append(f"Only values of active neighbours are gathered, because {why}.")
+        found.append(f"Only values of active neighbors are gathered, because {why}.")
     return found
 
 
@@ -166,7 +165,7 @@ def _end(plan: Plan) -> list[str]:
     if plan.scheduled:
         ends = ["with the schedule", stop]
     elif not plan.ends_when_still:
-        return [f"It ends {stop}, or after max_iterations: {why_restless(plan)}."]
+        return [f"It ends {stop}, or after max_iterations: {why_unstable(plan)}."]
     else:
         ends = ["once an iteration changes nothing" if plan.everyone and plan.is_active_by_change else STILL, stop]
     return [f"It ends {', or '.join(filter(None, ends))}."]
@@ -178,11 +177,11 @@ STILL = "when no vertex is active"
 def why_endless(plan: Plan) -> str | None:
     """Why no run ends before its limit of iterations; None if a run may."""
     if plan.never_ends:
-        return "every vertex is always active" if plan.ends_when_still else why_restless(plan)
+        return "every vertex is always active" if plan.ends_when_still else why_unstable(plan)
     return "wake is always true" if plan.always_wakes else None
 
 
-def why_restless(plan: Plan) -> str:
+def why_unstable(plan: Plan) -> str:
     """Why an iteration that changes nothing does not end a run."""
     assert plan.what_varies is not None
     return f"{' reads '.join(plan.what_varies)}, so that an iteration which changes nothing may not be the last"
