@@ -1,8 +1,8 @@
-"""The folder for what gasla compiles: it serves all later processes, and none needs it.
+"""The cache folder of compiled code, which later processes load instead of compiling again.
 
-What was compiled when gasla was built lies in a folder of the package, in the same form. A file that can't be read, or
-isn't what was once stored under its name, counts as absent; where none can be stored, calls take longer. Whoever may
-write to the folder may have code run by those who use it.
+Code that was compiled when gasla was built is in a folder of the package, in the same form. A file that can't be read,
+or whose digest is wrong, counts as absent; if no file can be stored, calls only take longer. Everyone who may write to
+the folder can make its users run code.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from gasla.output import placing
 
-SHIPPED = Path(__file__).parent / "shipped"  # what `gasla.shipping` has compiled; a checkout has none
+SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` compiled for a wheel; a checkout has none
 _DIGEST = 32  # bytes
 
 
 def cache_directory() -> Path:
-    """Where compiled code is stored: `GASLA_CACHE_DIR`, else the user's cache folder."""
+    """The cache folder: `GASLA_CACHE_DIR`, else a folder in the user's cache folder."""
     chosen = os.environ.get("GASLA_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -26,7 +26,7 @@ def cache_directory() -> Path:
 
 
 def store(name: str, data: bytes) -> None:
-    """Store something for later processes under a name, which is to tell all that it was made of.
+    """Store data for later processes under a name, which must contain a hash of all that the data follows from.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def store(name: str, data: bytes) -> None:
     >>> load("an example of gasla.cache") in (b"3.14", None)
     True
     """
-    with suppress(OSError):  # full, read-only, somebody else's: it only costs time
+    with suppress(OSError):  # a full, read-only or foreign folder only costs time
         path = cache_directory() / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
@@ -42,7 +42,7 @@ def store(name: str, data: bytes) -> None:
 
 
 def load(name: str) -> bytes | None:
-    """What was stored or shipped under a name, if it is whole; else None."""
+    """The data stored or shipped under a name; None if there is none, or if it is damaged."""
     for folder in (cache_directory(), SHIPPED):
         with suppress(OSError):
             content = (folder / name).read_bytes()

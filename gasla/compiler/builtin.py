@@ -1,7 +1,7 @@
-"""The functions that the kernel language comes with: atomics, bits, extremes, mathematics, vectors.
+"""The built-in functions of the kernel language: atomics, bits, minimum and maximum, mathematics, vectors.
 
-Each takes the emitter, the call's node and the arguments, and emits what stands for the call. `BUILTINS` has them by
-the name that a text calls them by.
+Each takes the emitter, the node of the call and the arguments, and emits the instructions of the call. `BUILTINS` maps
+the names by which kernels call them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BUILTINS: dict[str, Builtin] = {}
 
 
 def builtin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function, which emits, one of the language; a name's last underscore is none of that."""
+    """A decorator: register a function that emits a builtin, named like it without a trailing underscore."""
     _add(function.__name__.rstrip("_"), function)
     return function
 
@@ -27,49 +27,49 @@ def _add(name: str, function: Callable[..., Any], /, **more: Any) -> None:
     BUILTINS[name] = Builtin(name, partial(function, **more) if more else function)
 
 
-# --- what arguments have to be ----------------------------------------------------------------------------------------
+# --- checks of arguments ----------------------------------------------------------------------------------------
 
 
 def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> list[Value]:
-    """The address and the lengths of the first argument."""
+    """The address and the lengths of the first argument, an array."""
     if not (isinstance(array, Value) and array.type.kind == "a" and dimensions in (0, array.type.extent)):
         emit.fail(node, f"{ast.unparse(node.args[0])} is not an array{' of one dimension' if dimensions else ''}")
     return parts(array)
 
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
-    """The address of `array[index]` of an array of one dimension."""
+    """The address of `array[index]`; the array has one dimension."""
     return emit.place(node, _parts(emit, node, array, 1)[0], emit.settled(node.args[1], index))
 
 
 def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
     found = emit.settled(node.args[0], x)
     if found.type.kind not in "iu":
-        emit.fail(node, f"this takes integers, and is given {found.type}")
+        emit.fail(node, f"expected an integer; given {found.type}")
     return found
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
-    """A float, or a vector of floats; an integer becomes one."""
+    """A float or a vector of floats; integers are converted."""
     x = emit.settled(node.args[place], x)
     if x.type.kind in "biu":
         x = emit.cast(node, x, F64)
     if x.type.scalar.kind != "f":
-        emit.fail(node, f"this takes floats, and is given {x.type}")
+        emit.fail(node, f"expected a float; given {x.type}")
     return x
 
 
 def _lanes(emit: Emitter, node: Any, lanes: Operand) -> int:
     if not isinstance(lanes, Known):
-        emit.fail(node, "a vector has a number of lanes known while compiling")
+        emit.fail(node, "the number of lanes of a vector must be a constant")
     return int(lanes.value)
 
 
-# --- atomics: on an item of an array, given with its index ------------------------------------------------------------
+# --- atomics, on an item of an array ------------------------------------------------------------
 
 
 def _fetch(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str]) -> Value:
-    """Change an item; the value before."""
+    """Change an item; returns the old value."""
     place = _item(emit, node, array, index)
     kind = place.type.of
     if kind.kind not in by_kind:
@@ -87,7 +87,7 @@ _add("fetch_max", _fetch, by_kind={"i": "max", "u": "umax"})
 
 @builtin
 def compare_and_swap(emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand) -> Value:
-    """Set an item to `new` if it holds the very bits of `old`; whether it did."""
+    """Set an item to `new` if it has the bits of `old`; returns whether it did."""
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
     values = [emit.stored(at, x, kind) for at, x in zip(node.args[2:], (old, new))]
@@ -106,8 +106,7 @@ def _store(emit: Emitter, node: Any, array: Operand, index: Operand, value: Oper
     return Known(None)
 
 
-# Read before all that comes after, written after all that came before; and of an item that other threads may write at
-# the same time: one of the values that it had.
+# Acquire loads and release stores; and unordered ones, for items that other threads write at the same time.
 _add("load", _load, order="acquire")
 _add("store", _store, order="release")
 _add("load_unordered", _load, order="unordered")
@@ -116,14 +115,14 @@ _add("store_unordered", _store, order="unordered")
 
 @builtin
 def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
-    """Ask for the cache line of an item; any index is safe."""
+    """Prefetch the cache line of an item; any index is safe."""
     place = _item(emit, node, array, index)
     return emit.intrinsic(NONE, "llvm.prefetch.p0", place, *(Value(I32, how) for how in "031"))
 
 
 @builtin
 def pause(emit: Emitter, node: Any) -> Any:
-    """Tell the processor that this is a waiting loop."""
+    """Tell the processor that this is a spin loop."""
     if emit.unit.machine.startswith(("x86", "i386", "i686", "amd64")):
         return emit.intrinsic(NONE, "llvm.x86.sse2.pause")
     if emit.unit.machine.startswith(("aarch64", "arm64")):
@@ -142,13 +141,13 @@ def len_(emit: Emitter, node: Any, array: Operand) -> Value:
 
 @builtin
 def address(emit: Emitter, node: Any, array: Operand) -> Value:
-    """Where an array begins."""
+    """The address of an array."""
     return emit.make(I64, f"ptrtoint {_parts(emit, node, array)[0].typed} to i64")
 
 
 @builtin
 def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
-    """An array of so many items that lives as long as the call, its items not set."""
+    """An uninitialized array on the stack, which lives as long as the call."""
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
         emit.fail(node, "local takes a type and a length known while compiling")
     text = f"%local.{len(emit.slots)}"
@@ -158,14 +157,14 @@ def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
 
 @builtin
 def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Value:
-    """The int64 words from an address on, as an array."""
+    """The int64 words at an address, as an array."""
     address, count = (emit.cast(node, emit.settled(node, x), I64) for x in (address, count))
     return Value(array_of(I64), emit.make(address_of(I64), f"inttoptr {address.typed} to ptr").text, count.text)
 
 
 @builtin
 def call(emit: Emitter, node: Any, address: Operand, number: Operand, words: Operand) -> Any:
-    """Call a function, known by its address, that takes a number and an address: a kernel, as C sees it."""
+    """Call a kernel by its address, as C does, with a number and the address of its words."""
     address, number, words = (emit.to(n, x, I64) for n, x in zip(node.args, (address, number, words), strict=True))
     function, given = (emit.make(address_of(I64), f"inttoptr {x.typed} to ptr") for x in (address, words))
     emit.emit(f"call void {function.text}({number.typed}, {given.typed})")
@@ -185,7 +184,7 @@ _add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),)) 
 
 
 def _bitcast(emit: Emitter, x: Value, kind: Type) -> Value:
-    """The bits of a value as another of as many; of a vector each lane's."""
+    """Reinterpret the bits of a value, or of each lane, as another type of the same size."""
     kind = x.type.each(kind)
     return emit.make(kind, f"bitcast {x.typed} to {kind.ir}")
 
@@ -195,22 +194,22 @@ def bits(emit: Emitter, node: Any, x: Operand) -> Value:
     """The bits of a float, as an unsigned integer."""
     x = emit.settled(node, x)
     if x.type.scalar.kind != "f":
-        emit.fail(node, f"bits are those of a float; this is {x.type}")
+        emit.fail(node, f"bits takes a float; given {x.type}")
     return _bitcast(emit, x, Type("u", x.type.scalar.bits))
 
 
 @builtin
 def float_of(emit: Emitter, node: Any, x: Operand) -> Value:
-    """The float of the same bits as an integer of 16, 32 or 64 bits."""
+    """The float with the bits of an integer of 16, 32 or 64 bits."""
     x = emit.settled(node, x)
     if not x.type.is_integer or x.type.scalar.bits == 8:
-        emit.fail(node, f"float_of takes integers of 16 bits or more, and is given {x.type}")
+        emit.fail(node, f"float_of takes integers of 16 bits or more; given {x.type}")
     return _bitcast(emit, x, Type("f", x.type.scalar.bits))
 
 
 @builtin
 def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """`a if condition else b` where both are computed: no branch."""
+    """`a if condition else b` without a branch: both are computed."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     condition = emit.settled(node.args[0], condition)
     if condition.type.scalar != BOOL:
@@ -222,7 +221,7 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
 
 @builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """`select` of which LLVM does not make a branch again."""
+    """`select`, hidden from LLVM, which would otherwise turn it into a branch."""
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     kind, word, hidden = a.type, Type("u", a.type.bits), [a, b]
     if kind.kind == "f":
@@ -233,7 +232,7 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
 
 
 def _extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand, name: str) -> Operand:
-    """As Python has it, also for NaN: the second if it is less (or more) than the first, else the first."""
+    """As in Python, also for NaN: the second if it is less (or greater) than the first, else the first."""
     if more:
         inner = ast.copy_location(ast.Call(node.func, node.args[1:], []), node)
         return _extreme(emit, node, a, _extreme(emit, inner, b, *more, name=name), name=name)
@@ -256,7 +255,7 @@ _add("max", _extreme, name="max")
 
 @builtin
 def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
-    """The absolute value; of the least integer, itself."""
+    """The absolute value; the least integer is returned unchanged."""
     if isinstance(x, Known):
         return Known(abs(x.value))
     if x.type.scalar.kind == "f":
@@ -268,7 +267,7 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
 
 
 def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, is_of_c: bool = False) -> Any:
-    """A function of floats that LLVM or C has."""
+    """A mathematical function of LLVM or C."""
     if len(given) != takes:
         emit.fail(node, f"{name} is given {len(given)} arguments; expected {takes}")
     if takes == 2:
@@ -300,7 +299,7 @@ def isnan(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _size(emit: Emitter, node: Any, x: Operand, what: str) -> Value:
-    """How the absolute value of a float compares with infinity."""
+    """Compare the absolute value of a float with infinity."""
     size = abs_(emit, node, _float(emit, node, x))
     return emit.compare(what, size, emit.constant(node, float("inf"), size.type))
 
@@ -314,7 +313,7 @@ _add("isfinite", _size, what="lt")
 
 @builtin
 def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes: Operand) -> Value:
-    """So many items from an index on."""
+    """The vector of the items from an index on."""
     place = _item(emit, node, array, index)
     item, count = place.type.of, _lanes(emit, node, lanes)
     kind, stored = vector_of(item, count), f"<{count} x {item.stored}>"
@@ -324,7 +323,7 @@ def load_vector(emit: Emitter, node: Any, array: Operand, index: Operand, lanes:
 
 @builtin
 def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand) -> Known:
-    """Put a vector's lanes into the items from an index on."""
+    """Store a vector's lanes in the items from an index on."""
     place, value = _item(emit, node, array, index), emit.settled(node.args[2], value)
     if value.type != vector_of(place.type.of, value.type.extent):
         emit.fail(node, f"{value.type} is stored in an array of {place.type.of}")
@@ -334,13 +333,13 @@ def store_vector(emit: Emitter, node: Any, array: Operand, index: Operand, value
 
 @builtin
 def splat(emit: Emitter, node: Any, value: Operand, lanes: Operand) -> Value:
-    """A vector of one value in all lanes."""
+    """A vector with the same value in all lanes."""
     return emit.spread(emit.settled(node.args[0], value), _lanes(emit, node, lanes))
 
 
 @builtin
 def mask_of(emit: Emitter, node: Any, vector: Value) -> Value:
-    """The lanes of a vector of bools, as the bits of an unsigned integer; there are 8, 16, 32 or 64."""
+    """The 8, 16, 32 or 64 lanes of a vector of bools, as the bits of an unsigned integer."""
     if vector.type.kind != "v" or vector.type.of != BOOL or vector.type.extent not in (8, 16, 32, 64):
         emit.fail(node, f"mask_of takes 8, 16, 32 or 64 bools, and is given {vector.type}")
     kind = Type("u", vector.type.extent)

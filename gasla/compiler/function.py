@@ -1,7 +1,7 @@
-"""Functions of Python modules that are compiled: for each combination of types, when they are first called.
+"""Functions of Python modules that are compiled for each combination of argument types, when first called.
 
-What a name means in such a function, it means in its module. Code is stored under a hash of all that it is made of:
-the text of the module and of those of gasla that it imports, the types, the target, and the compiler.
+Names in a compiled function refer to its module. Code is stored under a hash of all that it depends on: the text of the
+module and of the modules of gasla that it imports, the types, the target, and the compiler.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from gasla.compiler.kernel_types import (
 from gasla.compiler.objects import Loaded, common, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit
 
-ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes lets go of the interpreter's lock meanwhile
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
 _compiling = threading.Lock()
 
 
 class _ArrayInterface(ctypes.Structure):
-    """What NumPy's array interface says of an array, for C: by `array.ctypes` it would take five times as long."""
+    """NumPy's array interface for C, `PyArrayInterface`; five times as fast as `array.ctypes`."""
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("two", "nd", "kind", "itemsize", "flags")),
@@ -56,15 +56,15 @@ class _ArrayInterface(ctypes.Structure):
     )
 
 
-_SOUND = 0x1 | 0x100  # C-contiguous, and aligned
+_SOUND = 0x1 | 0x100  # flags: C-contiguous and aligned
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-SECONDS = 1.0  # of compiling, after which a person is told
+SECONDS = 1.0  # of compilation, after which a message is printed
 
 
 class Kernel:
-    """The code of a function for some types."""
+    """The loaded code of a function for some types."""
 
     def __init__(self, returns: Type, codes: Sequence[bytes]) -> None:
         self.returns = returns
@@ -73,17 +73,17 @@ class Kernel:
 
 
 class Compiled:
-    """A function that is compiled; called by others of its kind, or by Python with NumPy's arrays and numbers.
+    """A compiled function, which compiled functions call, or Python with NumPy's arrays and numbers.
 
     Parameters
     ----------
     function
-        The function; only its text and its module's names are used.
+        The Python function; only its text and the names of its module are used.
     marks
-        "inline"; "apart": compiled once, in an object of its own, for all that call it; or "reassociating": sums of
+        "inline"; "apart": compiled into an object of its own, which all its callers share; or "reassociating": sums of
         floats may be computed in any order.
     packs
-        Whether LLVM looks for scalars side by side that make one vector.
+        Whether LLVM runs its SLP vectorizer.
     """
 
     def __init__(self, function: Callable[..., Any], marks: frozenset[str] = frozenset(), packs: bool = False) -> None:
@@ -91,12 +91,12 @@ class Compiled:
         self.__name__ = function.__name__
         self.plain, self.marks, self.packs = function, marks, packs
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
-        self.made = 0  # how many of them were found nowhere
+        self.made = 0  # kernels that had to be compiled
         self._calls: list[Call] = []
 
     @functools.cached_property
     def kernel_function(self) -> Function:
-        """Its text, and what the names in it mean."""
+        """The function's text and the meaning of its names."""
         code = self.plain.__code__
         lines = tuple(linecache.getlines(code.co_filename))
         node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
@@ -108,7 +108,7 @@ class Compiled:
         return Function(node, code.co_filename, lines, self.marks, names)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
-        """The code for some types: here, stored, or new."""
+        """The code for some types: loaded before, stored, or compiled now."""
         found = self._kernels.get(takes)
         if found is None:
             with _compiling:
@@ -119,13 +119,13 @@ class Compiled:
         return found
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
-        """Whether there is code for such arguments: here, or stored."""
+        """Whether there is code for arguments of these types, loaded or stored."""
         takes = tuple(map(kind_of, arguments))
         return takes in self._kernels or cache.load(self._key(takes)) is not None
 
     @property
     def identity(self) -> str:
-        """A hash of all that its code follows from, except the types of its parameters, the target and the compiler."""
+        """A hash of all that the code depends on, except the types of the parameters, the target and the compiler."""
         text = "".join(linecache.getlines(self.plain.__code__.co_filename))
         return hashlib.sha256(repr((repr(self), made_of(text))).encode()).hexdigest()[:32]
 
@@ -135,7 +135,7 @@ class Compiled:
 
     @property
     def _target(self) -> tuple[str, str, str]:
-        """The target of its code: this processor where the module has `NATIVE`, else x86-64-v3 where that runs here."""
+        """The target of the code: this processor if the module sets `NATIVE`, else x86-64-v3 if that runs here."""
         return host() if self.plain.__globals__.get("NATIVE") else common()
 
     def __repr__(self) -> str:
@@ -143,12 +143,12 @@ class Compiled:
         return repr((*where, self._cells()))
 
     def _cells(self) -> list[Any]:
-        """What the function takes from the one around it."""
+        """The values of the function's closure."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
     @staticmethod
     def _loaded(data: bytes | None) -> Kernel | None:
-        """The kernel that was stored; None if the data is missing, has another form, or can't be loaded here."""
+        """Load a stored kernel; None if the data is missing, has another form, or can't be loaded here."""
         head, _, code = (data or b"").partition(b"\n")
         with suppress(ValueError, RuntimeError):
             name, *sizes = head.decode("latin1").split()
@@ -170,21 +170,21 @@ class Compiled:
         return data
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the code for these arguments, which is compiled if there is none."""
+        """Call the code for these arguments; it is compiled if there is none."""
         call = self.lend()
         result = call.set(arguments)()
         self.take_back(call)
         return result
 
     def lend(self) -> Call:
-        """A call that is not under way."""
+        """A `Call` that no thread is using."""
         try:
             return self._calls.pop()
         except IndexError:
             return Call(self)
 
     def take_back(self, call: Call) -> None:
-        """Keep a call that has ended for the next; not what it was given."""
+        """Keep a call for reuse, without its arguments."""
         call.given = [_NOTHING] * len(call.given)
         self._calls.append(call)
 
@@ -193,7 +193,7 @@ class Compiled:
 
 
 class Deferred(Compiled):
-    """A compiled function of known identity, which `make` provides if its code is stored nowhere."""
+    """A compiled function of known identity; `make` returns the function itself if no code of it is stored."""
 
     def __init__(self, name: str, identity: str, make: Callable[[], Compiled]) -> None:
         self.__name__, self._identity, self._make = name, identity, make
@@ -214,18 +214,18 @@ class Deferred(Compiled):
 
 def _after_fork() -> None:
     global _compiling
-    _compiling = threading.Lock()  # which a thread of the parent's may have had
+    _compiling = threading.Lock()  # a thread of the parent process may hold the old one
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-_waits: list[tuple[str, float]] = []  # what was compiled since the last report, and for how long
+_waits: list[tuple[str, float]] = []  # names and seconds of compilations since the last report
 
 
 def _report(name: str, seconds: float) -> None:
-    """Say what somebody has waited for, once it comes to a second: a program that is silent seems to hang."""
+    """Report compilation once it has taken a second in all, as a silent program seems to hang."""
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
     if total < SECONDS:
@@ -243,7 +243,7 @@ def _report(name: str, seconds: float) -> None:
 
 
 def _part(text: str, target: tuple[str, str, str]) -> bytes:
-    """The object of a function that is compiled apart. How it is called may differ between versions of LLVM."""
+    """The object of a function marked "apart". Its calling convention may differ between versions of LLVM."""
     made = text, target, llvm_version()[0]
     key = f"parts/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
     code = cache.load(key)
@@ -259,25 +259,25 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def apart(function: Callable[..., Any]) -> Any:
-    """A decorator: the function is compiled once, into an object of its own, which all programs that call it share."""
+    """A decorator: the function is compiled into an object of its own, which all its callers share."""
     return Compiled(function, frozenset({"apart"}))
 
 
-_NOTHING = object()  # stands for an argument whose words are not written
+_NOTHING = object()  # in place of an argument whose words are not valid
 
 
 class Call:
-    """A call, and the words of its arguments: of those of the last call, only what has changed is written anew."""
+    """A call and the words of its arguments; the next call rewrites only the arguments that changed."""
 
     def __init__(self, function: Compiled) -> None:
         self.function = function
         self.given: list[Any] = []
         self.kernel: Kernel
-        self.address = 0  # of the words
+        self.address = 0  # of `words`
         self._launcher: Call | None = None
 
     def set(self, arguments: Sequence[Any]) -> Call:
-        """Take these arguments; arrays among them live as long as this holds them."""
+        """Set the arguments, and hold references to them."""
         given = self.given
         if len(given) == len(arguments):
             for k, value in enumerate(arguments):
@@ -289,13 +289,13 @@ class Call:
         return self
 
     def launcher(self, run: Compiled) -> Call:
-        """The call of what has threads make this one."""
+        """The call of `run`, by which threads make this call."""
         if self._launcher is None or self._launcher.function is not run:
             self._launcher = Call(run)
         return self._launcher
 
     def _begin(self, arguments: Sequence[Any]) -> None:
-        """Find the code for arguments of these types, and places for their words."""
+        """Find the code for the arguments' types, and lay out their words."""
         self.given = []
         self._kinds = tuple(map(kind_of, arguments))
         self.kernel, self._places, size = self.function.kernel(self._kinds), [], 0
@@ -315,12 +315,12 @@ class Call:
             self._write(k, value)
 
     def _write(self, k: int, value: Any) -> bool:
-        """Write the words of an argument; whether it is of the type that the code is for."""
+        """Write the words of an argument; returns False if it has another type than the code expects."""
         array = self._arrays[k]
         if array is not None:
             if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
                 return False
-            self.given[k] = _NOTHING  # until all is written: Ctrl-C may come, or the array be refused
+            self.given[k] = _NOTHING  # until its words are complete: Ctrl-C or an error may interrupt this
             self._put_array(self._places[k], value)
         else:
             kind = self._kinds[k]
@@ -337,7 +337,7 @@ class Call:
         return True
 
     def keep(self, known: Sequence[Any]) -> None:
-        """Of the last call's arguments, the last of which stand in the places of these, hold only those that are."""
+        """Drop the references to arguments, except those that are identical to `known`, the last arguments."""
         first = len(self.given) - len(known)
         if first >= 0:
             self.given[first:] = [x if x is y else _NOTHING for x, y in zip(self.given[first:], known, strict=True)]
@@ -356,7 +356,7 @@ class Call:
         return place + 1
 
     def _put(self, place: int, value: Any, kind: Type) -> int:
-        """Write the words of a value; the place after them."""
+        """Write the words of a value; returns the index after them."""
         if kind.kind == "a":
             return self._put_array(place, value)
         if kind.kind == "t":
@@ -372,7 +372,7 @@ class Call:
         return place + 1
 
     def __call__(self) -> Any:
-        """Call, and return what the function does."""
+        """Make the call, and return its result."""
         self.kernel.enter(self.number, self.address)
         returns = self.kernel.returns
         return None if returns.kind == "n" else self.words[-1:].view(returns.dtype)[0].item()
@@ -383,7 +383,7 @@ _kinds |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
 def kind_of(value: Any) -> Type | Known:
-    """The type that a function takes an argument as: NumPy's arrays and numbers, Python's, and tuples of those."""
+    """The type of an argument: a NumPy array or number, a Python number, None, or a tuple of those."""
     is_array = isinstance(value, np.ndarray)
     found = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
     if found is not None:
@@ -403,7 +403,7 @@ def kind_of(value: Any) -> Type | Known:
 
 @functools.cache
 def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The functions in a file's lines, by name and the line that each begins in."""
+    """The functions in a file's lines, by name and first line."""
     found = {}
     for node in ast.walk(ast.parse("".join(lines), file)):
         if isinstance(node, ast.FunctionDef):
@@ -413,19 +413,19 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
 
 @functools.cache
 def _compiler() -> str:
-    """A hash of the compiler's own text. LLVM's version is not part of a key: object code runs under any."""
+    """A hash of the compiler's text. LLVM's version is not part of keys: object code loads under any version."""
     texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
 @functools.cache
 def made_of(text: str) -> str:
-    """A hash of a module's text and of all of gasla that it imports: a function's code also holds what it calls."""
+    """A hash of a module's text and of the modules of gasla that it imports, as code contains its callees."""
     return hashlib.sha256(repr(sorted(modules_of(text).items())).encode()).hexdigest()
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """The text of each module of gasla that a module's text imports, and that those import; its own by ""."""
+    """The texts of the modules of gasla that a module imports, directly or not, by name; "" is the module itself."""
     seen, waiting = {"": text}, [""]
     while waiting:
         for name in _imports(seen[waiting.pop()]):
@@ -437,7 +437,7 @@ def modules_of(text: str) -> dict[str, str]:
 
 @functools.cache
 def _text(module: str) -> str:
-    """A module's text; none of what is no module, or has no file."""
+    """A module's text; empty if there is no such module, or no file of it."""
     if lines := linecache.getlines(f"<{module}>"):
         return "".join(lines)
     spec = find_spec(module)
@@ -448,7 +448,7 @@ _IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILI
 
 
 def _imports(text: str) -> Iterator[str]:
-    """The modules of this package that a text names in its imports."""
+    """The modules of this package that a text imports."""
     for package, names in _IMPORT.findall(text):
         yield package
         yield from (m for name in re.findall(r"\w+", names) if (m := f"{package}.{name}") in sys.modules)

@@ -1,4 +1,4 @@
-"""Types of the kernel language, and the error that names the line which does not fit them."""
+"""Types of the kernel language, and the error for kernels that do not compile."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 
 class CompileError(Exception):
-    """A text that is not in the language, or whose types do not fit; the message names file and line."""
+    """A kernel is not in the language, or its types do not match; the message names file and line."""
 
 
 class Type(NamedTuple):
     """The type of a value.
 
     `kind` is "i" or "u" for integers, "f" for floats, "b" for bool, "n" for no value; of these, "v" is a vector of
-    `extent` lanes, "a" a C-contiguous array of `extent` dimensions, "t" a tuple, whose item types are `of`, and "p",
-    which a text can't name, the address of an item.
+    `extent` lanes, "a" a C-contiguous array of `extent` dimensions, "t" a tuple, whose item types are `of`, and "p"
+    the address of an item, which kernels can't name.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Type(NamedTuple):
 
     @property
     def leaves(self) -> tuple[Type, ...]:
-        """The scalars and vectors that a value is made of: an array's address and its lengths, all that a tuple has."""
+        """The scalars and vectors that represent a value: of an array, its address and lengths."""
         if self.kind == "t":
             return tuple(leaf for item in self.of for leaf in item.leaves)
         if self.kind == "a":
@@ -46,7 +46,7 @@ class Type(NamedTuple):
 
     @property
     def mangled(self) -> str:
-        """The type as part of the name of a function of LLVM."""
+        """The type as part of the name of an LLVM intrinsic."""
         lanes = f"v{self.extent}" if self.kind == "v" else ""
         return f"{lanes}{'f' if self.scalar.kind == 'f' else 'i'}{self.scalar.bits}"
 
@@ -66,7 +66,7 @@ class Type(NamedTuple):
         return self.of if self.kind == "v" else self
 
     def each(self, scalar: Type) -> Type:
-        """A type of scalars; of a vector, that of as many lanes of it."""
+        """The scalar type, or a vector of it with as many lanes."""
         return vector_of(scalar, self.extent) if self.kind == "v" else scalar
 
     @property
@@ -76,7 +76,7 @@ class Type(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's name of a scalar type."""
+        """The NumPy type of a scalar type."""
         return np.dtype(bool if self.kind == "b" else f"{self.kind}{self.bits // 8}")
 
     def __str__(self) -> str:
@@ -97,27 +97,27 @@ I8, I32, I64, U64, F64 = (NUMBERS[name] for name in ("i8", "i32", "i64", "u64", 
 
 
 def array_of(item: Type, dimensions: int = 1) -> Type:
-    """The type of C-contiguous arrays of such items."""
+    """The type of C-contiguous arrays of items of a type."""
     return Type("a", of=item, extent=dimensions)
 
 
 def address_of(item: Type) -> Type:
-    """The type of addresses of such items."""
+    """The type of addresses of items of a type."""
     return Type("p", of=item)
 
 
 def vector_of(item: Type, lanes: int) -> Type:
-    """The type of LLVM's vectors of such lanes."""
+    """The type of LLVM vectors with lanes of a type."""
     return Type("v", of=item, extent=lanes)
 
 
 def tuple_of(*items: Type) -> Type:
-    """The type of tuples of such items."""
+    """The type of tuples with items of these types."""
     return Type("t", of=items)
 
 
 def scalar_type(dtype: np.dtype[Any]) -> Type:
-    """The type of NumPy's numbers of a dtype."""
+    """The type of NumPy numbers of a dtype."""
     name = "bool" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
     found = BOOL if name == "bool" else NUMBERS.get(name)
     if found is None or not dtype.isnative:
@@ -128,7 +128,7 @@ def scalar_type(dtype: np.dtype[Any]) -> Type:
 
 
 def meeting(a: Type, b: Type) -> Type | None:
-    """The type that values of two types meet in, as NumPy has it; but no float stands for int64 and uint64."""
+    """The common type of two types, as in NumPy; None for int64 and uint64, which NumPy converts to float64."""
     if a == b:
         return a
     if a.kind == "v" or b.kind == "v":

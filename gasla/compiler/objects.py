@@ -1,4 +1,4 @@
-"""From LLVM IR to object code that is checked and loaded, all by llvmlite's public functions."""
+"""Compiles LLVM IR to object code, checks and loads it, with llvmlite's public functions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import llvmlite.binding as llvm
 
 from gasla.compiler.kernel_types import CompileError
 
-LEVEL = 2  # of optimisation
-# What nearly all x86-64 processors since 2013 have. Code for it runs on all of them, so it is stored once, and shipped.
+LEVEL = 2  # of optimization
+# The features of nearly all x86-64 processors since 2013. Code for them runs on all of these, so wheels contain it.
 X86_64_V3 = "+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave"
-_forever: list[Any] = []  # engines: threads may be in their code to the end
+_forever: list[Any] = []  # engines are never freed: threads may be running their code
 
 
 @functools.cache
@@ -39,17 +39,17 @@ def llvm_version() -> tuple[int, ...]:
 
 @functools.cache
 def common() -> tuple[str, str, str]:
-    """The target of code that other machines can run, too: x86-64-v3, where this machine has it; else its own."""
+    """The target of portable code: x86-64-v3 if this machine has all its features, else this machine."""
     triple, _, features = own = host()
     has_all = set(X86_64_V3.split(",")) <= set(features.split(","))
     return (triple, "x86-64-v3", X86_64_V3) if has_all and triple.startswith("x86_64") else own
 
 
 def _machine(target: tuple[str, str, str]) -> Any:
-    """A new target machine; each engine frees the one that it is given.
+    """A new target machine; an engine frees the one that it is given.
 
-    Its code reaches its constants and what it calls at any distance: where much of the address space is taken, as by a
-    GPU's driver, parts of an object may lie more than 2 GiB apart, and LLVM would end the process.
+    The code model is large: if much of the address space is in use, as by a GPU's driver, the sections of an object may
+    lie more than 2 GiB apart, and LLVM would end the process.
     """
     triple, processor, features = target
     kind = llvm.Target.from_triple(triple)
@@ -57,9 +57,9 @@ def _machine(target: tuple[str, str, str]) -> Any:
 
 
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
-    """The object code of LLVM IR for this machine, or for another target: its triple, processor and features.
+    """The object code of LLVM IR for this machine, or for another target: triple, processor and features.
 
-    `packs` has LLVM look for scalars side by side that make one vector.
+    `packs` turns on the SLP vectorizer.
     """
     machine = _machine(target or host())
     try:
@@ -67,10 +67,12 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
     except RuntimeError as error:
-        raise CompileError(f"LLVM does not take what was made of a text: {error}") from None
+        raise CompileError(f"LLVM rejects the generated IR: {error}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     options.loop_vectorization, options.slp_vectorization = True, packs
-    options.loop_unrolling = False  # a fifth of the time, and no gain on twenty algorithms: they wait for memory
+    options.loop_unrolling = (
+        False  # saves a fifth of the compile time; twenty memory-bound algorithms gain nothing from it
+    )
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     code: bytes = machine.emit_object(module)
@@ -78,7 +80,7 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
 
 
 class Loaded:
-    """The functions of objects that make one whole, in memory, where it stays."""
+    """Objects that are linked and loaded into memory, for the rest of the process."""
 
     def __init__(self, *codes: bytes) -> None:
         for name in undefined(*codes):
@@ -90,7 +92,7 @@ class Loaded:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where a function begins."""
+        """The address of a function."""
         found: int = self._engine.get_function_address(name)
         if not found:
             raise KeyError(name)
@@ -98,7 +100,7 @@ class Loaded:
 
 
 def undefined(*codes: bytes) -> set[str]:
-    """The symbols that objects need from elsewhere; none but ELF's are read."""
+    """The undefined symbols of ELF objects; of other objects none are read."""
     needed: set[str] = set()
     defined: set[str] = set()
     for code in codes:
@@ -121,7 +123,7 @@ def _libraries() -> list[Any]:
 
 @functools.cache
 def _resolve(name: str) -> None:
-    """Tell LLVM where a function of C is: with one missing it would end the process."""
+    """Give LLVM the address of a C function; a missing symbol would end the process."""
     if llvm.address_of_symbol(name):
         return
     for library in _libraries():

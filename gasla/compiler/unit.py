@@ -1,4 +1,4 @@
-"""What is compiled together, and offered to C under one name."""
+"""A compilation unit, whose function C calls under one name."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gasla.compiler.kernel_types import BOOL, I64, CompileError, Type
 
 
 class Unit(Sources):
-    """What is compiled together: the functions that others are made of, each once for each combination of types.
+    """A compilation unit: a function and all that it calls, each compiled once for each combination of types.
 
     Parameters
     ----------
     machine
-        The processor that the code is for, as LLVM calls it: the first part of a target triple.
+        The architecture, as LLVM names it: the first part of a target triple.
     """
 
     def __init__(self, machine: str = "x86_64") -> None:
         super().__init__(machine, BUILTINS)
 
     def export(self, function: Function, takes: Sequence[Type | Known]) -> Instance:
-        """Have the code offer a function to C, as `entry(number, words)`.
+        """Compile a function, and export it to C as `entry(number, words)`.
 
-        The number is the function's first argument if that is an i64; the words, of 8 bytes each, are all others: an
-        array's are its address and its lengths. What the function returns, a number, is the last word.
+        The number is the function's first argument if that is an i64. The words, of 8 bytes each, hold all other
+        arguments; an array is its address and its lengths. The result, a number, is written to the last word.
         """
         emitter = Emitter(self, function)
         parameters = emitter.parameters()
@@ -57,7 +57,7 @@ def _entry(name: str, made: Instance) -> str:
     if returns.kind == "n":
         return "\n".join([*lines, f"  {call}", "  ret void", "}"])
     if returns.kind not in "iufb":
-        raise CompileError(f"{name} is called by Python, and returns {returns}; expected a number or nothing")
+        raise CompileError(f"{name} is called by Python and returns {returns}; expected a number or nothing")
     lines += [f"  %found = {call}", f"  %place = getelementptr i64, ptr %words, i64 {len(leaves)}"]
     if returns == BOOL:
         lines.append("  %byte = zext i1 %found to i8")

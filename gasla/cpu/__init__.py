@@ -1,6 +1,6 @@
-"""The CPU engine: kernels that several threads run at once, from start to finish. This is its face.
+"""The CPU engine: all threads run a kernel from the start of a run to its end. This module is its interface.
 
-What it stands on, graphs use too: so all else of it is imported when first called for, as LLVM takes its time.
+Graphs import parts of this package, so everything that needs LLVM, which is slow to load, is imported on first use.
 """
 
 from collections.abc import Mapping

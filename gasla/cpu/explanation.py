@@ -1,4 +1,4 @@
-"""What the CPU engine does with a program on a graph, and why, in words: read off its runs."""
+"""Explains in sentences how the CPU engine runs a program on a graph."""
 
 import math
 from typing import Any
@@ -29,7 +29,7 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
 
 
 def _tables(runs: Prepared) -> list[str]:
-    """Sentences on tables, where values are reduced by key."""
+    """Sentences on the tables of reductions by key."""
     if runs.plan.keyed is None:
         return []
     tables = [runs._shapes[name] for name in TABLES]
@@ -39,28 +39,30 @@ def _tables(runs: Prepared) -> list[str]:
 
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:
-    """Sentences on how many threads run the loop, and how they walk lists."""
+    """Sentences on the number of threads, and on short lists."""
     found, least = [], least_shared(once=runs.plan.scheduled)
     if graph.n + graph.m < least:
-        found.append(f"One thread does all: with fewer than {least:,} vertices and edges others are not worth waking.")
+        found.append(f"One thread does all: waking others does not pay with fewer than {least:,} vertices and edges.")
     elif runs.team == 1:
         found.append("One thread does all, as it is the only one.")
     else:
-        found.append(f"{runs.team} threads share the work; where iterations are thin, one goes on alone.")
+        found.append(f"{runs.team} threads share the work; one goes on alone where iterations have little work.")
     if runs._common[runs._places["narrow"]] and runs.plan.gathers_few_at_once:
-        found.append(f"Lists of neighbours are short, so that of each the first {FEW} are gathered without a branch.")
+        found.append(f"Neighbor lists are short: the first {FEW} edges of each are gathered without branches.")
     return found
 
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
-    """A sentence on whether the loop has to be compiled."""
+    """A sentence on whether the loop is compiled already."""
     if runs._call.function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
-        return "It runs on the CPU, in code that is compiled already."
-    return "It runs on the CPU, in code that is compiled when it is first called, in half a second or so; it is kept."
+        return "It runs on the CPU. Its code is compiled already."
+    return (
+        "It runs on the CPU. Its code is compiled in the first call, which takes about half a second, and then cached."
+    )
 
 
 def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:
-    """What a run's loop is passed after its control words, were it to begin now."""
+    """The arguments of the loop after the control words, for a run that begins now."""
     with runs.turn:
         runs.program, runs.graph = program, graph
         try:

@@ -101,7 +101,7 @@ REFUSED = {
     "def f(x):\n    y = 1\n    y = 1.5": "3: 1.5 is not a value of i64",
     "def f(x):\n    a, b = x": "2: i64 is set to 2 names",
     "def f(x):\n    return fetch_add(x, 0, 1)": "2: x is not an array of one dimension",
-    "def f(x):\n    return bits(x)": "2: bits are those of a float",
+    "def f(x):\n    return bits(x)": "2: bits takes a float",
     "def f(x):\n    return g(x, 1)\ndef g(x): return x": "2: g is given 2 arguments; expected 1",
     "def f(x):\n    return g(x)\ndef g(k: const): return k": "2: k of g is a value",
     "def f(x, *more): pass": "1: f has special parameters",
@@ -112,7 +112,7 @@ REFUSED = {
     "def f(x):\n    return abs(x=x)": "2: a call has keywords",
     "def f(x):\n    return 1 << 99999999999": "2: 1 << 99999999999 has no type",
     "def f(x):\n    return absent(x)": "the function absent",
-    "def f(x):\n    return (x, x)": "f is called by Python, and returns tuple[i64, i64]",
+    "def f(x):\n    return (x, x)": "f is called by Python and returns tuple[i64, i64]",
     "def f(x, a, b, c): pass": "1: f is given 3 arguments; expected 4",
 }
 

@@ -116,11 +116,11 @@ def test_variables_are_set_where_they_are_used(write: Write) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["while test():", "    x[0] = 1"], "has statements of its own"),
-        (["if x[0] > 1 and test():", "    x[0] = 1"], "statements that only some values need"),
-        (["if x[0] > 1 and plan.is_large:", "    x[0] = 1"], "known only after what isn't; put that first"),
-        (["x[0] = early()"], "may decide what an undecorated function returns"),
-        (["x[0] = plan.names + (lambda: 1)"], "not worked out while generating"),
+        (["while test():", "    x[0] = 1"], "inlines a function that has statements"),
+        (["if x[0] > 1 and test():", "    x[0] = 1"], "inlines a function that has statements"),
+        (["if x[0] > 1 and plan.is_large:", "    x[0] = 1"], "put it first"),
+        (["x[0] = early()"], "that only the running kernel can decide"),
+        (["x[0] = plan.names + (lambda: 1)"], "not evaluated while generating"),
     ],
 )
 def test_what_can_not_be_written_is_refused(write: Write, lines: list[str], message: str) -> None:

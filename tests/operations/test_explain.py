@@ -121,9 +121,9 @@ SENTENCES: list[tuple[str, Case, Case]] = [
     ("weight of in-edges is copied into the order of", case(programs.Nearest, FLOATS), case(programs.Nearest)),
     ("weight of out-edges is read where it was given.", case(programs.Nearest, FLOATS), case(programs.Nearest)),
     ("weight of in-edges is 1, as the graph has no values", case(programs.Nearest, HUB), case(programs.Nearest)),
-    ("Lists of neighbours are short", case(programs.Spread), case(programs.Spread, HUB)),
-    ("Lists of neighbours are short", case(programs.Spread), case(programs.Rising)),
-    ("One thread does all: with fewer than", case(programs.Waking), case(programs.Waking, "large")),  # type: ignore[arg-type]
+    ("Neighbor lists are short", case(programs.Spread), case(programs.Spread, HUB)),
+    ("Neighbor lists are short", case(programs.Spread), case(programs.Rising)),
+    ("One thread does all: waking others does not pay", case(programs.Waking), case(programs.Waking, "large")),  # type: ignore[arg-type]
     ("It runs on the CPU", case(programs.Waking), case(programs.Waking)),
 ]  # fmt: skip
 
@@ -172,7 +172,8 @@ def test_what_is_said_is_what_is_generated(program: Any, options: dict[str, bool
 
 def test_threads_that_share_the_work_are_as_many_as_run(large: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 2)
-    assert "2 threads share the work; where iterations are thin, one goes on alone." in said(programs.Waking, large)
+    sentence = "2 threads share the work; one goes on alone where iterations have little work."
+    assert sentence in said(programs.Waking, large)
     assert "One thread does all" in gasla.explain(programs.Counter, large, scheduled=True)  # each takes part but once
     monkeypatch.setattr("gasla.cpu.runtime.threads.num_threads", lambda: 1)
     assert "One thread does all, as it is the only one." in said(programs.Waking, large.with_values(None))
@@ -209,10 +210,10 @@ def test_whether_there_is_code_already() -> None:
             return {"x": vertex.x + number}
 
     graph = Graph.from_edges(*EDGES)
-    assert "code that is compiled when it is first called" in gasla.explain(New, graph)
+    assert "Its code is compiled in the first call" in gasla.explain(New, graph)
     assert "has compiled" not in gasla.explain(New, graph)
     gasla.run(New, graph, max_iterations=1)
-    assert "code that is compiled already" in gasla.explain(New, graph)
+    assert "Its code is compiled already." in gasla.explain(New, graph)
 
 
 @pytest.mark.thorough

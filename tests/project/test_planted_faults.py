@@ -102,7 +102,7 @@ FAULTS = [
         "program/test_runs.py",
     ),
     Fault(
-        "gasla/cpu/kernels/chances.py", "mark = part * total", "mark = part", "algorithms/walks/test_random_walks.py"
+        "gasla/cpu/kernels/sampling.py", "mark = part * total", "mark = part", "algorithms/walks/test_random_walks.py"
     ),
     Fault("semirings/printers/python.py", 'f" or {a} != {a}"', 'f" or {b} != {b}"', "semirings/test_semantics.py"),
     # the compiler

@@ -1,6 +1,6 @@
-"""Aggregates: what all vertices give comes together in a part for each thread, or for each chunk of vertices in order.
+"""Aggregates: values of all vertices are reduced into one partial result per thread, or per chunk of vertices.
 
-Sums in order start anew in each chunk: whatever the threads are, they add up in the same order.
+Per chunk, the order of a sum is the same for any number of threads, as deterministic programs need.
 """
 # mypy: ignore-errors
 
@@ -19,9 +19,9 @@ from gasla.program.statements import Deposit, Reduce, observed
 
 @stage
 def aggregate():
-    """The aggregates of the initial state."""
+    """Reduce the aggregates over the initial state."""
     variables()
-    self_iteration = max(self_iteration, 0)  # for the program's functions, to which this is no -1
+    self_iteration = max(self_iteration, 0)  # the program's functions never see -1
     if plan.sums_in_order:
         for chunk in range(thread, chunks_of(self_n), threads):
             begin_chunk()
@@ -41,7 +41,7 @@ def aggregate():
 
 @stage
 def sum_up():
-    """The aggregates of an iteration, from what each vertex put aside."""
+    """Reduce the aggregates of an iteration from the terms that vertices stored."""
     variables()
     for chunk in range(thread, chunks_of(self_n), threads):
         begin_chunk()
@@ -58,14 +58,14 @@ def sum_up():
 
 
 def begin_chunk():
-    """Nothing is summed of the vertices from `start` to `stop`."""
+    """Begin a chunk, of the vertices from `start` to `stop`."""
     for name in plan.traced.aggregates:
         ordered_[name] = plan.aggregate_identity(name)
     start, stop = np.uint64(DENSE_CHUNK * chunk), np.uint64(min(DENSE_CHUNK * (chunk + 1), self_n))
 
 
 def end_chunk():
-    """Keep the chunk's sums."""
+    """Store the sums of a chunk."""
     for name in plan.traced.aggregates:
         part_[name][parity, chunk * 8] = ordered_[name]
 
@@ -74,7 +74,7 @@ def end_chunk():
 
 
 def begin_aggregates():
-    """Aggregates start anew, those of threads that take no part, too; where they are summed in order, all are set."""
+    """Reset aggregates, also those of threads that take no part. (Sums per chunk need no reset.)"""
     if plan.traced.aggregates and not plan.sums_in_order:
         for t in range(thread, team, threads):
             for name in plan.traced.aggregates:
@@ -86,13 +86,13 @@ def begin_aggregates():
 
 
 def sum_up_in_order():
-    """Sum what each vertex has put aside, where the order matters."""
+    """Sum the terms that vertices stored, if the order matters."""
     if plan.sums_in_order:
         sum_up()
         barrier(control, threads)
 
 
 def take_sums(parity):
-    """What aggregates came to, from one of the two rows of parts."""
+    """Combine the partial results in one of the two rows."""
     for name in plan.traced.aggregates:
         self_[name] = combined_[name](part_[name][parity], chunks_of(self_n) if plan.sums_in_order else team)

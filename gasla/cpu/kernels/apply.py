@@ -1,4 +1,4 @@
-"""Receivers apply what they have gathered; those that activate go on."""
+"""Receivers apply gathered values; those for which activate holds are active next."""
 # mypy: ignore-errors
 
 import numpy as np
@@ -23,7 +23,7 @@ def is_admitted(v):
 def apply(v):
     """Apply to a vertex, whose reduced value is in `gathered`, and reduce aggregates.
 
-    Functions see wide vectors where they are, so these change once all have seen what was before.
+    Functions read wide vectors in place, so these are stored after all functions have read the old values.
     """
     if plan.sees_rows:
         run(plan.but_stores(applied(plan)), v)
@@ -37,14 +37,14 @@ def apply(v):
 
 
 def is_active():
-    """Whether the vertex just applied is active next."""
+    """Whether the vertex that was just applied is active next."""
     if "activate" not in plan.functions:
         return False
     return activates if plan.sees_rows else call("activate")
 
 
 def has_turn(v):
-    """Whether the bucket of an active vertex is open; else it waits."""
+    """Whether the bucket of an active vertex is open; otherwise the vertex waits."""
     if not plan.has_buckets:
         return True
     load("vertex", v, "bucket")
@@ -62,17 +62,17 @@ def apply_and_list(v):
         activated[v] = is_active()
 
 
-# --- values that wait for all to have gathered ------------------------------------------------------------------------
+# --- gathered values that are applied after all vertices have gathered ---------------------------------------------
 
 
 def put_aside(v):
-    """Keep what a vertex has gathered."""
+    """Store the gathered value of a vertex."""
     for name, kind, value in plan.parts_of("gathered"):
         store(local[name], kind, v, value)
 
 
 def take_back(v):
-    """Load what was put aside, or what pushes brought together."""
+    """Load the gathered value of a vertex, which a gather or pushes stored."""
     if plan.is_tuple:
         gathered = tuple(item(local[name], kind, v) for name, kind in plan.components)
     else:
@@ -81,7 +81,7 @@ def take_back(v):
 
 
 def forget(v):
-    """Have what pushes reduce into hold the identity."""
+    """Reset the array that pushes reduce into to the identity."""
     for name, kind, value in plan.parts_of(plan.identity):
         store(local[name], kind, v, value)
 
@@ -91,7 +91,7 @@ def forget(v):
 
 @stage
 def apply_list():
-    """Every receiver applies what it gathered; those that activate are listed."""
+    """Every receiver applies its gathered value; those that are active next are listed."""
     variables()
     for v in all_receivers(2):
         take_back(v)
@@ -112,7 +112,7 @@ def release():
 
 @stage
 def post_apply():
-    """Receivers change once more, now that all have applied."""
+    """Run post_apply on the receivers, after all have applied."""
     variables()
     for v in all_receivers(4):
         run(applied_once_more(plan), v)
@@ -121,7 +121,7 @@ def post_apply():
 
 @stage
 def catch_up():
-    """What others see of the receivers becomes what they are now; each thread takes those that it has listed."""
+    """Update the copies that other vertices read; each thread takes the receivers that it listed."""
     variables()
     if plan.scheduled:
         size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)
@@ -136,6 +136,6 @@ def catch_up():
 
 
 def bring_up(v):
-    """What others see of a vertex becomes what it is now."""
+    """Update the copies of a vertex's fields that other vertices read."""
     for name in sorted(plan.behind):
         store(was_[name], plan.vertex_type(name), v, item(v_[name], plan.vertex_type(name), v))

@@ -1,4 +1,4 @@
-"""How values are reduced into an array while other threads reduce into the same; `key` says how two combine."""
+"""Reductions into arrays that other threads reduce into as well; `key` names the function that combines two values."""
 # mypy: ignore-errors
 
 from gasla.compiler.function import compiled
@@ -8,7 +8,7 @@ from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, store
 
 @compiled
 def improve_(field, v, value, shared):
-    """field[v] = combine(field[v], value); whether that changed it."""
+    """field[v] = combine(field[v], value); returns whether that changed it."""
     while True:
         old = load_unordered(field, v)
         new = combine_[key](old, value)
@@ -23,7 +23,7 @@ def improve_(field, v, value, shared):
 
 @compiled
 def accumulate_(field, v, value, shared):
-    """field[v] = combine(field[v], value); what it was before."""
+    """field[v] = combine(field[v], value); returns the old value."""
     if not shared:
         old = field[v]
         field[v] = combine_[key](old, value)
@@ -38,7 +38,7 @@ def accumulate_(field, v, value, shared):
 
 @compiled
 def combined_(part, parts):
-    """What all parts come to, in a fixed order."""
+    """Combine partial results in a fixed order."""
     total = part[0]
     for i in range(1, parts):
         total = combine_[key](total, part[8 * i])
@@ -47,6 +47,6 @@ def combined_(part, parts):
 
 @compiled
 def copy_lanes(target, values, count):
-    """The items of a wide vector."""
+    """Copy the items of a wide vector."""
     for lane in range(count):
         target[lane] = values[lane]

@@ -1,7 +1,7 @@
-"""The program's functions: what they read is loaded, they are called, and what they return is stored.
+"""The program's functions: loads of what they read, their calls, and stores of what they return.
 
-`run` has a line or two for each kind of statement of `gasla.program.statements`, and is the one place that does. Locals
-are called as the functions' parameters are: `src_level` is the field level of the vertex at the tail.
+`run` is the only place that generates code for the statements of `gasla.program.statements`. Locals have the names of
+the functions' parameters: `src_level` is the field `level` of an edge's source.
 """
 # mypy: ignore-errors
 
@@ -16,22 +16,22 @@ from semirings.types import has_wide
 
 
 def call(function):
-    """One of the program's functions, of what has been loaded."""
+    """Call one of the program's functions with what has been loaded."""
     return plan.call(function)
 
 
 def load(role, at, *functions, copy="old", but="", number=None):
-    """What some functions read of the vertex `at`, `but` for what others have read of it already."""
+    """Load the fields that functions read of the vertex `at`, except those that `but` has read already."""
     run(plan.loads(role, *functions, copy=copy, but=but), at, number=number)
 
 
 def load_edge(side, place, *functions, but="", number=None):
-    """What some functions read of the edge at a `place` of the lists, those to gather (`g`) or to send along (`s`)."""
+    """Load the fields that functions read of the edge at a position of the lists to gather (`g`) or to send (`s`)."""
     run(plan.edge_loads(*functions, but=but), side=side, place=place, number=number)
 
 
 def run(statements, at="", side="s", place="", number=None):
-    """Statements for the vertex `at`, and for the edge at a `place` of the lists of a side."""
+    """Run statements for the vertex `at`, and for the edge at a position (`place`) of one side's lists."""
     for statement in statements:
         match statement:
             case Load(role, field, copy):
@@ -56,14 +56,14 @@ def run(statements, at="", side="s", place="", number=None):
 
 
 def deposit(name, row):
-    """An aggregate takes in what a vertex gives, at another."""
+    """Reduce a value into an aggregate at another vertex."""
     place_[name], given_[name] = call(name)
     if np.uint64(place_[name]) < np.uint64(self_n):
         improve_[name](to_[name][row], np.uint64(place_[name]), given_[name], threads > 1)
 
 
 def row(field, copy):
-    """The array that a field is in; of two copies the "old" or the "new" one."""
+    """The array of a field; of a field with two copies, the "old" or the "new" one."""
     return local[copy, field] if field in plan.doubled else v_[field]
 
 
@@ -79,7 +79,7 @@ def vertex_field(field, at, copy="old"):
 
 
 def edge_field(field, side, place, role="edge", copy="now"):
-    """The value of a field of the edge at a place of the lists of one side, or of its partner."""
+    """The value of a field of the edge at a position of one side's lists, or of its partner."""
     if field == "id":
         return np.int64(edge_number(side, place, role))
     if field == "leaves":
@@ -96,12 +96,12 @@ def edge_field(field, side, place, role="edge", copy="now"):
 
 
 def edge_number(side, place, role):
-    """Which of the input's edges it is, or its partner."""
+    """The number of the edge, or of its partner, in the order of the input."""
     return local[side + ("b" if role == "back" else "e")][place]
 
 
 def item(array, kind, at, races=False):
-    """An item of an array: a tuple for a vector, a wide one where it is. `races`: others may write it meanwhile."""
+    """An item of an array; vectors become tuples, wide ones stay in place. `races`: other threads may write it."""
     if has_wide(kind):
         return array[at]
     if isinstance(kind, VectorType):
@@ -112,7 +112,7 @@ def item(array, kind, at, races=False):
 
 
 def store(array, kind, at, value, races=False):
-    """Set an item of an array; `races`: others may read or write it meanwhile."""
+    """Set an item of an array. `races`: other threads may read or write it."""
     if has_wide(kind):
         copy_lanes(array[at], value, kind.length)
     elif isinstance(kind, VectorType):

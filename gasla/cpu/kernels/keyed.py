@@ -1,4 +1,4 @@
-"""Reductions by key over the edges of a vertex: a table a thread, and what is chosen of it."""
+"""Reductions by key over the edges of a vertex: each thread has a hash table, of which one key is chosen."""
 # mypy: ignore-errors
 
 import numpy as np
@@ -21,7 +21,7 @@ def clear_tables():
 
 
 def begin_table():
-    """A vertex uses as much of the table as its own list asks for."""
+    """Use as much of the table as the vertex's list needs."""
     used, capacity = zero, (np.uint64(gp[v + one]) - np.uint64(gp[v])) << one
 
 
@@ -36,12 +36,12 @@ def reduce_by_key():
             my_table_keys[place], my_table_totals[place] = key, call("gather")
             my_table_places[used] = place
             used += one
-            for name in plan.read("other", "choose"):  # most often of vertices that keys name
+            for name in plan.read("other", "choose"):  # keys are most often vertices
                 fetch(other_[name], name, np.uint64(key))
 
 
 def fetch_fields():
-    """Fetch what is read of the neighbour some edges on: whether a key is new the processor can't foresee."""
+    """Prefetch the fields of a neighbor some edges ahead: the branch on new keys is unpredictable, and stalls loads."""
     if plan.fields_of_keys:
         ahead = np.uint64(gi[min(e + np.uint64(AHEAD), np.uint64(len(gi)) - one)])
         for name in plan.fields_of_keys:
@@ -49,7 +49,7 @@ def fetch_fields():
 
 
 def fetch(array, name, at):
-    """Ask for a field of a vertex; of a vector for its first items."""
+    """Prefetch a field of a vertex; of a vector, its first items."""
     if isinstance(plan.vertex_type(name), VectorType):
         prefetch(array[at], zero)
     else:
@@ -57,7 +57,7 @@ def fetch(array, name, at):
 
 
 def choose():
-    """`gathered` becomes what is chosen, if the vertex receives; the table is empty again."""
+    """Set `gathered` to the chosen key with its total and scores, if the vertex receives; empty the table."""
     load("vertex", v, "choose")
     local["best", plan.entry] = plan.identity
     for i in range(used):
@@ -72,10 +72,10 @@ def choose():
 
 
 def choose_of_few(asks_active):
-    """Choose without a table or a branch: each edge is compared with all after it.
+    """Choose without a table and without branches: each edge is compared with all after it.
 
-    A wrong guess of the processor costs more than values for nothing. If it `asks_active`, the vertex receives if one
-    of its neighbours is active.
+    A mispredicted branch costs more than computing values that are not used. With `asks_active`, the vertex receives
+    only if a neighbor is active.
     """
     load("vertex", v, "choose")
     local["best", plan.entry] = plan.identity
@@ -101,7 +101,7 @@ def choose_of_few(asks_active):
 
 
 def is_first_of_key(i, count):
-    """Whether edge i has a key, and one that none of the first `count` edges has."""
+    """Whether edge i has a key that none of the first `count` edges has."""
     if count == 0:
         return key_[i] >= 0
     return is_first_of_key(i, count - 1) & (key_[count - 1] != key_[i])

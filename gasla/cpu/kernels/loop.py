@@ -1,6 +1,6 @@
 """The loop that every thread runs from a program's first iteration to its last.
 
-All threads take the same decisions from the same counters: nothing is read that the iteration at hand still writes.
+All threads make the same decisions, as they read only counters that no thread is still writing.
 """
 # mypy: ignore-errors
 
@@ -9,8 +9,8 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.aggregates import begin_aggregates, sum_up_in_order, take_sums
 from gasla.cpu.kernels.apply import apply_list, catch_up, post_apply, release
-from gasla.cpu.kernels.far import split
 from gasla.cpu.kernels.hooks import call
+from gasla.cpu.kernels.priorities import split
 from gasla.cpu.kernels.pull import gather_all, gather_list
 from gasla.cpu.kernels.push import expand, push
 from gasla.cpu.kernels.queues import *
@@ -56,7 +56,7 @@ def run_loop():
 
 
 def take_over():
-    """A lone thread takes over what others have listed, but not the counts of their last iteration."""
+    """A thread that goes on alone takes over the lists of the others, and clears their counters."""
     if threads < team:
         if "queues" in plan.arrays:
             collect(counts, self_iteration, form, queues[self_iteration & 1])
@@ -66,7 +66,7 @@ def take_over():
 
 
 def look_ahead():
-    """Whether there is another iteration, and how many vertices and edges it looks at."""
+    """Decide whether there is another iteration, and estimate its work in vertices and edges."""
     goes_on = has_more() and self_iteration < limit and work + edges <= enough and not (done or stopped)
     if plan.sends and not plan.everyone:
         amount = reach() if control[WAY] != DENSE else self_n + entries
@@ -82,19 +82,19 @@ def has_more():
 
 
 def reach():
-    """The vertices that are active or wait, and the edges that lead on from them."""
+    """The number of vertices that are active or deferred, and of their out-edges."""
     return size + edges + left if plan.prioritised else size + edges
 
 
 def choose_team():
-    """How many threads take part in the next iteration; a lone one stays alone in thin ones."""
+    """Choose the number of threads of the next iteration; a thread alone stays alone while iterations are small."""
     if threads > 1 or (team > 1 and amount >= thin):
         in_row = in_row + 1 if amount < control[THIN] else 0
         next_threads = choose_threads(amount, in_row, counters, control, threads)
 
 
 def iterate():
-    """One iteration, and what it has come to."""
+    """Run one iteration, and sum up its counters."""
     counters, parity = counts[self_iteration % 3], self_iteration & 1
     open_iteration(thread, threads, control, counts, self_iteration)
     begin_aggregates()
@@ -128,7 +128,7 @@ def iterate():
 
 
 def afterwards():
-    """What comes once all have applied: each stage begins when the one before has ended."""
+    """Run the stages after apply; each begins when the one before has ended."""
     if "scatter" in plan.functions and not plan.scheduled:
         list_next()
         scatter()
@@ -145,7 +145,7 @@ def afterwards():
 
 
 def list_next():
-    """A scatter walks the newly active vertices from lists."""
+    """List the vertices that are active next, as scatter needs them."""
     if plan.everyone or form == BITS:
         counters[own_at(thread) + NEXT] = to_list(thread, threads, control, bits[1 - parity], queues[1 - parity])
         barrier(control, threads)
@@ -154,7 +154,7 @@ def list_next():
 
 
 def ask_to_stop():
-    """Ask the program whether to stop; no thread writes what it sees before all have asked."""
+    """Evaluate stop; no thread goes on to write what it reads before all have evaluated it."""
     if "stop" in plan.functions:
         done = call("stop")
     if plan.stop_sees_fields:
@@ -162,7 +162,7 @@ def ask_to_stop():
 
 
 def in_order():
-    """Near vertices until none is left, then the next bucket of those put off."""
+    """Push from the vertices of the current bucket; if there are none, open the next bucket."""
     way = SPARSE
     if size > 0:
         push()
@@ -179,7 +179,7 @@ def in_order():
 
 
 def sparse_or_dense():
-    """Walk active vertices, or pass over all; and the change of form that goes with it."""
+    """Push from active vertices, or pull over all; convert the active set to a list or a bitmap for that."""
     way = control[WAY]
     if way == 0:
         way = DENSE if dense_is_cheaper(size, edges, remaining, self_n, plan.ratio) else SPARSE
@@ -191,7 +191,7 @@ def sparse_or_dense():
         dense()
     else:
         if form == BITS:
-            barrier(control, threads)  # all have read the count that this one replaces
+            barrier(control, threads)  # all threads have read the counter that is set next
             mine[NEXT] = to_list(thread, threads, control, bits[parity], queues[parity])
             barrier(control, threads)
         form = LIST
@@ -211,7 +211,7 @@ def dense():
 
 
 def sparse():
-    """Active vertices push, into fields or arrays; or say who receives, and these gather."""
+    """Active vertices push into fields or arrays; or they list the receivers, and these gather."""
     if plan.pushes:
         push()
         barrier(control, threads)
@@ -225,7 +225,7 @@ def sparse():
             apply_list()
             barrier(control, threads)
     else:
-        if plan.active_only:  # gathers look at the bits
+        if plan.active_only:  # gathers read the bitmap
             to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])
         expand()
         barrier(control, threads)

@@ -1,6 +1,6 @@
-"""How the threads of a run share vertices, and walk the edges of each.
+"""Iteration over vertices, which threads share, and over the edges of a vertex.
 
-Stages count in local variables, which `counted` adds to the thread's own counters at a stage's end.
+Stages count in local variables, which `counted` adds to the thread's counters at the end of a stage.
 """
 # mypy: ignore-errors
 
@@ -11,12 +11,12 @@ from gasla.cpu.program.specialise import is_used, local, plan, where_used
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, load_unordered, prefetch
 from gasla.cpu.runtime.threads import STOP
 
-FEW = 4  # targets of a vertex that are fetched ahead
+FEW = 4  # targets of a vertex that are prefetched
 
 
 @where_used
 def variables():
-    """Variables that stages have in common."""
+    """The variables of stages."""
     my_table_keys, my_table_totals, my_table_places = table_keys[thread], table_totals[thread], table_places[thread]
     one, zero = np.uint64(1), np.uint64(0)
     parity = self_iteration & 1
@@ -42,7 +42,7 @@ def variables():
 
 
 def counted():
-    """Add what a stage has counted to the thread's counters, and leave what it has summed up."""
+    """Add the counts of a stage to the thread's counters, and store its partial aggregates."""
     if is_used("listed"):
         counters[own_at(thread) + NEXT] += np.int64(listed)
     if is_used("received"):
@@ -68,7 +68,7 @@ def list_receiver(v):
 
 
 def list_active(v):
-    """List a vertex as active next. Where degrees are much alike, their number serves for the sum of them."""
+    """List a vertex as active next; count its out-edges, unless degrees are so similar that their mean serves."""
     next_queue[listed] = v
     listed += one
     if skewed:
@@ -79,10 +79,10 @@ def list_active(v):
 
 
 def queued(lists, count, ticket, side="", fetches_targets=False):
-    """The vertices in all threads' lists of `count` entries, in chunks: a thread's own first, then what others left.
+    """The vertices in all threads' lists of `count` entries, in chunks: first the thread's own, then others'.
 
-    The neighbour lists of a `side` are fetched ahead: their offsets, then their first entries, then what a push reads
-    of these.
+    The neighbor lists of a `side` are prefetched: offsets, then first entries, then the fields that a push reads of
+    these.
     """
     for shift in range(threads):
         other = (thread + shift) % threads
@@ -104,7 +104,7 @@ def queued(lists, count, ticket, side="", fetches_targets=False):
 
 
 def fetch_list(side, far, near):
-    """Fetch the offsets of a vertex's list, and the first entries of that of a nearer one."""
+    """Prefetch the offset of a vertex's list, and the first entries of the list of a vertex nearer ahead."""
     prefetch(local[side + "p"], np.uint64(far))
     place = np.uint64(local[side + "p"][np.uint64(near)])
     prefetch(local[side + "i"], place)
@@ -113,7 +113,7 @@ def fetch_list(side, far, near):
 
 
 def fetch_targets(side, nearest):
-    """Fetch what a push reads of the first neighbours of a vertex, which the processor would not by itself."""
+    """Prefetch what a push reads of a vertex's first neighbors, which no hardware prefetcher foresees."""
     ahead = np.uint64(local[side + "p"][np.uint64(nearest)])
     if ahead + np.uint64(FEW) <= np.uint64(len(local[side + "i"])):
         for k in range(FEW):
@@ -121,7 +121,7 @@ def fetch_targets(side, nearest):
 
 
 def fetch_target(v):
-    """Fetch what a push reads of a target."""
+    """Prefetch what a push reads of a target."""
     if plan.fetches_vector:
         prefetch(v_[plan.fetched][v], 0)
     else:
@@ -143,8 +143,8 @@ def newly_active(ticket):
 def all_receivers(ticket, side=""):
     """The receivers of this iteration.
 
-    Those of a schedule are one array: where lists are short, each thread keeps to its part, much the same from level to
-    level, and so to its cache.
+    With a schedule they are one array. If lists are short, each thread takes a fixed part of it, which is similar from
+    level to level, and so stays in its cache.
     """
     if not plan.scheduled:
         yield from queued(receivers, counters[own_at(other) + RECEIVED], ticket, side)
@@ -168,7 +168,7 @@ def all_receivers(ticket, side=""):
 
 
 def words():
-    """The words of a bitmap of all vertices, in chunks; each by its first vertex."""
+    """The words of a bitmap of all vertices, in chunks; each as its first vertex."""
     size = np.uint64(self_n)
     while True:
         start = np.uint64(fetch_add(counters, DENSE_TICKET, DENSE_CHUNK))
@@ -196,6 +196,6 @@ def bits_of(word):
 
 
 def edges_of(side, center):
-    """The places of a vertex's edges in the lists of a side."""
+    """The positions of a vertex's edges in the lists of a side."""
     first, last = np.uint64(local[side + "p"][center]), np.uint64(local[side + "p"][center + one])
     yield from range(first, last)

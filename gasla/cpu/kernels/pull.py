@@ -15,13 +15,13 @@ from gasla.cpu.runtime.intrinsics import float_of, prefetch, select
 from gasla.program.statements import Load, Store
 from semirings import VectorType
 
-AHEAD, LINE = 512, 16  # edges; so many lie in a cache line, if their ids are int32
-DISTANCE, FURTHER = 12, 32  # edges whose vectors are fetched ahead; if a list is short
+AHEAD, LINE = 512, 16  # edges; LINE is the number of int32 ids in a cache line
+DISTANCE, FURTHER = 12, 32  # edges ahead at which vectors are prefetched; FURTHER if lists are short
 
 
 @stage
 def gather_all():
-    """Gather over all vertices that the mask admits, and apply; or list the receivers, where all gather first."""
+    """Gather at all vertices that the mask admits, and apply; or list them, if all gather before any applies."""
     variables()
     for base in words():
         if plan.keeps_active and not plan.two_phases:
@@ -40,7 +40,7 @@ def gather_all():
 
 
 def receive(v):
-    """What a vertex does that has gathered over all its edges."""
+    """Apply to a vertex that has gathered, or store the gathered value."""
     if plan.two_phases:
         put_aside(v)
         list_receiver(v)
@@ -61,7 +61,7 @@ def receive(v):
 
 @stage
 def gather_list():
-    """Every receiver reduces over its in-edges, and applies, or puts aside what it has gathered."""
+    """Every receiver reduces over its in-edges, and applies or stores the result."""
     variables()
     for v in all_receivers(1, "g"):
         gather_edges(True)
@@ -76,7 +76,7 @@ def gather_list():
 
 
 def gather_edges(is_receiver):
-    """Reduce over the in-edges of `v` into `gathered`; `found` says whether it receives, as a receiver always does."""
+    """Reduce over the in-edges of `v` into `gathered`; `found` tells whether it receives, as a receiver always does."""
     if not plan.gathers and (is_receiver or plan.everyone):
         found = True
         return
@@ -94,13 +94,13 @@ def gather_edges(is_receiver):
 
 
 def gather_one_by_one(is_receiver):
-    """Reduce over the edges of `v`, of some at once where that is as good."""
+    """Reduce over the edges of `v`, several at once if the program allows that."""
     if plan.keyed is not None:
         begin_table()
     elif plan.gathers:
         gathered = plan.identity
     found = is_receiver or plan.everyone
-    if "mask" in plan.functions and not is_receiver:  # whose lists are next can't be foreseen by the processor
+    if "mask" in plan.functions and not is_receiver:  # the processor can't predict which lists come next
         prefetch(gi, np.uint64(gp[min(v + NEAR, np.uint64(self_n))]))
     if plan.takes_all_edges and plan.is_wide:
         gather_rows(is_receiver)
@@ -118,7 +118,7 @@ def gather_one_by_one(is_receiver):
                 load_edge("g", e, "edge_mask")
                 if "edge_mask" not in plan.functions or call("edge_mask"):
                     take(is_receiver)
-                    # A result that nothing can change ends the search only of a vertex that is sure to receive it.
+                    # A final result ends the gather only if the vertex is known to receive.
                     if plan.leaves_early and (not plan.asks_active(is_receiver) or found):
                         if plan.takes_first or is_final(gathered):
                             break
@@ -127,7 +127,7 @@ def gather_one_by_one(is_receiver):
 
 
 def take(is_receiver):
-    """Take in the edge at place `e`, from `u`."""
+    """Reduce the edge at position `e`, from `u`."""
     load("src", u, "gather", "key", but="edge_mask")
     load_edge("g", e, "gather", "key", but="edge_mask")
     if plan.keyed is not None:
@@ -141,7 +141,7 @@ def take(is_receiver):
 
 
 def reduce():
-    """Combine what has been gathered with an edge's value, which may be written where it is read."""
+    """Combine `gathered` with an edge's value."""
     if plan.takes_first:
         gathered = call("gather")
     elif plan.is_wide:
@@ -154,7 +154,7 @@ def reduce():
 
 
 def gather_rows(is_receiver):
-    """Gather wide vectors of a few edges together: what has been gathered is read and written once."""
+    """Gather wide vectors of several edges at once, so that `gathered` is read and written once for them."""
     first, last = np.uint64(gp[v]), np.uint64(gp[v + one])
     begin = first
     while begin + np.uint64(FEW) <= last:
@@ -174,7 +174,7 @@ def gather_rows(is_receiver):
 
 
 def fetch_rows(e, distance):
-    """Fetch the vectors of the neighbour some edges on, as far as the processor itself doesn't go on to."""
+    """Prefetch the vectors of a neighbor some edges ahead; the hardware prefetcher fetches the rest of long ones."""
     if plan.fetched_rows:
         ahead = np.uint64(gi[min(e + np.uint64(distance), np.uint64(len(gi)) - one)])
         for name, places in plan.fetched_rows:
@@ -182,14 +182,14 @@ def fetch_rows(e, distance):
                 prefetch(row(name, "old")[ahead], np.uint64(i))
 
 
-# --- short lists without a branch: a wrong guess by the processor costs more than values for nothing ------------------
+# --- short lists without branches: a misprediction costs more than computing unused values ------------------
 
 
 def gather_narrow(is_receiver):
-    """Where no list is long, the first few edges are gathered in any case and then chosen from.
+    """If no list is long, gather the first few edges in any case, and select those that belong to the list.
 
-    Where list follows on list, what lies ahead in them is asked for, in a loop of its own: the other stays one that
-    LLVM may vectorise. By itself the processor is late with it, as it waits for what edges point to.
+    In a pass over all vertices, entries of later lists are prefetched in a loop of its own, so that LLVM can vectorize
+    the main one. The hardware prefetcher is late, as the processor waits for neighbors' values.
     """
     first, last = np.uint64(gp[v]), np.uint64(gp[v + one])
     begin = first
@@ -215,16 +215,16 @@ def gather_narrow(is_receiver):
 
 
 def within(k, value, identity, kind):
-    """Value k of the list, if that is longer, else the identity."""
+    """Value k, or the identity if the list has no entry k."""
     if isinstance(kind, VectorType):
         return tuple(within(k, value[i], identity[i], kind.scalar) for i in range(kind.length))
     return select(rank(last - first, kind) > rank(k, kind), value, plan.literal(identity, kind))
 
 
 def rank(count, kind):
-    """A number below 2**23, as a float that so many others lie between 1 and it where it is floats that are chosen.
+    """Map a number below 2**23 to one that compares like it; to floats above 1 if floats are selected.
 
-    By another comparison than one of floats, LLVM makes it a branch.
+    LLVM turns a selection of floats by an integer comparison into a branch.
     """
     if kind.kind != "f":
         return np.uint64(count)

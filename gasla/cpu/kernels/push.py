@@ -1,8 +1,8 @@
-"""Active vertices send along their out-edges, and targets reduce what arrives: each in one of four ways.
+"""Active vertices send along their out-edges, and targets reduce the values in one of four ways.
 
-Where a field absorbs what is gathered, values go straight into it, part by part if there are several (`send_news`). The
-first to reach a vertex applies to it at once where any value will do. Else values come together in an array, and wait
-for all to have been sent; or the first is kept there.
+If fields absorb gathered values, they are reduced directly into the fields, part by part if there are several. If any
+value will do, the first thread to reach a vertex applies to it at once. Otherwise values are reduced into an array and
+applied after all have been sent; if any value will do, the array keeps the first.
 """
 # mypy: ignore-errors
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from gasla.cpu.kernels.apply import apply, is_active, is_admitted, put_aside
 from gasla.cpu.kernels.atomics import accumulate_, improve_
-from gasla.cpu.kernels.far import is_near, put_off
 from gasla.cpu.kernels.hooks import call, load, load_edge, run
 from gasla.cpu.kernels.passes import (
     active_vertices,
@@ -22,6 +21,7 @@ from gasla.cpu.kernels.passes import (
     list_receiver,
     variables,
 )
+from gasla.cpu.kernels.priorities import is_near, put_off
 from gasla.cpu.kernels.queues import NEAR, add_news, claim, nearer, take_news
 from gasla.cpu.program.specialise import plan
 from gasla.cpu.runtime.blocks import stage
@@ -31,7 +31,7 @@ from gasla.program.statements import Call, Store, written_by
 
 @stage
 def expand():
-    """List the vertices that an edge from an active one reaches, each once."""
+    """List the targets of active vertices, each once."""
     variables()
     for u in active_vertices():
         clear_claim(u)
@@ -50,11 +50,11 @@ def expand():
 
 @stage
 def push():
-    """Active vertices send along their out-edges; the targets reduce."""
+    """Active vertices send along their out-edges, and targets reduce."""
     variables()
     for u in active_vertices(fetches_targets=bool(plan.fetched)):
         clear_claim(u)
-        if plan.sends_news:  # taken before the fields are read: what comes later is new again
+        if plan.sends_news:  # before the fields are read: a later change sets its bit again
             fresh = take_news(news, u, threads > 1)
             if fresh != zero:
                 send(u)
@@ -64,7 +64,7 @@ def push():
 
 
 def clear_claim(u):
-    """Claims of the last iteration are cleared by its active vertices, where these are all that were claimed."""
+    """Clear the claims of the last iteration, if its active vertices are all that were claimed."""
     if plan.absorbs or plan.push_at_once:
         store_unordered(last_claims, u >> np.uint64(6), zero)
 
@@ -74,7 +74,7 @@ def send(u):
     run(plan.loads_of_end("src"), u)
     for e in edges_of("s", u):
         v = np.uint64(si[e])
-        if plan.fetched:  # some edges on as well, where the list is long
+        if plan.fetched:  # in long lists also some edges ahead
             if e + NEAR < last:
                 fetch_target(np.uint64(si[e + NEAR]))
         if is_admitted(v):
@@ -86,7 +86,7 @@ def send(u):
 
 
 def arrive(v):
-    """What becomes of a value at its target."""
+    """Reduce a value at its target."""
     if plan.sends_news:
         improve_parts(v)
         if better != zero:
@@ -101,7 +101,7 @@ def arrive(v):
     elif plan.takes_first:
         keep_first(v)
     elif plan.is_single:
-        # A thread that comes later finds more than the identity, and need not read claims, which others write.
+        # A later thread finds another value than the identity, and need not read the contended claims.
         old = accumulate_[None](acc, v, call("gather"), threads > 1)
         if (old == plan.identity or old != old) and claim(claims, v, threads > 1):
             list_receiver(v)
@@ -113,11 +113,11 @@ def arrive(v):
             list_receiver(v)
 
 
-# --- straight into the fields -----------------------------------------------------------------------------------------
+# --- into the fields -----------------------------------------------------------------------------------------
 
 
 def list_improved(v):
-    """The thread that improves a vertex lists it; in an order of priorities now, or later."""
+    """List a vertex that was improved; with priorities, in the current bucket or deferred."""
     if plan.prioritised:
         if not plan.ranks_new:
             load("vertex", v, "priority")
@@ -137,7 +137,7 @@ def list_once(v):
 
 
 def improve_parts(v):
-    """Reduce what is new of u into the parts of v; `better` says which of these became so."""
+    """Reduce the changed parts of u into v; `better` has the bits of the parts of v that improved."""
     if plan.lane_gather is None:
         gathered = call("gather")
     better = zero
@@ -164,9 +164,9 @@ def improve_parts(v):
 
 
 def apply_at_once(v):
-    """The first to reach a vertex applies to it. One that does not activate is listed to have its claim cleared.
+    """The first thread to reach a vertex applies to it. A vertex not active next is listed, to have its claim cleared.
 
-    Plain stores will do where the mask refuses the vertex from then on: a thread lists it once at most.
+    If the mask refuses the vertex once it has been applied, plain stores suffice: each thread lists it at most once.
     """
     if plan.traced.settles:
         gathered = call("gather")
@@ -182,7 +182,7 @@ def apply_at_once(v):
 
 
 def is_admitted_then():
-    """Whether the mask admits the vertex once it has been applied."""
+    """Whether the mask admits the vertex after apply."""
     return plan.mask_of_applied
 
 
@@ -197,7 +197,7 @@ def apply_claimed(v):
 
 
 def keep_first(v):
-    """The first to come keeps its value for the vertex, and lists it."""
+    """The first thread to reach a vertex stores its value and lists the vertex."""
     if claim(claims, v, threads > 1):
         if plan.is_single:
             acc[v] = call("gather")

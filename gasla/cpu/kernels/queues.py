@@ -1,4 +1,4 @@
-"""What every generated kernel uses: counters, a queue per thread to take from and steal from, bitmaps."""
+"""Functions that all generated loops use: counters, queues with work stealing, bitmaps, buckets."""
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
@@ -34,18 +34,18 @@ from gasla.cpu.runtime.intrinsics import (
 from gasla.cpu.runtime.threads import NEXT_THREADS, POOL, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
 from gasla.cpu.runtime.workers import POOL_SIZE
 
-# The counters of one iteration: the ticket of full passes, then each thread's own, of tickets (a cache line each)
-# and of what the thread has done. Three rows take turns: one in use, the last one's results, one being zeroed; so an
-# iteration needs no barrier to reset them.
+# The counters of one iteration: the ticket of passes over all vertices, then each thread's own: the tickets of its
+# queues (a cache line each), and counts. Iterations use three rows in turn: one is in use, one has the results of the
+# last iteration, and one is being zeroed; so no barrier is needed to reset them.
 DENSE_TICKET, STOPPED, APART, FIRST, STRIDE = 0, 1, 2, 8, 64
 NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 56, 57, 58, 59, 60
 
-LIST, BITS = 0, 1  # the form that the active set is in
-SPARSE, DENSE = 1, 2  # ways of an iteration; 0 lets the engine choose
+LIST, BITS = 0, 1  # forms of the active set: lists of the threads, or a bitmap
+SPARSE, DENSE = 1, 2  # an iteration over active vertices, or over all; 0 lets the engine choose
 
 CHUNK = 64  # entries of a queue that a thread takes at once
-DENSE_CHUNK = 1024  # vertices of a full pass that a thread takes at once; whole words of a bitmap
-# How far ahead a field of a queue's neighbours, their lists, and the places of those are fetched.
+DENSE_CHUNK = 1024  # vertices of a pass over all that a thread takes at once; whole words of a bitmap
+# Prefetch distances in a queue: for fields of the vertices' neighbors, for neighbor lists, and for their offsets.
 NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
@@ -57,7 +57,7 @@ def has(bits, vertex):
 
 @compiled
 def claim(bits, vertex, shared):
-    """Set the bit of `vertex`; True for the one caller that found it clear."""
+    """Set the bit of `vertex`; True for exactly one caller, which found it clear."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     if load_unordered(bits, word) & bit:
         return False
@@ -69,7 +69,7 @@ def claim(bits, vertex, shared):
 
 @compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
-    """Whether a vertex of this bucket is active now; else it waits, if it has a bucket."""
+    """Whether a vertex of a bucket is active now; otherwise it waits, unless the bucket is negative."""
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
     if waits and not waited:
@@ -81,7 +81,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """The least of the buckets that threads have found, where -1 stands for none."""
+    """The least of the buckets that threads have found; -1 stands for none."""
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -92,7 +92,7 @@ def least_of(lowest, threads):
 
 @compiled
 def add_news(news, vertex, bits, shared):
-    """Say that some parts of what a vertex holds are new."""
+    """Mark parts of a vertex as changed."""
     if shared:
         fetch_or(news, vertex, np.uint8(bits))
     else:
@@ -101,7 +101,7 @@ def add_news(news, vertex, bits, shared):
 
 @compiled
 def take_news(news, vertex, shared):
-    """Which parts of what a vertex holds are new; from now on none is."""
+    """Return the bits of the changed parts of a vertex, and clear them."""
     bits = load_unordered(news, vertex)
     if shared:
         if bits != np.uint8(0):
@@ -113,13 +113,13 @@ def take_news(news, vertex, shared):
 
 @compiled
 def chunks_of(n):
-    """How many chunks of a full pass there are; one at least."""
+    """The number of chunks of a pass over all vertices, at least 1."""
     return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
 
 
 @compiled
 def own_at(thread):
-    """Where a thread's own counters start in a row of them."""
+    """The index of a thread's first counter in a row."""
     return FIRST + thread * STRIDE
 
 
@@ -133,7 +133,7 @@ def renew(thread, threads, counters):
 
 @stage
 def begin(control, counts):
-    """Zero what an earlier run left, and note how many vertices are listed for each thread, as if an iteration had."""
+    """Reset the state of an earlier run, and set the number of vertices in each thread's queue."""
     for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK, MISSED):
         control[slot] = 0
     control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
@@ -146,9 +146,9 @@ def begin(control, counts):
 
 @stage
 def fill_field(low, high, field, values, places):
-    """A thread's part of a field: values of all; or one, and others for some places; or as it is, where there are none.
+    """Fill a thread's part of a field: from values of all vertices, or from one value and those of some vertices.
 
-    Here, and not in the text of each program, it is compiled once for each type.
+    Without values the field stays as it is. The function is compiled once for each type, not for each program.
     """
     if len(values) > len(places) + 1:
         for v in range(low, high):
@@ -179,12 +179,12 @@ def fill_vectors(low, high, field, values, places):
 
 @stage
 def choose_threads(amount, in_row, counters, control, threads):
-    """How many threads are to do the next iteration, which looks at so many vertices and edges.
+    """Choose the number of threads for the next iteration, of `amount` vertices and edges.
 
-    One alone, where several would wait for each other longer than they work: in many thin iterations in a row, or where
-    they lately had to wait for one without a core. (A lone thread does not ask in thin ones.) And as long as the others
-    sleep, and it is not worth waking them. Once it is, they are called; but the lone thread goes on until they come,
-    unless the iteration takes longer than that.
+    One thread goes on alone where several would wait for each other longer than they work: after many small iterations
+    in a row, or if a thread recently had to wait for a core. It stays alone while the others sleep and it has not yet
+    done enough work to be worth waking them. Then it wakes them, and goes on until they are awake, unless the
+    iteration takes longer than waking them.
     """
     team = control[TEAM]
     if threads == team:
@@ -205,7 +205,7 @@ def choose_threads(amount, in_row, counters, control, threads):
 
 @stage
 def collect(counts, iteration, form, lists):
-    """Have what is listed in one list, for one thread alone."""
+    """Move the entries of all threads' lists into the first, for one thread alone."""
     team, last = lists.shape[0], counts[(iteration + 2) % 3]
     size = last[own_at(0) + NEXT]
     for t in range(1, team if form == LIST else 1):
@@ -217,7 +217,7 @@ def collect(counts, iteration, form, lists):
 
 @stage
 def collect_far(counts, iteration, lows, far):
-    """Have what was put off in one pile, for one thread alone."""
+    """Move the deferred vertices of all threads into the first pile, for one thread alone."""
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
     size = last[own_at(0) + LEFT]
     for t in range(1, far.shape[0]):
@@ -231,7 +231,7 @@ def collect_far(counts, iteration, lows, far):
 
 @stage
 def edges_from(queue, counters, threads, indptr):
-    """How many edges lead on from the vertices in all threads' queues."""
+    """The number of out-edges of the vertices in all threads' queues."""
     edges = np.int64(0)
     for t in range(threads):
         for i in range(counters[own_at(t) + NEXT]):
@@ -242,7 +242,7 @@ def edges_from(queue, counters, threads, indptr):
 
 @compiled
 def total(counters, threads, what):
-    """The sum of one result over all threads."""
+    """The sum of a counter over all threads."""
     result = np.int64(0)
     for thread in range(threads):
         result += counters[own_at(thread) + what]
@@ -258,13 +258,13 @@ def smallest(lows, threads):
     return low
 
 
-PARTS = 16.0  # buckets in the range of what waits
-LATEST = np.finfo(np.float64).max  # where NaN is put among priorities, which are all finite then
+PARTS = 16.0  # buckets that the range of deferred priorities is divided into
+LATEST = np.finfo(np.float64).max  # stands for NaN, so that all priorities are finite
 
 
 @compiled
 def ranked(priority):
-    """A priority in an order of finite numbers: infinities at its ends, and NaN after all."""
+    """A priority as a finite number that orders like it; NaN comes last."""
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
@@ -272,19 +272,19 @@ def ranked(priority):
 
 @compiled
 def nearer(priority, other):
-    """The less of two priorities; NaN comes after all."""
+    """The lesser of two priorities."""
     return other if other < priority else priority
 
 
 @compiled
 def higher(high, priority):
-    """The larger of the two; of priorities that were finite."""
+    """The larger of two priorities, among those that were finite."""
     return priority if high < priority < np.nextafter(LATEST, 0.0) else high
 
 
 @compiled
 def share_of_range(low, lows, threads):
-    """A part of the range of what waits, from `low` on: as wide as a bucket, where nothing better is known of it."""
+    """The width of buckets if the program implies none: a part of the range of deferred priorities, from `low` on."""
     high = -np.inf
     for thread in range(threads):
         high = max(high, lows[8 * thread + 1])
@@ -293,7 +293,7 @@ def share_of_range(low, lows, threads):
 
 @compiled
 def beyond(low, delta):
-    """The end of the bucket of width `delta` that `low` is in; of `low` alone, where that is lost beside it."""
+    """The end of the bucket of width `delta` that contains `low`; just above `low` if rounding loses the width."""
     end = (np.floor(low / delta) + 1.0) * delta
     if not end > low:
         end = np.nextafter(low, np.inf)
@@ -302,7 +302,7 @@ def beyond(low, delta):
 
 @compiled
 def take(counters, thread, ticket, size):
-    """Reserve a chunk of a thread's queue of `size` entries: its first place, `size` or more if none is left."""
+    """Reserve a chunk of a thread's queue of `size` entries: its first index, or `size` or more if none is left."""
     at = own_at(thread) + 8 * ticket
     if load_unordered(counters, at) >= size:
         return np.uint64(size)
@@ -311,16 +311,16 @@ def take(counters, thread, ticket, size):
 
 @compiled
 def dense_is_cheaper(size, edges, remaining, n, ratio):
-    """Whether a pass over all vertices beats walking the active ones.
+    """Whether a pass over all vertices is cheaper than pushing from the active ones.
 
-    `ratio` is how many edges a pull looks at for one that a push follows: few, where a pull may stop early.
+    `ratio` is the number of edges that a pull checks in the time of one edge of a push.
     """
     return edges * ratio > remaining + (n * ratio >> 4)
 
 
 @stage
 def to_bits(thread, threads, control, queue, size, bits):
-    """Set exactly the bits of the vertices in all threads' queues. Ends with a barrier."""
+    """Convert all threads' queues into a bitmap. Ends with a barrier."""
     clear(thread, threads, bits)
     barrier(control, threads)
     for i in range(size):
@@ -331,7 +331,7 @@ def to_bits(thread, threads, control, queue, size, bits):
 
 @stage
 def to_list(thread, threads, control, bits, queue):
-    """List the vertices whose bits are set, each thread those of its part; how many. The caller's barrier follows."""
+    """Convert a bitmap into queues: each thread lists its part, and returns the count. The caller adds a barrier."""
     words, listed = len(bits), np.uint64(0)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         word = bits[w]
@@ -344,7 +344,7 @@ def to_list(thread, threads, control, bits, queue):
 
 @compiled
 def clear(thread, threads, bits):
-    """Zero a bitmap. The caller's next barrier makes it seen."""
+    """Zero a bitmap; visible to other threads after the caller's next barrier."""
     words = len(bits)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
         bits[w] = np.uint64(0)
@@ -352,17 +352,17 @@ def clear(thread, threads, bits):
 
 @stage
 def clear_both(thread, threads, pair):
-    """Zero both rows of a pair of bitmaps. The caller's next barrier makes it seen."""
+    """Zero both rows of a pair of bitmaps; visible to other threads after the caller's next barrier."""
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
 
 
 @stage
 def sort_by_level(thread, threads, control, levels, starts, order):
-    """A counting sort of the vertices from the level `starts[0, 0]` on; ids stay in order.
+    """Counting sort of the vertices by level, from level `starts[0, 0]` on; ids stay in order within a level.
 
-    `starts[0]` becomes where each level starts, and at last the number of vertices. `starts[1 + t, l]` is how many
-    vertices of the l-th level thread t has, then where the next of them goes. The caller's next barrier makes it seen.
+    `starts[0]` becomes the offsets of the levels. `starts[1 + t, l]` is the number of vertices of the l-th level in
+    thread t's part, then the index of the next of them. The result is visible after the caller's next barrier.
     """
     n, depth, first, places = len(levels), starts.shape[1] - 1, starts[0, 0], starts[1 + thread]
     begin, end = n * thread // threads, n * (thread + 1) // threads
@@ -389,14 +389,14 @@ def sort_by_level(thread, threads, control, levels, starts, order):
 
 @stage
 def note(log, line, active, edges, way):
-    """Record one iteration, if a trace is wanted."""
+    """Record an iteration in the log, if there is one."""
     if line < len(log):
         log[line, 0], log[line, 1], log[line, 2] = active, edges, way
 
 
 @stage
 def open_iteration(thread, threads, control, counts, iteration):
-    """Tell how far the loop is, and read once whether to stop: all threads leave at the same barrier."""
+    """Publish the progress, and read once whether to stop, so that all threads leave at the same barrier."""
     renew(thread, threads, counts[(iteration + 1) % 3])
     if thread == 0:
         counters = counts[iteration % 3]
@@ -408,7 +408,7 @@ def open_iteration(thread, threads, control, counts, iteration):
 
 @stage
 def results_of(counters, threads):
-    """What threads did in an iteration: edges looked at, vertices listed, edges on from those, vertices put off."""
+    """The counts of an iteration: edges looked at, vertices listed, their out-edges, vertices deferred."""
     touched = listed = edges = left = np.int64(0)
     for thread in range(threads):
         at = own_at(thread)
@@ -421,7 +421,7 @@ def results_of(counters, threads):
 
 @stage
 def leave_off(control, iteration, size, edges, remaining, form, done, work, traversed, next_threads):
-    """Note where a loop ends, for the call that goes on from there."""
+    """Store the state of the loop, for the call that resumes it."""
     control[ITERATION], control[ACTIVE], control[EDGE_SUM] = iteration, size, edges
     control[REMAINING], control[FORM], control[DONE] = remaining, form, done
     control[WORK], control[FILLED] = work, 1

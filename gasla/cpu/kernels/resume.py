@@ -1,7 +1,6 @@
-"""What goes on where no vertex is active: a bucket opens, or every vertex is asked to wake.
+"""Refills the active set when it is empty: a bucket opens, or the program's wake is evaluated for every vertex.
 
-That comes after an iteration's end, when `self_iteration` is already that of the next one, and lists its active
-vertices.
+This happens after an iteration, when `self_iteration` is already the number of the next one.
 """
 # mypy: ignore-errors
 
@@ -16,7 +15,7 @@ from gasla.cpu.runtime.threads import barrier
 
 
 def resume_at_start():
-    """At a run's start buckets hold back all, until the lowest opens."""
+    """At the start of a run all vertices wait until the lowest bucket opens."""
     if plan.resumes and self_iteration == 0:
         if plan.has_buckets:
             wait_all()
@@ -27,19 +26,19 @@ def resume_at_start():
 
 
 def resume():
-    """Fill the active set if it is empty, and nothing stops the run."""
+    """Fill the active set if it is empty, and the run has not been stopped."""
     if plan.resumes and size == 0 and (not plan.prioritised or left == 0) and not (done or stopped):
         fill_active()
 
 
 def fill_active():
-    """Open the next bucket; if there is none, wake vertices, of which again some may wait for a bucket."""
+    """Open the next bucket; if all are empty, wake vertices, which may again wait for buckets."""
     if plan.has_buckets:
         open_next()
     if "wake" in plan.functions and (not plan.has_buckets or size == 0):
         if plan.changes:
             local["self", plan.returned("idle")] = call("idle")
-        barrier(control, threads)  # all have read the counts that wake writes
+        barrier(control, threads)  # all threads have read the counters that wake writes
         wake()
         barrier(control, threads)
         remaining = entries
@@ -57,13 +56,13 @@ def open_next():
 
 
 def count_active():
-    """How many vertices are active, and how many edges lead on from them."""
+    """Count the active vertices and their out-edges."""
     _, size, reached, _ = results_of(counts[(self_iteration + 2) % 3], threads)
     edges = reached if skewed else size * mean_degree
 
 
 def own_words():
-    """The thread's part of a bitmap of all vertices, and what it has listed."""
+    """The thread's part of a bitmap of all vertices, and its counters."""
     one, zero, parity = np.uint64(1), np.uint64(0), self_iteration & 1
     mine = counts[(self_iteration + 2) % 3][own_at(thread) :]
     words = (self_n + 63) >> 6
@@ -72,7 +71,7 @@ def own_words():
 
 @stage
 def wait_all():
-    """Vertices that are active at first wait until the lowest bucket opens."""
+    """Move the initially active vertices to the waiting ones."""
     own_words()
     for i in range(mine[NEXT]):
         claim(waiting, np.uint64(queues[parity, thread, i]), threads > 1)
@@ -81,9 +80,9 @@ def wait_all():
 
 @stage
 def open_bucket():
-    """The lowest bucket that is not empty opens; returns which one is open then.
+    """Open the lowest bucket that is not empty, and return it; the open one if all are empty.
 
-    One pass lists its vertices: where a lower bucket comes up, the list begins anew.
+    One pass lists its vertices: the list is restarted whenever a lower bucket is found.
     """
     own_words()
     queue, listed, low = queues[parity, thread], zero, np.int64(2**63 - 1)
@@ -115,17 +114,17 @@ def open_bucket():
 
 
 def count_edges(v):
-    """Count the edges that lead on from a vertex."""
+    """Count the out-edges of a vertex."""
     if plan.sends and skewed:
         mine[EDGES] += np.int64(sp[v + one] - sp[v])
 
 
 @stage
 def wake():
-    """Every vertex is asked whether it is active next: listed, or marked where everyone takes part or has a bucket."""
+    """Evaluate wake for every vertex; those that wake are listed, or marked in a bitmap."""
     own_words()
     for name in sorted(plan.doubled):
-        old_[name] = v_[name][parity]  # what the next iteration begins with
+        old_[name] = v_[name][parity]  # the copy that the next iteration reads
     listed, mine[EDGES] = zero, 0
     for w in range(first, last):
         word = zero

@@ -1,4 +1,4 @@
-"""Vertices write to their out-edges, where an edge is there from both ends if lists have both."""
+"""Vertices write to their out-edges; if lists have edges from both ends, each edge is written once."""
 # mypy: ignore-errors
 
 import numpy as np
@@ -12,7 +12,7 @@ from gasla.program.statements import scattered
 
 @stage
 def scatter():
-    """Vertices write to their out-edges: those that are active next."""
+    """The vertices that are active next write to their out-edges."""
     variables()
     if plan.staged:
         for v in all_receivers(5):
@@ -25,7 +25,7 @@ def scatter():
 
 
 def scatter_from(u):
-    """Write to the edges of a vertex."""
+    """Write to the out-edges of a vertex."""
     load("src", u, "scatter", copy="new")
     for e in edges_of("s", u):
         if not plan.scatters_from_tails or leaving[e]:
@@ -35,7 +35,7 @@ def scatter_from(u):
 
 @stage
 def catch_up_edges():
-    """What partners see of the edges that were written to becomes what they are now."""
+    """Update the copies of written edges that their partners read."""
     variables()
     for u in newly_active(6):
         for e in edges_of("s", u):

@@ -1,4 +1,4 @@
-"""The loop of a run whose receivers are known ahead: iteration i takes those between `starts[i]` and the next."""
+"""The loop of a run with a schedule: the receivers of iteration i are those from `starts[i]` to `starts[i + 1]`."""
 # mypy: ignore-errors
 
 import numpy as np
@@ -45,7 +45,7 @@ def run_loop():
 
 
 def look_ahead():
-    """Whether there is another iteration, of which level, and how many vertices and edges it looks at."""
+    """Decide whether there is another iteration, and of which level; estimate its work in vertices and edges."""
     goes_on = self_iteration < limit and not (done or stopped)
     if goes_on:
         level = depth - 1 - self_iteration if backward else self_iteration
@@ -53,7 +53,7 @@ def look_ahead():
 
 
 def iterate():
-    """The receivers of a level gather, and apply."""
+    """The receivers of a level gather and apply."""
     counters, parity = counts[self_iteration % 3], self_iteration & 1
     open_iteration(thread, threads, control, counts, self_iteration)
     begin_aggregates()

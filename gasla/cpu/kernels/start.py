@@ -1,4 +1,4 @@
-"""What a run starts with: fields, empty bitmaps, nothing gathered."""
+"""Sets the initial state of a run: fields, bitmaps, gathered values."""
 # mypy: ignore-errors
 
 import numpy as np
@@ -17,7 +17,7 @@ from semirings import VectorType
 
 @compiled
 def start():
-    """Fill the fields, and reduce over them."""
+    """Set the initial state, and reduce aggregates over it."""
     fill_first()
     if thread == 0:
         control[FILLED] = 1
@@ -25,7 +25,7 @@ def start():
 
 
 def fill_first():
-    """Fill all, unless this goes on with a run."""
+    """Set the initial state, unless this resumes a run."""
     if control[FILLED] == 0:
         fill()
         barrier(control, threads)
@@ -33,10 +33,7 @@ def fill_first():
 
 @stage
 def fill():
-    """Fill fields, from one value and the values of some vertices, or from those of all; and clear what must be clear.
-
-    By all threads: to get fresh pages from the system takes longer than anything else before a run.
-    """
+    """Fill fields and clear scratch arrays, on all threads: page faults take most of the time before a run."""
     clear_bitmaps()
     if thread == 0:
         begin_active()
@@ -53,25 +50,25 @@ def fill():
     if plan.accumulates:
         for v in range(low, high):
             forget(v)
-    if plan.sends_news:  # at first all that a vertex holds is new
+    if plan.sends_news:  # at first all parts count as changed
         for v in range(low, high):
             news[v] = plan.all_news
 
 
 def begin_active():
-    """Note which vertices are active at first, and how many edges lead on from them."""
+    """Set the initially active vertices, and count their out-edges."""
     begin(control, counts)
     if "queues" in plan.arrays and control[SOURCE] >= 0:
         queues[0, 0, 0] = control[SOURCE]
     if plan.sends and control[ACTIVE] < self_n:
         control[EDGE_SUM] = edges_from(queues[0], counts[2], control[TEAM], sp)
-    if plan.prioritised:  # all that are active at first are near
+    if plan.prioritised:  # all initially active vertices are in the first bucket
         lows[:] = np.inf
         lows[:, 1::8] = bounds[:] = -np.inf
 
 
 def clear_bitmaps():
-    """Clear the bitmaps that there are, but for what the first iteration already looks at."""
+    """Clear bitmaps, except the active set if the first iteration reads it."""
     if "bits" in plan.arrays and not plan.starts_active:
         clear_both(thread, threads, bits)
     if "claimed" in plan.arrays:
@@ -82,7 +79,7 @@ def clear_bitmaps():
 
 
 def fill_one(field):
-    """The thread's part of a field, or of both its copies."""
+    """Fill the thread's part of a field, or of both its copies."""
     if field not in plan.doubled:
         fill_copy(field, v_[field])
     else:
@@ -91,7 +88,7 @@ def fill_one(field):
 
 
 def fill_copy(field, array):
-    """Values are none, if it is full already; all; or one, and those of places."""
+    """Fill the thread's part of an array; see `fill_field`."""
     if isinstance(plan.vertex_type(field), VectorType):
         fill_vectors(low, high, array, from_[field], at_[field])
     else:

@@ -1,7 +1,7 @@
-"""Tables by open addressing: each thread has one, with room for twice as many keys as the longest list has entries.
+"""Hash tables with open addressing. Each thread has one, twice as large as the longest list.
 
-A vertex uses as much of it as its own list asks for: where lists are short, that stays in the nearest cache. Between
-vertices a table is empty: each used entry is cleared again.
+A vertex uses only as much of it as its own list needs, which stays in the L1 cache if lists are short. The used entries
+are cleared after each vertex, so the table is empty between vertices.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -9,14 +9,14 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 
-GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # by the first keys that are neighbours lie far apart
+GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # the golden ratio spreads consecutive keys
 
 
 @compiled
 def place_of(keys, key, capacity):
-    """Where a key is in a table's first `capacity` entries, some of which are empty, or where there is a place for it.
+    """The entry of a key among a table's first `capacity` entries, or the empty entry where it belongs.
 
-    An entry that is empty holds a number below 0.
+    Empty entries hold a negative number.
     """
     one, zero = np.uint64(1), np.uint64(0)
     place = ((np.uint64(key) * GOLDEN >> HALF) * capacity) >> HALF

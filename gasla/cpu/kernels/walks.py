@@ -1,26 +1,27 @@
-"""Walkers go from vertex to vertex, a group of them step by step together.
+"""Random walks: a group of walkers advances one step at a time.
 
-A group draws, and all of it are asked whether their edges pass; those refused draw again, and so on. An edge that is
-to be looked up for that (`has_edge`) is, for all together, where the range of what accept may give leaves it open.
+All walkers of a group draw an edge, and the program's accept decides which of them pass; those refused draw again, and
+so on. Edges that accept asks for (`has_edge`) are looked up for the whole group, but only where the bounds of accept's
+result do not decide already.
 """
 # mypy: ignore-errors
 
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.chances import *
 from gasla.cpu.kernels.hooks import call, item
-from gasla.cpu.kernels.together import *
+from gasla.cpu.kernels.sampling import *
+from gasla.cpu.kernels.walk_steps import *
 from gasla.cpu.program.specialise import local, plan
 from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.threads import STOP
 
-ROWS = 11  # that a thread has for each walker of its group, and two for each edge that accept asks for
+ROWS = 11  # scratch rows of a thread's group, and two more for each edge that accept asks for
 
 
 @compiled
 def walk():
-    """Take walkers from their starts, a group after the other."""
+    """Walk from all starts, one group after another."""
     n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
     keys, places, at = scratch[thread, 0], scratch[thread, 1], ids[thread, 2]  # `at`: a group's column of walks
     if plan.functions:
@@ -53,7 +54,7 @@ def walk():
 
 
 def arrive():
-    """Walkers are where their edges lead, or nowhere; or at their starts again."""
+    """Move walkers along their edges; those without one end, and those that restart go back to their starts."""
     for w in range(start, end):
         place = places[w - start]
         if place == NOWHERE:
@@ -73,14 +74,14 @@ def arrive():
 
 
 def asked(function, previous, v, k, start):
-    """What a function gives for a walker that came to `v` from `previous`, and has drawn the edge at position `k`."""
+    """Call a function for a walker that came to `v` from `previous` and has drawn the edge at position `k`."""
     for symbol, role, field in plan.read_by(function):
         local[symbol] = value_of(role, field, previous, v, k, start)
     return call(function)
 
 
 def value_of(role, field, previous, v, k, start):
-    """What a parameter of a function stands for."""
+    """The value of a parameter of a function."""
     if role == "previous":
         return previous
     if role == "other":
@@ -106,18 +107,18 @@ def value_at(field, v):
 
 
 def known():
-    """What functions read: the lists, and the arrays and numbers of the program."""
+    """Unpack what the program's functions read: neighbor lists, arrays and parameters."""
     indptr, indices = lists[0], lists[1]
     if plan.inputs:
         local[plan.inputs] = inputs
 
 
-# --- where walkers end, or begin anew ---------------------------------------------------------------------------------
+# --- stop and restart ---------------------------------------------------------------------------------
 
 
 @compiled
 def decide_together(lists, inputs, keys, t, first, now, here, starts, fates, complaint):
-    """Decide which walkers end or begin anew; `here` is where those are that do neither, -1 for others."""
+    """Decide which walkers stop or restart; `here` is the vertex of those that do neither, -1 for others."""
     known()
     for i in range(np.uint64(len(now))):
         here[i], fates[i], v = now[i], GOES, now[i]
@@ -134,7 +135,7 @@ def decide_together(lists, inputs, keys, t, first, now, here, starts, fates, com
 
 
 def decide(function, number, draw, fate):
-    """A walker meets its fate with the probability that a function gives."""
+    """Stop or restart a walker with the probability that a function returns."""
     chance = asked(function, -1, v, 0, starts[i])
     if not 0.0 <= chance <= 1.0:
         complain(complaint, first + i, t, number, chance)
@@ -142,14 +143,14 @@ def decide(function, number, draw, fate):
         fates[i] = fate
 
 
-# --- whether edges pass -----------------------------------------------------------------------------------------------
+# --- accept -----------------------------------------------------------------------------------------------
 
 
 @compiled
 def accept_together(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
-    """Of a group the first positions drawn that accept lets pass: all draw, then all look edges up, in turns.
+    """Redraw positions for a group until accept lets them pass; draws and lookups of edges alternate.
 
-    Places begin as drawn by draw 0. After many draws all edges are weighed, so that there is an end.
+    `places` begin with the positions of draw 0. After many refused draws all edges of a list are weighed, so it ends.
     """
     known()
     keys, places, highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
@@ -200,7 +201,7 @@ def refuse():
 
 
 def doubt():
-    """Note which edges are to be looked up for a walker."""
+    """Record which edges have to be looked up for a walker."""
     marks[i], doubtful[doubts], found[i] = mark, i, ZERO
     doubts += ONE
     for number in range(plan.pair_count):
@@ -209,7 +210,7 @@ def doubt():
 
 
 def accept_doubtful():
-    """Look edges up for all walkers that need that, and accept or refuse theirs."""
+    """Look edges up for the walkers that need it, and accept or refuse their draws."""
     for number in range(plan.pair_count):
         search_together(near, ends_[number], sought_[number], found, number, lows, highs, doubtful[:doubts], searching)
     for j in range(doubts):
@@ -221,7 +222,7 @@ def accept_doubtful():
 
 @compiled
 def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint):
-    """Draw anew for refused walkers; returns how many of these have to be looked at once more, the first opened."""
+    """Draw again for refused walkers; returns how many new draws there are, listed in `opened`."""
     indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     count = ZERO
@@ -245,7 +246,7 @@ def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scrat
 
 @compiled
 def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
-    """A position by the weights of all that accept lets pass; nowhere if there is none."""
+    """Draw a position by weight times acceptance, over a whole list; NOWHERE if no edge can pass."""
     before, v, start, t, walker = at
     total, place = 0.0, NOWHERE
     for k in range(low, high):
@@ -267,7 +268,7 @@ def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
 
 @compiled
 def accept_exactly(lists, near, inputs, previous, v, k, start, t):
-    """What accept gives, whatever is to be looked up for that."""
+    """The value of accept; all edges that it asks for are looked up."""
     known()
     for number in range(plan.pair_count):
         src, dst = asked("pair_" + str(number), previous, v, k, start)

@@ -1,6 +1,6 @@
-"""What follows from a program's plan for the CPU alone: a kernel's arguments, and what templates ask of a program.
+"""The CPU's part of a program's plan: the arguments of its kernel, and all that templates ask about the program.
 
-Templates (`gasla/cpu/kernels`) see this as `plan`. What it gives of the kernel language is `Code`: expressions.
+Templates (`gasla/cpu/kernels`) see a `CpuPlan` as `plan`. Its properties that stand for generated text are `Code`.
 """
 
 import functools
@@ -17,19 +17,19 @@ from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.printers import python as printer
 from semirings.types import HALF, has_wide, parts_of
 
-FEW = 4  # edges that are gathered together
-CACHE_LINE, LINES = 64, 8  # in bytes; lines of a vector that are fetched ahead
-TABLES = ["table_keys", "table_totals", "table_places"]  # of a reduction by key: a row a thread
+FEW = 4  # edges that a gather without branches takes at once
+CACHE_LINE, LINES = 64, 8  # bytes; cache lines of a vector that are prefetched
+TABLES = ["table_keys", "table_totals", "table_places"]  # of reductions by key: one row per thread
 
 
 class CpuPlan(Plan):
     """The decisions for one program on the CPU."""
 
-    # --- what a kernel is passed --------------------------------------------------------------------------------------
+    # --- arguments of the kernel --------------------------------------------------------------------------------------
 
     @functools.cached_property
     def arrays(self) -> list[str]:
-        """The array arguments, by name, in order."""
+        """The names of the array arguments, in order."""
         t = self.traced
         names = ["control", "counts", "log"]
         if self.scheduled:
@@ -80,24 +80,24 @@ class CpuPlan(Plan):
 
     @property
     def carried(self) -> list[str]:
-        """What the loop sets of what `self` shows, beside aggregates: the bucket that is open, and parameters."""
+        """The attributes of `self` that the loop sets, except aggregates: the open bucket, and parameters."""
         return [*(["bucket"] if self.has_buckets else []), *self.changes]
 
     @functools.cached_property
     def is_wide(self) -> bool:
-        """Whether what is gathered is a wide vector, or holds one."""
+        """Whether the gathered value is or contains a wide vector."""
         return self.gathers and has_wide(self.traced.gathered_type)
 
     @functools.cached_property
     def has_short_vectors(self) -> bool:
-        """Whether vectors are fields or gathered whose numbers are values of their own."""
+        """Whether fields or gathered values are vectors that are not wide."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         kinds += parts_of(self.traced.gathered_type) if self.gathers else []
         return any(isinstance(kind, VectorType) and not kind.is_wide for kind in kinds)
 
     @functools.cached_property
     def wide_scratch(self) -> dict[str, VectorType]:
-        """Where a thread holds the wide vectors that functions return, by name: one of each for each thread."""
+        """The type of each scratch array for wide vectors that functions return; each thread has a row."""
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes("apply", "post_apply")]
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
@@ -111,22 +111,22 @@ class CpuPlan(Plan):
 
     @property
     def sends_news(self) -> bool:
-        """Whether a vertex sends those parts alone that are new since it sent: a bit for each says so."""
+        """Whether a vertex sends only the parts that changed since it last sent; each part has a bit."""
         return bool(self.absorbs) and not self.is_single
 
     @property
     def starts_active(self) -> bool:
-        """Whether the first iteration already looks at the bitmap of active vertices."""
+        """Whether the first iteration already reads the bitmap of active vertices."""
         return self.active_only and self.everyone
 
     @functools.cached_property
     def filled(self) -> list[str]:
-        """The vertex fields that a run can fill itself."""
+        """The vertex fields that the kernel can fill with their initial values."""
         return [] if self.staged else list(self.traced.vertex_types)
 
     @functools.cached_property
     def scalars(self) -> list[str]:
-        """The scalar arguments: parameters, what the last iteration's aggregates gave, and where the loop is."""
+        """The names of the scalar arguments: parameters, aggregates of the last iteration, the state of the loop."""
         t = self.traced
         bounds = ["delta", "threshold", "last_threshold"] if self.prioritised else []
         return [
@@ -142,25 +142,25 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def identities(self) -> dict[str, Any]:
-        """What each aggregate of nothing is."""
+        """The identity of each aggregate."""
         declared = {**self.traced.aggregates, **self.traced.deposits}
         return {name: declared[name].monoid.identity(kind) for name, kind in self.measured_types.items()}
 
     @property
     def measured_types(self) -> dict[str, np.dtype]:
-        """The types of aggregates of both kinds."""
+        """The types of aggregates, over the graph and at vertices."""
         return {**self.traced.aggregate_types, **self.traced.deposit_types}
 
     @functools.cached_property
     def arguments(self) -> list[str]:
-        """All that a kernel is passed, in order."""
+        """The names of all arguments, in order."""
         return ["thread", "threads", *self.arrays, *self.scalars]
 
     # --- the program's functions --------------------------------------------------------------------------------------
 
     @property
     def seen_elsewhere(self) -> list[str]:
-        """What there is of any vertex for functions to read."""
+        """The fields and aggregates that functions may read of any vertex."""
         return [*self.traced.vertex_types, *self.traced.deposits]
 
     def copy_of(self, function: str, field: str) -> Code:
@@ -172,7 +172,7 @@ class CpuPlan(Plan):
         return code(rows[self.where_found(function, field)])
 
     def call(self, name: str) -> Code:
-        """A function's call, of locals that are called as its parameters are."""
+        """A call of a function of the program; the arguments are locals named like its parameters."""
         return called(self.functions[name].printed, [*self._passed(name), *self._scratch_of(name)])
 
     def _passed(self, name: str) -> list[Code]:
@@ -186,7 +186,7 @@ class CpuPlan(Plan):
         return [code(s.name) for s in self.functions[name].symbols]
 
     def _scratch_of(self, function: str) -> list[Code]:
-        """Where the wide vectors go that a function returns, in order."""
+        """The scratch rows for the wide vectors that a function returns, in order."""
         if function == "gather":
             names = [name for name, _ in self.components]
         else:
@@ -196,21 +196,21 @@ class CpuPlan(Plan):
         return [code(f"scratch_{name}[thread]") for name in names if f"scratch_{name}" in self.wide_scratch]
 
     def returned(self, function: str) -> str | list[str]:
-        """The fields that a function returns: one, or a tuple of several."""
+        """The fields that a function returns: a name, or a list of several."""
         names = [*self.functions[function].result]
         return names[0] if len(names) == 1 else names
 
     def read(self, role: str, *functions: str) -> list[str]:
-        """The fields that some functions read of a role."""
+        """The fields that the functions read of a role."""
         return read(self, role, functions)
 
     def loads(self, role: str, *functions: str, copy: str = "old", but: str = "") -> list[Statement]:
-        """The loads of what some functions read of a vertex, but for those of another."""
+        """The loads of the fields that the functions read of a vertex, except those that `but` reads."""
         known = loads(self, role, but)
         return [load for load in loads(self, role, *functions, copy=copy) if load not in known]
 
     def edge_loads(self, *functions: str, but: str = "") -> list[LoadEdge]:
-        """The loads of what some functions read of an edge, but for those of another."""
+        """The loads of the fields that the functions read of an edge, except those that `but` reads."""
         known = edge_loads(self, but)
         return [load for load in edge_loads(self, *functions) if load not in known]
 
@@ -226,7 +226,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def racing(self) -> set[str]:
-        """The fields that are written in place: other threads read them meanwhile, or write them too."""
+        """The fields that are written while other threads read or write them."""
         return self.in_place | (self.traced.writes("apply") if self.absorbs or self.push_at_once else set())
 
     @functools.cached_property
@@ -249,11 +249,11 @@ class CpuPlan(Plan):
     def aggregate_identity(self, name: str) -> Code:
         return self.literal(self.identities[name], self.measured_types[name])
 
-    # --- what is gathered ---------------------------------------------------------------------------------------------
+    # --- gather ---------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def identity(self) -> Code:
-        """What is gathered of no edges."""
+        """The gathered value of a vertex without edges."""
         if not self.gathers:
             return code("None")
         kind: Any = self.traced.gathered_type
@@ -263,30 +263,30 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def gathered_identity(self) -> Any:
-        """The same as a value."""
+        """The identity as a value."""
         if self.keyed is not None:
             return self.keyed.nothing
         assert self.traced.monoid is not None
         return self.traced.monoid.identity(self.traced.gathered_type)
 
     def parts_of(self, value: Code | str) -> list[tuple[str, Any, Code]]:
-        """The arrays that hold gathered values, their types, and what of a value goes there."""
+        """The name and type of each array that holds gathered values, and the part of `value` that it stores."""
         node = code(value) if isinstance(value, str) else value
         parts = [_item(node, i) for i in range(len(self.components))] if self.is_tuple else [node]
         return [(*component, part) for component, part in zip(self.components, parts)]
 
     @functools.cached_property
     def leaves_early(self) -> bool:
-        """Whether a search for edges may end before the last: with the first one, or once nothing changes any more."""
+        """Whether a gather may stop early: after the first edge, or at a value that no edge can change."""
         return self.takes_first or self.final is not None
 
     @property
     def ratio(self) -> int:
-        """Edges that a push may follow for one that a pull looks at: many, where a pull stops at the first hit."""
+        """How many edges a pull checks in the time of one edge of a push; more if a pull may stop early."""
         return 15 if self.leaves_early else 2
 
     def asks_active(self, is_receiver: bool) -> bool:
-        """Whether a vertex that gathers over all edges receives only if one of these comes from an active vertex."""
+        """Whether a vertex that gathers over all its edges receives only if a neighbor is active."""
         return not (self.everyone or is_receiver or self.active_only)
 
     @functools.cached_property
@@ -296,7 +296,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def may_be_narrow(self) -> bool:
-        """Whether the first few edges of short lists may be gathered without a branch."""
+        """Whether a gather may take the first few edges of short lists without branches."""
         monoid, is_number = self.traced.monoid, not self.is_tuple and not self.is_wide
         return self.takes_all_edges and monoid is not None and monoid.commutative and is_number
 
@@ -309,7 +309,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def fetched_rows(self) -> list[tuple[str, list[int]]]:
-        """The vectors that gather reads of a neighbour, and the lanes of each at which a cache line begins."""
+        """The vector fields that gather reads of a neighbor, and the lanes at which their cache lines begin."""
         found = []
         for name in self.read("src", "gather"):
             kind = self.vertex_type(name)
@@ -320,12 +320,12 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def symbols_of_few(self) -> list[Code]:
-        """The parameters of `gather_few`, after what has been gathered."""
+        """The arguments of `gather_few` after the first."""
         gather = self.functions["gather"]
         return [code(name) for name in dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
 
     def at_edge(self, symbol: Symbol, edge: int) -> str:
-        """What stands for a symbol of gather at one of a few edges."""
+        """The local that holds a symbol of gather for one of several edges."""
         role, _ = self.functions["gather"].sources[symbol.name]
         return f"{symbol.name}_{edge}" if role in ("src", "edge", "back") else symbol.name
 
@@ -339,11 +339,11 @@ class CpuPlan(Plan):
         """The bits of 1, as a whole number."""
         return int(np.ones(1, kind).view(f"i{kind.itemsize}").item())
 
-    # --- what is pushed -----------------------------------------------------------------------------------------------
+    # --- push -----------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def fetched(self) -> str | None:
-        """The field of a target that a push reads, and so fetches ahead."""
+        """The field of targets that a push reads, and so prefetches."""
         fields = sorted(self.absorbs or self.read("vertex", "mask"))
         numbers = [name for name in fields if isinstance(self.vertex_type(name), np.dtype)]
         return next(iter([*numbers, *self.absorbs]), None)
@@ -353,7 +353,7 @@ class CpuPlan(Plan):
         return self.fetched is not None and not isinstance(self.vertex_type(self.fetched), np.dtype)
 
     def loads_of_end(self, role: str) -> list[Statement]:
-        """What is read of one end of an edge, but for what is read lane by lane."""
+        """The loads of one end of an edge, except of vectors that are read lane by lane."""
         names = self.read(role, "gather", "edge_mask")
         if self.sends_news and self.lane_gather:
             asked = self.read(role, "edge_mask")
@@ -362,7 +362,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def lane_call(self) -> Code:
-        """What gather gives for the lane at hand."""
+        """A call of gather for the current lane."""
         assert self.lane_gather is not None
         found = []
         for s in self.lane_gather.symbols:
@@ -375,45 +375,45 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def combinations(self) -> dict[Expr, int]:
-        """How parts of what is gathered combine, each way once, and its number."""
+        """The distinct expressions that combine parts of gathered values, numbered."""
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 
     def number(self, part: Part) -> int:
-        """Which of the functions that combine parts is its own."""
+        """The number of the function that combines a part."""
         return self.combinations[part.combined]
 
     def part_of(self, value: str, part: Part) -> Code:
-        """One number of a local variable."""
+        """A part of the local variable `value`."""
         item = code(value) if part.item is None else _item(code(value), part.item)
         return item if part.lane is None else _item(item, part.lane)
 
     def place_of(self, part: Part) -> list[Code]:
-        """The array and the index where one number is put aside."""
+        """The array and the index where a part is accumulated."""
         return _place(self.components[part.item or 0][0], part)
 
     def place_in_field(self, part: Part) -> list[Code]:
-        """The array and the index of the field that absorbs one number."""
+        """The array and the index of the field that absorbs a part."""
         return _place(f"v_{self.absorbs[part.item or 0]}", part)
 
     @property
     def all_news(self) -> Code:
-        """The bits of all parts."""
+        """The bits of all parts set."""
         return code(f"np.uint8({(1 << len(self.parts)) - 1})")
 
     @property
     def ranks_new(self) -> bool:
-        """Whether what is new of a vertex has a priority by itself."""
+        """Whether the priority of a vertex follows from its changed parts alone."""
         return self.sends_news and self.ranks_least
 
     @property
     def priority(self) -> Code:
-        """A priority in the order in which buckets are taken."""
+        """The priority of a vertex as a number that orders buckets."""
         number = code("nearest") if self.ranks_new else called("np.float64", [self.call("priority")])
         return called("ranked", [number]) if self.functions["priority"].result.type.kind == "f" else number
 
     @property
     def mask_of_applied(self) -> Code:
-        """The mask of what apply has just returned."""
+        """A call of the mask with the values that apply has just returned."""
         test, written = self.functions["mask"], self.functions["apply"].result
         names = {f"vertex_{f}": f"after_{f}" for f in written}
         return called(test.printed, [code(names.get(s.name, s.name)) for s in test.symbols])
@@ -422,34 +422,34 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def chooses_of_few(self) -> bool:
-        """Whether lists of few edges need no table."""
+        """Whether lists of few edges are reduced by key without a table."""
         return self.takes_all_edges and not self._edge_roles("gather", "key") & {"back", *self.edge_states}
 
     @property
     def scores(self) -> list[str]:
-        """What choose returns."""
+        """The locals for the scores that choose returns."""
         assert self.keyed is not None
         return [f"score_{i}" for i in range(len(self.keyed.scores))]
 
     @property
     def entry(self) -> list[str]:
-        """What is known of a key."""
+        """The locals for a key, its total and its scores."""
         return ["key", "total", *self.scores]
 
     @property
     def compared(self) -> list[Code]:
-        """The arguments of `better`: of this key, and of the best so far."""
+        """The arguments of `better`: the current key with its scores, and the best so far."""
         return [code(name) for each in ["key", *self.scores] for name in (each, f"best_{each}")]
 
     @functools.cached_property
     def nothing(self) -> Code:
-        """The total of a key without edges."""
+        """The identity of the totals of keys."""
         assert self.keyed is not None and self.traced.monoid is not None
         return self.literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
 
     @functools.cached_property
     def fields_of_keys(self) -> list[str]:
-        """The fields that keys are made of."""
+        """The fields of neighbors that keys are computed from."""
         return sorted(self.functions["key"].reads("src") & {*self.traced.vertex_types})
 
 
@@ -467,12 +467,12 @@ def _item(value: Code, i: int) -> Code:
 
 
 def _place(array: str, part: Part) -> list[Code]:
-    """The array and the index where one number of vertex `v` is, as functions of atomic operations take them."""
+    """The array and the index of a part of vertex `v`, as arguments of atomic operations."""
     return [code(array), code("v")] if part.lane is None else [code(f"{array}[v]"), code(str(part.lane))]
 
 
 def _literal(value: Any, kind: Any) -> str:
-    """A constant of any type, as text."""
+    """The text of a constant of any type."""
     if isinstance(kind, TupleType):
         return "(" + "".join(f"{_literal(v, k)}, " for v, k in zip(value, kind.items)) + ")"
     if isinstance(kind, VectorType):

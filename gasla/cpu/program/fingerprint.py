@@ -50,10 +50,9 @@ def fingerprint(plan: Plan) -> str | None:
     monoids = [(each.monoid, kinds[name]) for name, each in declared.items()]
     if traced.monoid is not None:
         monoids.append((traced.monoid, traced.gathered_type if traced.keyed is None else traced.keyed.total))
-    numbers: dict[Expr, int] = {}
+    describe = _Describer()
     try:
-        described = [_described(part, numbers) for part in parts]
-        described += [_described(_monoid(*each), numbers) for each in monoids]
+        described = [*map(describe, parts), *(describe(_monoid(*each)) for each in monoids)]
     except Undescribed:
         return None
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:32]
@@ -83,33 +82,45 @@ def _monoid(monoid: Monoid, kind: Any) -> Any:
         raise Undescribed(monoid) from error
 
 
-def _described(value: Any, numbers: dict[Expr, int]) -> str:
-    """A text that differs where values differ; expressions that were described before go by their `numbers`."""
+class _Describer:
+    """Turns values into texts that differ wherever the values do. Known expressions and mappings go by numbers."""
 
-    def several(values: Any) -> str:
-        return ",".join(_described(each, numbers) for each in values)
+    def __init__(self) -> None:
+        self._expressions: dict[Expr, int] = {}
+        self._mappings: list[Mapping[Any, Any]] = []  # all functions of a program share one, of their sources
 
-    if any(value is each for each in (semirings.ANY, bool, int, float)):
-        return f"the {value}"
-    match value:
-        case np.dtype():
-            return value.str
-        case np.generic() | np.ndarray():
-            return f"{value.dtype.str}{value.shape}{value.tobytes().hex()}"
-        case None | bool() | int() | float() | str() | bytes():
-            return repr(value)
-        case Expr():
-            new = [e for e in in_order(value) if e not in numbers]
-            nodes = []
-            for e in new:
-                args = [numbers[arg] for arg in e.args]
-                nodes.append(f"{e.op}{args}{_described(e.type, numbers)}{_described(e.payload, numbers)}")
-                numbers[e] = len(numbers)
-            return f"<{';'.join(nodes)}>{numbers[value]}"
-        case Mapping():
-            return f"{{{several(value.items())}}}"
-        case tuple() | list():
-            return f"({several(value)})"
-        case _ if dataclasses.is_dataclass(value):
-            return f"{type(value).__name__}({several(getattr(value, f.name) for f in dataclasses.fields(value))})"
-    raise Undescribed(value)
+    def __call__(self, value: Any) -> str:
+        if any(value is each for each in (semirings.ANY, bool, int, float)):
+            return f"the {value}"
+        match value:
+            case np.dtype():
+                return value.str
+            case np.generic() | np.ndarray():
+                return f"{value.dtype.str}{value.shape}{value.tobytes().hex()}"
+            case None | bool() | int() | float() | str() | bytes():
+                return repr(value)
+            case Expr():
+                return self._expression(value)
+            case Mapping():
+                return self._mapping(value)
+            case tuple() | list():
+                return f"({','.join(map(self, value))})"
+            case _ if dataclasses.is_dataclass(value):
+                fields = (getattr(value, each.name) for each in dataclasses.fields(value))
+                return f"{type(value).__name__}({','.join(map(self, fields))})"
+        raise Undescribed(value)
+
+    def _expression(self, value: Expr) -> str:
+        nodes, known = [], self._expressions
+        for e in in_order(value):
+            if e not in known:
+                nodes.append(f"{e.op}{[known[arg] for arg in e.args]}{self(e.type)}{self(e.payload)}")
+                known[e] = len(known)
+        return f"<{';'.join(nodes)}>{known[value]}"
+
+    def _mapping(self, value: Mapping[Any, Any]) -> str:
+        for number, each in enumerate(self._mappings):
+            if each is value:
+                return f"mapping {number}"
+        self._mappings.append(value)
+        return f"{{{','.join(map(self, value.items()))}}}"

@@ -1,7 +1,7 @@
-"""A program prepared for runs on a graph: all that they have in common is settled once, for any number of them.
+"""A program prepared for runs on a graph: everything that its runs have in common is computed once.
 
-After a kernel has used all caches, a line of Python takes half a microsecond and more, and a search may take as little
-as ten. So `begin` is a line for each thing that changes, and `advance` little more than the call of the kernel.
+A line of Python takes half a microsecond or more once a kernel has filled the caches, and a search may take only ten.
+So `begin` has one line for each thing that differs between runs, and `advance` little more than the call of the kernel.
 """
 
 import threading
@@ -13,8 +13,8 @@ import numpy as np
 from gasla.compiler.function import Call
 from gasla.cpu.kernels import queues
 from gasla.cpu.program import generate, launch
+from gasla.cpu.program.initial_state import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
-from gasla.cpu.program.starts import NOTHING, Levels, Start, default_delta, kind_of_levels, unsorted
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
@@ -39,7 +39,7 @@ from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
-FILLED_ALONE = 1 << 17  # vertices whose fields are filled meanwhile; where there are more, others help from the start
+FILLED_ALONE = 1 << 17  # up to so many vertices, one thread may begin alone: it fills the fields while others wake
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
@@ -49,19 +49,19 @@ ZEROS = {
 
 
 class Prepared(Binding):
-    """What runs of a program on a graph have in common; and the one that is under way, `begin` to `close`.
+    """The arguments of a program's kernel on a graph, and the current run, from `begin` to `close`.
 
-    It keeps no graph in between: the graph may keep it.
+    Between runs it holds no reference to the graph, as the graph may hold one to it.
     """
 
     log_rows = 1024
-    _workspace: Workspace | None = None  # that of the last run
-    _taken: Workspace | None = None  # that of the one under way
-    _arguments: list[Any]  # what its kernel is passed after the control words
+    _workspace: Workspace | None = None  # of the last run
+    _taken: Workspace | None = None  # of the current run
+    _arguments: list[Any]  # of the kernel, after the control words
     _fields: dict[str, np.ndarray]
     _schedule: Schedule | None = None
-    _sorted: Levels | None = None  # arrays of the schedule
-    _has_begun = True  # where each launch is of a run, which has taken its threads
+    _sorted: Levels | None = None  # the arrays of the schedule
+    _has_begun = True  # whether a launch belongs to a run that holds its threads
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Prepared(Binding):
         kind: Any = type(program)
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self.turn = threading.Lock()  # locked while a run is under way, and so has the threads
+        self.turn = threading.Lock()  # locked during a run, which holds the threads
         self._names = frozenset(self.plan.starting)
         self._call: Any = None if staged else Call(self.plan.kernels["run_loop"])
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
@@ -86,12 +86,12 @@ class Prepared(Binding):
             del self.program, self.graph
 
     def _settle(self) -> None:
-        """Make what depends on the number of threads: words of control, counters, and shapes of the workspace."""
+        """Make all that depends on the number of threads: control words, counters, and the shapes of the workspace."""
         plan, graph = self.plan, self.graph
         self.number = threads.num_threads()
         self.team = self.threads = team_for(graph, once=plan.scheduled)
         self.control = self._control()
-        self._words, self._first = self.control.data, self.control.copy().data  # which Python reads and writes fast
+        self._words, self._first = self.control.data, self.control.copy().data  # memoryviews: faster than arrays
         self._short = threads.SHORT // plan.weight
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
         self._pool = workspaces(graph)
@@ -105,7 +105,7 @@ class Prepared(Binding):
         carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
         common = self._scalars() | lists | parts | carried | {"counts": counts}
         self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
-        self._common = [common.get(name) for name in self._places]  # what a kernel is passed; the rest is a run's own
+        self._common = [common.get(name) for name in self._places]  # arguments that all runs share; others are None
         self._starts = self._find_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
@@ -113,9 +113,9 @@ class Prepared(Binding):
         self._has_more = bool(self._others or self._parts or self.traced.parameter_types or plan.carried)
 
     def _control(self) -> np.ndarray:
-        """The words that threads share, as a run starts."""
+        """The control words at the start of a run."""
         control, plan = threads.new_control(), self.plan
-        # Whether one begins alone while others sleep: what starts from few vertices may soon have ended.
+        # One thread may begin alone while others sleep: a run that starts from few vertices may end soon.
         can_wait = plan.keeps_active and not (plan.scheduled or self.traced.measures) and self.graph.n <= FILLED_ALONE
         control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
         control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
@@ -132,7 +132,7 @@ class Prepared(Binding):
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "Prepared":
-        """Set the loop at its start, on as many threads as it then has to its end: each has lists of its own."""
+        """Set the loop at its start. The number of threads is then fixed to its end, as each has its own lists."""
         self.program, self.graph = program, graph
         try:
             if self.number != threads.number_now():
@@ -140,7 +140,7 @@ class Prepared(Binding):
                 self._settle()
             try:
                 self._taken = self._pool.pop()
-            except IndexError:  # another run has it
+            except IndexError:  # another run holds it
                 self._taken = {}
             if self._taken is not self._workspace:
                 self._use(self._taken)
@@ -164,21 +164,21 @@ class Prepared(Binding):
         return self
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Nothing: that would take this thread's time."""
+        """Do nothing: compiling would take this thread's time."""
 
     def leave(self, until: int) -> bool:
-        """Never: what would go on with it are the threads that the next run wants."""
+        """Return False: a run in the background would need the threads of the next run."""
         return False
 
     def known(self) -> dict[str, Any]:
-        """All, and so nothing beforehand."""
+        """Return nothing: every result is available only at the end."""
         return {}
 
     def finish(self) -> None:
-        """Nothing: it has ended."""
+        """Do nothing: the run has ended when `advance` returns."""
 
     def close(self) -> None:
-        """Let the next run have the workspace, unless threads still work in it; drop what is this run's own."""
+        """Return the workspace, unless threads still use it, and drop the arrays of this run."""
         if self._taken is not None and self._words[threads.STOP] == 0:
             self._pool.append(self._taken)
         self._taken = self._schedule = self._sorted = None
@@ -188,9 +188,9 @@ class Prepared(Binding):
         self.program = self.graph = None  # type: ignore[assignment]
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Have just these vertices be active, and parameters be others, in the next iteration; see that there is one.
+        """Set the active vertices and parameters of the next iteration, and make sure that there is one.
 
-        See `gasla.engines.Part`. They are listed for the first thread; others take from its list.
+        See `gasla.engines.Part`. The first thread's queue lists the vertices; other threads take from it.
         """
         for name, value in parameters.items():
             self._put(f"self_{name}", self.traced.parameter_types[name].type(value))
@@ -215,7 +215,7 @@ class Prepared(Binding):
             self.set_active(Frontier(self.graph.n, active), self.iteration & 1)
         if plan.sends_news:
             self._get("news")[active] = (1 << len(plan.parts)) - 1
-        if plan.prioritised:  # all are near, as at a run's start
+        if plan.prioritised:  # all are in the first bucket, as at a run's start
             lows, bounds = self._get("lows"), self._get("bounds")
             lows[:] = np.inf
             lows[:, 1::8] = bounds[:] = -np.inf
@@ -223,21 +223,21 @@ class Prepared(Binding):
     # --- arrays ----------------------------------------------------------------------------------------------------
 
     def _use(self, workspace: Workspace) -> None:
-        """Pass the kernel the arrays of this one."""
+        """Pass the arrays of a workspace to the kernel."""
         self._workspace = workspace
         for name, array in fitting(workspace, self._shapes).items():
             self._common[self._places[name]] = array
 
     def _put(self, name: str, value: Any) -> None:
-        """Pass this to the kernel."""
+        """Set an argument of the kernel."""
         self._arguments[self._places[name]] = value
 
     def _get(self, name: str) -> Any:
-        """What the kernel is passed."""
+        """An argument of the kernel."""
         return self._arguments[self._places[name]]
 
     def _start(self, fields: Mapping[str, Any], out: Mapping[str, Any] | None) -> None:
-        """Take or make what is a run's own."""
+        """Set the arguments that belong to this run: fields, edge arrays, parameters, aggregates."""
         if self.traced.renames:
             fields = self.by_inner_name(fields)
         if not fields.keys() <= self._names:
@@ -264,7 +264,7 @@ class Prepared(Binding):
             self._arguments = [_words(array) for array in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
-        """A field's array, which the run itself fills wherever it can."""
+        """A new array for a field; the kernel fills it where the initial values allow that."""
         if given is None and start.value is not None:
             filling = start.alike
         elif type(given) is dict and start.value is not None:
@@ -278,7 +278,7 @@ class Prepared(Binding):
         return array
 
     def _fill(self, start: Start, given: Any, array: np.ndarray) -> np.ndarray:
-        """An array that a field is to live in, with what it starts with: what it holds, if nothing is given."""
+        """Use a given array for a field; it keeps its values if no initial values are given."""
         filling = start.nothing
         if type(given) is dict and start.value is not None:
             filling = start.seed(given, self.graph.n, self._check_seed)
@@ -292,7 +292,7 @@ class Prepared(Binding):
         return array
 
     def _make_otherwise(self, start: Start, given: Any) -> np.ndarray:
-        """Make a field from whatever was given: an array, a function, a mapping."""
+        """A new array for a field from an array, a function or a mapping."""
         if isinstance(given, FEW) and start.value is not None:
             return self._make_field(start, dict(given))
         value = None
@@ -307,18 +307,18 @@ class Prepared(Binding):
         return array
 
     def _check_seed(self, name: str, v: Any, x: Any) -> None:
-        """Refuse what is no vertex, or no value of a field's type."""
+        """Raise if `v` is not a vertex, or `x` not a value of the field's type."""
         self._vertex(name, v)
         self.check({name: {v: x}})
 
     def _scalars(self) -> dict[str, Any]:
-        """Numbers among the arguments, as a run starts with them."""
+        """The scalar arguments at the start of a run."""
         found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
         return found | {"delta": default_delta(self.plan, self.graph)}
 
     def _find_starts(self) -> list[Start]:
-        """How each vertex field starts by the program's word."""
+        """The initial state of each vertex field, as the program declares it."""
         plan, found, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for name, kind in self.traced.vertex_types.items():
             init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
@@ -328,7 +328,7 @@ class Prepared(Binding):
         return found
 
     def _is_cached(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
-        """Whether an array is one that the graph keeps."""
+        """Whether the graph caches an array."""
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
@@ -337,7 +337,7 @@ class Prepared(Binding):
         return name[1:3] == "v_" and lists.caches_values(self.traced.edge_types[name[3:]])
 
     def _skewed(self) -> bool:
-        """Whether degrees differ so much that the number of active vertices says little of their edges."""
+        """Whether degrees differ so much that the number of active vertices is a poor estimate of their edges."""
         if not self.plan.sends or self.graph.n == 0:
             return False
         graph = self.graph
@@ -347,11 +347,11 @@ class Prepared(Binding):
         return largest > 4 * (graph.m // graph.n + 1)
 
     def _narrow(self) -> bool:
-        """Whether all vertices gather over few edges."""
+        """Whether all lists over which vertices gather are short."""
         graph, plan, whole = self.graph, self.plan, self.graph.known("whole")
         if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
-        n, m = whole[:2] if whole else (graph.n, graph.m)  # "whole": the graph of which this one is a part
+        n, m = whole[:2] if whole else (graph.n, graph.m)  # "whole": the graph that this one is a partition of
         if m == 0 or m > 6 * n:
             return False
         longest = graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree
@@ -379,12 +379,12 @@ class Prepared(Binding):
     # --- running ---------------------------------------------------------------------------------------------------
 
     def call(self, stage: str) -> None:
-        """Run one stage function of the module on all threads."""
+        """Run a stage on all threads."""
         kernel, launch = self.plan.kernels[stage], threads.launch if self._has_begun else threads.run_parallel
         launch(kernel, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:
-        """Have the loop take the receivers of a schedule."""
+        """Pass a schedule to the loop; its first run sorts the vertices by level."""
         known = schedule.made.get(self._levels)
         words, self._sorted = self._words, known or unsorted(schedule, self.ids, self.team)
         place = self._places["receivers"]
@@ -393,7 +393,7 @@ class Prepared(Binding):
         words[launch.BACKWARD] = schedule.is_reversed
 
     def _activate(self, frontier: Frontier) -> None:
-        """Have the loop begin with these vertices."""
+        """Set the vertices that are active first."""
         words, plan = self._words, self.plan
         if not plan.keeps_active:
             words[ACTIVE] = self.graph.n
@@ -411,33 +411,35 @@ class Prepared(Binding):
             self.set_active(frontier)
 
     def _queue(self, ids: np.ndarray, team: int) -> None:
-        """Share out the active vertices among threads, as `queues.begin` counts them."""
+        """Divide the active vertices among the threads' queues, as `queues.begin` counts them."""
         queues, count = self._get("queues"), len(ids)
         for t in range(team):
             part = ids[(count * t + team - 1) // team : (count * (t + 1) + team - 1) // team]
             queues[0, t, : len(part)] = part
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
-        """Set the active vertices, for a gather over those alone."""
+        """Set the bitmap of active vertices."""
         packed = np.packbits(frontier.mask, bitorder="little")
         self._get("bits")[parity].view(np.uint8)[: len(packed)] = packed
 
     def _first_aggregates(self) -> None:
-        """Reduce over the initial state, as though an iteration before the first had left it."""
+        """Reduce aggregates over the initial state, as if an iteration before the first had produced it."""
         self._put("self_iteration", -1)
         self.call("start")
         self._put("self_iteration", 0)
         self._get("counts")[2, queues.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations until the one numbered `until`, or the program's end, or until Python should hear Ctrl-C."""
+        """Run iterations up to number `until`, or to the program's end, or until Python must handle Ctrl-C."""
         control, words, watch = self.control, self._words, None
         words[LAST], words[BEGAN] = until, self.iteration
         if trace:
             self._put("log", np.zeros((self.log_rows, 3), np.int64))
         if is_watched():
             follow(lambda: (int(control[threads.PROGRESS]), 0), "iterations")
-        short = max(words[WORK] + words[EDGE_SUM], self._size) <= self._short  # edges looked at, and those that lead on
+        short = (
+            max(words[WORK] + words[EDGE_SUM], self._size) <= self._short
+        )  # edges looked at, and out-edges of active vertices
         if progress is not None:
             watch, short = (lambda: progress(int(control[threads.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT
@@ -453,17 +455,17 @@ class Prepared(Binding):
         return found
 
     def reasons(self) -> Mapping[int, str]:
-        """Why iterations go each way."""
+        """Why iterations push or pull."""
         return reasons.ways(self.plan, self._way)
 
     def found(self) -> Found:
-        """What the run has left by now."""
+        """The current state of the run."""
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:
             return self._fields, self.iteration, self.ended, self.edges, Frontier.none(self.graph.n), {}
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, np.ndarray]:
-        """The fields as they are now."""
+        """The current values of the fields."""
         now = self._fields.copy()
         for name in self.plan.doubled:
             now[name] = now[name][self.iteration & 1]
@@ -472,11 +474,11 @@ class Prepared(Binding):
         return self.by_given_name(now)
 
     def changed(self) -> Mapping[str, Any]:
-        """The parameters that idle may change, as they are now."""
+        """The current values of the parameters that idle may change."""
         return self.by_given_name({name: self._get(f"set_{name}").item() for name in self.plan.changes})
 
     def aggregates(self) -> Mapping[str, Any]:
-        """What the aggregates came to in the last iteration."""
+        """The aggregates of the last iteration."""
         if self.iteration == 0 and self.traced.measures and not self.plan.measures_first:
             self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
@@ -486,7 +488,7 @@ class Prepared(Binding):
         return self.by_given_name(found)
 
     def frontier(self) -> Frontier:
-        """The active vertices as they are now."""
+        """The active vertices."""
         n = self.graph.n
         if not self.plan.keeps_active:
             return Frontier.none(n) if self.plan.is_over(self._words[ACTIVE], n) else Frontier.all(n)
@@ -502,5 +504,5 @@ class Prepared(Binding):
 
 
 def _words(value: Any) -> Any:
-    """An argument; the bits of float16, as the text has them."""
+    """An argument; of a float16 array its bits, as kernels take them."""
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

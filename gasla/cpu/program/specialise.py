@@ -1,19 +1,22 @@
-"""Kernels that are code: writes out functions of `gasla/cpu/kernels` for one program, by its plan.
+"""Specializes the kernel templates of `gasla/cpu/kernels` for one program, by partial evaluation with its plan.
 
-A file there that imports `plan` from here is parsed, and never run. What is known while code is generated is worked
-out then: `plan`, what the file imports from `gasla.program`, `decisions.py` and `semirings`, and its own constants. So
+A file of kernels that imports `plan` from here is a template: it is parsed and never run. Some names have values while
+code is generated: `plan`, the constants of the file, and what it imports from `gasla.program`, `decisions.py` and
+`semirings`. Expressions of these names are evaluated, so that
 
 - `if plan.pushes:` leaves one branch, also within `and`, `or`, `not` and `a if b else c`; so does `match`;
-- `for name in plan.aggregates:` is written out once for each, and `tuple(… for i in range(plan.width))` is a tuple;
+- `for name in plan.aggregates:` is unrolled, and `tuple(… for i in range(plan.width))` becomes a tuple;
 - `sum_[name]` is one name, such as `sum_total`, and `local[role, field]` another, such as `src_level`;
-- a function without a decorator is written out where it is called. It sees the variables of its caller; its parameters
-  stand for what it is given. `return` gives what the call stands for; of a `for` loop over it, `yield` is the body;
-- a function with a decorator becomes one of the module, with `improve_[3](…)` one for that key, which `key` is in it.
-  Where it has no parameters, it takes those of the kernel's arguments that it uses, and so is called without any;
+- a function without a decorator is inlined into its caller, whose variables it sees. Its parameters stand for the
+  arguments, and the call for what it returns; in a `for` loop over its call, `yield` stands for the loop's body;
+- a function with a decorator becomes a function of the module. One whose name ends with `_` becomes a function for each
+  key: `improve_[3](…)` calls the one in which `key` is 3. A function without parameters takes the arguments of the
+  kernel that it uses, and is called without arguments;
   `*arrays` at the end of its parameters stands for the names in `plan.arrays`;
-- `leave(x)` returns x from the generated function, also from within a function that is written out in it;
+- `leave(x)` returns x from the generated function, also where it stands in a function that is inlined into it;
 - where `plan.total` is an `Arrays`, `plan.total[i]` is the value that its arrays have at an index, read or assigned;
-- of what is marked `where_used`, assignments are kept whose variables a function uses elsewhere; `is_used` asks that.
+- in a function marked `where_used`, only assignments to variables that are used elsewhere are kept; `is_used(name)`
+  tells whether a variable is used so far.
 """
 
 import ast
@@ -28,13 +31,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-plan: Any = None  # of the program; what stands for it here keeps linters content
+plan: Any = None  # these names exist for linters: templates are never run
 local: Any = None
 key: Any = None
 
 
 def where_used(function: Any) -> Any:
-    """Mark a function of assignments that are only made where what they set is used."""
+    """Mark a function whose assignments are kept only if the variables are used."""
     return function
 
 
@@ -49,7 +52,11 @@ def is_used(name: str) -> bool:
 
 FOLDER = Path(__file__).parents[1] / "kernels"
 KERNELS, OWN = "gasla.cpu.kernels", "gasla.cpu.program.specialise"
-KNOWN = ("gasla.program", "gasla.cpu.program.decisions", "semirings")  # whose names are known
+KNOWN = (
+    "gasla.program",
+    "gasla.cpu.program.decisions",
+    "semirings",
+)  # modules whose names have values while code is generated
 BUILTIN = frozenset(
     ("isinstance", "len", "list", "enumerate", "range", "reversed", "sorted", "tuple", "zip", "bool", "map", "str")
 )
@@ -59,16 +66,16 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Lt: operator.lt,
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
-PREFIX = "_[]"  # stands among the names of an expression for one that others are made of, such as `sum_`
+PREFIX = "_[]"  # in the set of an expression's names: it has a prefix of names, such as `sum_`
 INDENT = "    "
 
 
 class NotKnown(Exception):
-    """What is asked of an expression that is only computed when the generated text runs."""
+    """A template needs the value of an expression that has none before the generated text runs."""
 
 
 class Code:
-    """An expression of the generated text, where a value might be."""
+    """An expression of the generated text, in place of a value."""
 
     def __init__(self, node: ast.expr) -> None:
         self.node = node
@@ -80,12 +87,12 @@ class Code:
 
 
 def code(text: str) -> Code:
-    """An expression by its text."""
+    """Parse an expression."""
     return Code(ast.parse(text, mode="eval").body)
 
 
 class Names:
-    """Names that are put together: `local["src", "level"]` is `src_level`, with a list as last part a tuple of such."""
+    """Joins parts of names: `local["src", "level"]` is `src_level`; a list as the last part gives a tuple of names."""
 
     def __getitem__(self, parts: Any) -> Code:
         *first, last = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
@@ -117,7 +124,7 @@ class Template:
 
     def __init__(self, text: str, file: "File") -> None:
         self.text, self.file = text, file
-        self.mark = text[1 : text.index("\n")] if text[0] == "@" else ""  # its decorator
+        self.decorator = text[1 : text.index("\n")] if text[0] == "@" else ""
         self.name = text[text.index("def ") + 4 : text.index("(")]
 
     @functools.cached_property
@@ -132,8 +139,8 @@ class File:
 
     def __init__(self, text: str) -> None:
         head, *functions = _pieces(text)
-        self.known: dict[str, Any] = {}  # names that are known while generating
-        self.modules: dict[str, str] = {}  # of names that the generated text imports
+        self.known: dict[str, Any] = {}  # values of names while code is generated
+        self.modules: dict[str, str] = {}  # the module of each name that the generated text may import
         body = ast.parse(head).body
         self.is_template = any(isinstance(node, ast.ImportFrom) and node.module == OWN for node in body)
         for node in body if self.is_template else ():
@@ -158,7 +165,7 @@ class File:
 
 
 def _pieces(text: str) -> list[str]:
-    """A file's text as that before its functions, and that of each with its decorator."""
+    """Split a file into the text before its functions, and the text of each function with its decorator."""
     found, is_marked = [""], False
     for line in text.splitlines(keepends=True):
         if line.startswith("@") or (line.startswith("def ") and not is_marked):
@@ -170,12 +177,12 @@ def _pieces(text: str) -> list[str]:
 
 @functools.cache
 def parsed(name: str) -> File:
-    """A file of kernels by its name."""
+    """The file of kernels of a name, parsed once."""
     return File((FOLDER / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8"))
 
 
 class Function(NamedTuple):
-    """A generated function: what it is called, what it takes, and its text."""
+    """A generated function: its name, parameters and text."""
 
     name: str
     takes: list[str]
@@ -183,7 +190,7 @@ class Function(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line of text; one that is kept where any of some names is used has those."""
+    """A line of text, and the names in it. A line with `sets` is kept only if one of these names is used."""
 
     text: str
     names: frozenset[str]
@@ -191,28 +198,28 @@ class _Line(NamedTuple):
 
 
 class Specialiser:
-    """The functions that a program's kernels are made of: those that are asked for, and those that these call."""
+    """Generates functions from templates: those that are added, and those that they call."""
 
     def __init__(self, plan: Any, arguments: list[str]) -> None:
         self.plan, self.arguments = plan, arguments
         self.functions: dict[str, Function] = {}
-        self.modules: dict[str, str] = {}  # of names that functions may use
-        self.names: set[str] = set()  # all that functions use
+        self.modules: dict[str, str] = {}  # the module of each name that functions may use
+        self.names: set[str] = set()  # that functions use
         self._lines: list[_Line] = []
-        self._depth, self._is_optional = 0, False  # of the line at hand
+        self._depth, self._is_optional = 0, False  # of the line being written
 
     def add(self, file: str, name: str) -> "Specialiser":
-        """Generate a function of a file that Python calls: it takes all arguments."""
+        """Generate a function that Python calls: it takes all arguments of the kernel."""
         self._function(parsed(file).known[name], is_entry=True)
         return self
 
     @property
     def texts(self) -> list[str]:
-        """The texts of all functions, each after those that it calls."""
+        """The texts of all functions; callees come before their callers."""
         return [function.text for function in self.functions.values()]
 
     def imports(self, more: Mapping[str, str]) -> str:
-        """The imports of what functions use, and of more names, by the modules that have them."""
+        """Import statements for the names that functions use, and for `more` names, given with their modules."""
         found: dict[str, list[str]] = {}
         for name, module in sorted({**self.modules, **more}.items()):
             if name in self.names or name in more:
@@ -221,12 +228,12 @@ class Specialiser:
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
-    def _function(self, template: Template, made_for: Any = None, is_entry: bool = False) -> Function:
-        """A function of the module, generated once; one whose name ends with _ for each key."""
+    def _function(self, template: Template, key: Any = None, is_entry: bool = False) -> Function:
+        """Generate a function of the module, once; of a template whose name ends with `_`, once for each key."""
         node, file = template.node, template.file
-        name = node.name if node.name[-1] != "_" else node.name[:-1] if made_for is None else f"{node.name}{made_for}"
+        name = node.name if node.name[-1] != "_" else node.name[:-1] if key is None else f"{node.name}{key}"
         if name not in self.functions:
-            known = self._scope(file) | ({"key": made_for} if node.name[-1] == "_" else {})
+            known = self._scope(file) | ({"key": key} if node.name[-1] == "_" else {})
             outside, self._lines, self._depth = (self._lines, self._depth), [], 1
             self._put(f'"""{ast.get_docstring(node, clean=False)}"""', node.body[0])
             self._block(node.body[1:], known)
@@ -235,7 +242,7 @@ class Specialiser:
             if node.args.vararg is not None:
                 takes += getattr(self.plan, node.args.vararg.arg)
             takes = takes or [x for x in self.arguments if x in used or is_entry]
-            mark = "compiled" if is_entry else template.mark
+            mark = "compiled" if is_entry else template.decorator
             self.names |= used | {mark}
             text = "\n".join([f"@{mark}\ndef {name}({', '.join(takes)}):", *lines])
             self.functions[name] = Function(name, takes, text)
@@ -243,7 +250,7 @@ class Specialiser:
         return self.functions[name]
 
     def _scope(self, file: File, **more: Any) -> dict[str, Any]:
-        """What is known at the beginning of a function."""
+        """The names that have values at the beginning of a function."""
         self.modules |= file.modules
         return {**file.known, "plan": self.plan, "local": Names(), PREFIX: None, "is_used": self._is_used, **more}
 
@@ -251,7 +258,7 @@ class Specialiser:
         return any(name in line.names for line in self._lines if line.sets is None)
 
     def _kept(self) -> tuple[list[str], set[str]]:
-        """The lines of the function at hand, and the names in them."""
+        """The lines of the current function without unused assignments, and the names in them."""
         used: set[str] = set().union(*(line.names for line in self._lines if line.sets is None))
         kept = []
         for line in reversed(self._lines):
@@ -269,7 +276,7 @@ class Specialiser:
         self._lines.append(_Line(INDENT * self._depth + text, names, sets))
 
     def _block(self, body: Iterable[ast.stmt], scope: dict[str, Any]) -> ast.Return | None:
-        """Write statements; what an undecorated function returns ends them."""
+        """Write statements, up to the `return` of an inlined function, which is handed back."""
         for node in body:
             try:
                 if (found := self._statement(node, scope)) is not None:
@@ -280,10 +287,12 @@ class Specialiser:
         return None
 
     def _inner(self, body: Iterable[ast.stmt], scope: dict[str, Any]) -> None:
-        """Write a block one step further in."""
+        """Write an indented block."""
         self._depth, count = self._depth + 1, len(self._lines)
         if self._block(body, scope) is not None:
-            raise SyntaxError("only what is known while generating may decide what an undecorated function returns")
+            raise SyntaxError(
+                "a function without a decorator returns under a condition that only the running kernel can decide"
+            )
         if len(self._lines) == count:
             self._put("pass")
         self._depth -= 1
@@ -298,7 +307,9 @@ class Specialiser:
                 count = len(self._lines)
                 test = self._expr(node.test, scope)
                 if len(self._lines) > count:
-                    raise SyntaxError(f"{_text_of(node.test)}: what it stands for has statements of its own")
+                    raise SyntaxError(
+                        f"{_text_of(node.test)}: the condition of a loop inlines a function that has statements"
+                    )
                 self._put(f"while {_text_of(test)}:", test)
                 self._inner(node.body, scope)
             case ast.Match():
@@ -357,7 +368,7 @@ class Specialiser:
         return None
 
     def _match(self, node: ast.Match, scope: dict[str, Any]) -> ast.Return | None:
-        """The case of what is known."""
+        """Write the case that matches; the subject has a value while code is generated."""
         found = dict(scope)
         exec(_cases(node), found)
         which = found.pop("_case", None)
@@ -366,7 +377,7 @@ class Specialiser:
     # --- expressions --------------------------------------------------------------------------------------------------
 
     def _expr(self, node: ast.expr, scope: dict[str, Any]) -> ast.expr:
-        """An expression as it stands in the text; a constant where all of it is known."""
+        """An expression of the generated text; a constant if it has a value while code is generated."""
         if _is_plain(node, scope):
             return node
         if not isinstance(node, ast.Starred) and _is_known(node, scope):
@@ -402,37 +413,41 @@ class Specialiser:
         return self._rebuilt(node, scope)
 
     def _test(self, node: ast.expr, scope: dict[str, Any]) -> ast.expr:
-        """A condition: a constant where it is known."""
+        """A condition; a constant if it has a value while code is generated."""
         if _is_known(node, scope):
             return ast.Constant(bool(_value(node, scope)))
         return self._expr(node, scope)
 
     def _bool_op(self, node: ast.BoolOp, scope: dict[str, Any]) -> ast.expr:
-        """What `and` and `or` leave."""
-        ends = isinstance(node.op, ast.Or)  # the value that decides
+        """`and` and `or`, without the operands that have values."""
+        ends = isinstance(node.op, ast.Or)  # the value of an operand that decides the result
         kept: list[ast.expr] = []
         for each in node.values:
             count = len(self._lines)
             found = self._test(each, scope)
             if kept and len(self._lines) > count:
-                raise SyntaxError(f"{_text_of(node)}: statements that only some values need")
+                raise SyntaxError(
+                    f"{_text_of(node)}: an operand after the first inlines a function that has statements"
+                )
             if not isinstance(found, ast.Constant):
                 kept.append(found)
             elif bool(found.value) == ends:
                 if not kept:
                     return found
-                raise SyntaxError(f"{_text_of(node)}: known only after what isn't; put that first")
+                raise SyntaxError(
+                    f"{_text_of(node)}: an operand known while generating stands after others; put it first"
+                )
         return ast.Constant(not ends) if not kept else kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
 
     def _named(self, prefix: str, index: Any, scope: Mapping[str, Any]) -> ast.expr:
-        """A name of a prefix and what is known; of a function for that key."""
+        """A name made of a prefix and an index; if the prefix is a template, the function for that key."""
         template = scope.get(prefix)
         if isinstance(template, Template):
             return ast.Name(self._function(template, index).name)
         return Names()[prefix[:-1], index].node
 
     def _call(self, node: ast.Call, scope: dict[str, Any], loop: ast.For | None = None) -> ast.expr:
-        """A call of any kind of function."""
+        """A call: inlined, of a generated function, or of another function."""
         template = scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if not isinstance(template, Template):
             found = self._rebuilt(node, scope)
@@ -443,13 +458,13 @@ class Specialiser:
             return ast.Call(ast.Name(made.name), args, [])
         given = self._given(template, node, scope)
         inner = self._scope(template.file, **given, caller=(loop, scope))
-        outside, self._is_optional = self._is_optional, template.mark == "where_used"
+        outside, self._is_optional = self._is_optional, template.decorator == "where_used"
         result = self._block(template.node.body[1:], inner)
         self._is_optional = outside
         return ast.Constant(None) if result is None or result.value is None else result.value
 
     def _given(self, template: Template, node: ast.Call, scope: dict[str, Any]) -> dict[str, Any]:
-        """What the parameters of a function stand for: values where they are known."""
+        """What each parameter of an inlined function stands for: a value, or an expression."""
         takes, given = template.node.args, [self._argument(arg, scope) for arg in node.args]
         names = [arg.arg for arg in takes.args]
         defaults = [*zip(names[::-1], takes.defaults[::-1], strict=False)]
@@ -466,7 +481,7 @@ class Specialiser:
         return found.value if isinstance(found, ast.Constant) else Code(found)
 
     def _rebuilt(self, node: Any, scope: dict[str, Any]) -> Any:
-        """A node of what its parts have become."""
+        """A copy of a node with its parts specialized."""
 
         def part(value: Any) -> Any:
             if isinstance(value, ast.expr):
@@ -479,8 +494,8 @@ class Specialiser:
 
 
 def _is_inlined(found: Any) -> bool:
-    """Whether this is a function that is written out where it is called."""
-    return isinstance(found, Template) and found.mark in ("", "where_used")
+    """Whether this is a template that is inlined."""
+    return isinstance(found, Template) and found.decorator in ("", "where_used")
 
 
 def _spread(args: Iterable[ast.expr]) -> list[ast.expr]:
@@ -493,7 +508,7 @@ def _spread(args: Iterable[ast.expr]) -> list[ast.expr]:
 
 
 def _names(node: ast.AST) -> frozenset[str]:
-    """The names that occur in a part of a program, but for those of comprehensions; noted there for the next time."""
+    """The names in a node, except the variables of comprehensions; cached in the node."""
     found: frozenset[str] | None = getattr(node, "names_in_it", None)
     if found is None:
         found = frozenset().union(*map(_names, ast.iter_child_nodes(node)))
@@ -506,7 +521,7 @@ def _names(node: ast.AST) -> frozenset[str]:
 
 
 def _text_of(node: ast.AST) -> str:
-    """The text of a part of a program; noted there for the next time: most of a kernel is the same for all programs."""
+    """The text of a node; cached in the node, as most of a kernel is the same for all programs."""
     found: str | None = getattr(node, "text_of_it", None)
     if found is None:
         found = node.text_of_it = ast.unparse(node)  # type: ignore[attr-defined]
@@ -514,7 +529,7 @@ def _text_of(node: ast.AST) -> str:
 
 
 def _text(node: ast.AST) -> str:
-    """A statement as text; tuples that are assigned need no parentheses."""
+    """The text of a statement; assigned tuples have no parentheses."""
     if not isinstance(node, ast.Assign):
         return _text_of(node)
     return " = ".join(map(_bare, [*node.targets, node.value]))
@@ -527,7 +542,7 @@ def _bare(node: ast.expr) -> str:
 
 @functools.cache
 def _cases(node: ast.Match) -> Any:
-    """Code that sets `_case` to the number of the case, and what the case gives names to."""
+    """Compiled Python that sets `_case` to the number of the matching case, and the names that its pattern binds."""
     bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]
     cases = [ast.match_case(case.pattern, case.guard, body) for case, body in zip(node.cases, bodies, strict=True)]
     tree = ast.Module([ast.copy_location(ast.Match(node.subject, cases), node)], [])
@@ -535,18 +550,18 @@ def _cases(node: ast.Match) -> Any:
 
 
 def _is_plain(node: ast.AST, scope: Mapping[str, Any]) -> bool:
-    """Whether nothing in it is known while generating."""
+    """Whether no name in a node has a value while code is generated."""
     return _names(node).isdisjoint(scope)
 
 
 def _is_known(node: ast.expr, scope: Mapping[str, Any]) -> bool:
-    """Whether a value can be worked out while generating; a number or the like alone is left as it is."""
+    """Whether all names of an expression have values; False for an expression without names."""
     names = _names(node) - BUILTIN
     return bool(names) and all(name in scope and not isinstance(scope[name], Code | Template) for name in names)
 
 
 def _value(node: Any, scope: dict[str, Any]) -> Any:
-    """The value of an expression that is known. (To compile each would take a hundred times as long.)"""
+    """Evaluate an expression whose names have values. (Compiling it would take a hundred times as long.)"""
     match node:
         case ast.Constant(value=value):
             return value
@@ -575,11 +590,11 @@ def _value(node: Any, scope: dict[str, Any]) -> Any:
             return OPERATORS[type(op)](_value(operand, scope))
         case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
             return OPERATORS[type(op)](_value(left, scope), _value(right, scope))
-    raise SyntaxError(f"{_text_of(node)}: this is not worked out while generating")
+    raise SyntaxError(f"{_text_of(node)}: this kind of expression is not evaluated while generating")
 
 
 def _bound(target: ast.expr, item: Any) -> dict[str, Any]:
-    """What the variables of a loop are for an item."""
+    """The variables of an unrolled loop for an item."""
     if isinstance(target, ast.Name):
         return {target.id: item}
     assert isinstance(target, ast.Tuple)
@@ -589,7 +604,7 @@ def _bound(target: ast.expr, item: Any) -> dict[str, Any]:
 
 
 def _lifted(value: Any) -> ast.expr:
-    """The text of a value."""
+    """The expression for a value."""
     if isinstance(value, Code):
         return value.node
     if isinstance(value, np.dtype):

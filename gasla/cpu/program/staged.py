@@ -1,4 +1,4 @@
-"""Binds a program to a graph on the CPU for a loop written by hand: every stage is a call of its own."""
+"""A program prepared for stages that Python calls one by one, on the CPU."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from semirings.types import HALF
 
 
 class Staged(Prepared):
-    """A program, a graph, and the arrays between stages. `gasla.gpu.program.staged.Staged` does the same on the GPU."""
+    """A program, a graph, and the arrays between stages; `gasla.gpu.program.staged.Staged` is its GPU counterpart."""
 
     _has_begun = False
 
@@ -31,11 +31,11 @@ class Staged(Prepared):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """What stages work on, by name."""
+        """The arguments of stages, by name."""
         return dict(zip(self._places, self._arguments, strict=True))
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
-        """Put aside what each receiver gathers."""
+        """Gather for each receiver; the values are kept for `apply`."""
         if self.plan.keeps_active:
             self._get("bits")[:] = 0
             for parity in (0, 1):
@@ -43,27 +43,27 @@ class Staged(Prepared):
         self._over("gather_list", receivers, iteration)
 
     def apply(self, receivers: np.ndarray, iteration: int) -> np.ndarray:
-        """Apply what was put aside; returns a mask of the vertices that are active from then on."""
+        """Apply the gathered values; returns a mask of the vertices that are active next."""
         self._get("activated")[:] = False
         self._over("apply_list", receivers, iteration)
         activated: np.ndarray = self._get("activated").copy()
         return activated
 
     def scatter(self, vertices: np.ndarray, iteration: int) -> None:
-        """Write to the out-edges of some vertices."""
+        """Write to the out-edges of vertices."""
         self._over("scatter", vertices, iteration)
 
     def post_apply(self, receivers: np.ndarray, iteration: int) -> None:
-        """Change the receivers once more."""
+        """Run post_apply on the receivers."""
         self._over("post_apply", receivers, iteration)
 
     def mask(self, vertices: np.ndarray, iteration: int) -> np.ndarray:
-        """Which vertices the mask admits."""
+        """Evaluate the mask for vertices."""
         admitted = self._evaluate("mask", iteration, self._vertices(vertices))
         return np.broadcast_to(admitted, len(vertices))
 
     def edge_mask(self, edges: EdgeFrontier, places: np.ndarray, iteration: int) -> np.ndarray:
-        """Which edges the mask of edges admits, given their places in the lists, too."""
+        """Evaluate the edge mask for edges, whose positions in the neighbor lists are given as well."""
         ends = self._vertices(edges.src), self._vertices(edges.dst)
         leaves: Any = self.program.direction == "in"
         if self.program.direction == "all":
@@ -74,23 +74,23 @@ class Staged(Prepared):
         return np.broadcast_to(admitted, len(edges))
 
     def _over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
-        """Call one generated stage function for some vertices."""
+        """Run a stage for vertices."""
         self._put("receivers", np.ascontiguousarray(vertices, self.ids))
         self._get("counts")[:] = 0
         self._put("receiver_count", np.int64(len(vertices)))
         self._put("self_iteration", np.int64(iteration))
         self.call(stage)
 
-    # --- masks, by the program's own Python functions -------------------------------------------------------------
+    # --- masks, evaluated by the program's own Python functions ----------------------------------------------------
 
     def _evaluate(self, function: str, iteration: int, *records: Record) -> np.ndarray:
-        """One of the program's functions on NumPy arrays."""
+        """Call one of the program's functions on NumPy arrays."""
         stand_in = object.__new__(type(self.program))
         stand_in.__dict__.update(self.by_given_name(self.parameters()), iteration=iteration, n=self.graph.n)
         return np.asarray(getattr(type(self.program), function)(stand_in, *records))
 
     def _vertices(self, ids: np.ndarray) -> Record:
-        """The fields of some vertices, as the program's functions see them."""
+        """The fields of vertices, as arguments of the program's functions."""
         graph = self.graph
         kinds = self.traced.vertex_types
         fields = self.by_given_name({n: _items_first(self._get(f"v_{n}")[ids], kinds[n]) for n in kinds})
@@ -98,7 +98,7 @@ class Staged(Prepared):
         return Record("vertex", {**fields, "id": ids, **{n: d[ids].astype(np.int64) for n, d in degrees.items()}})
 
     def _edges(self, ids: np.ndarray) -> dict[str, Any]:
-        """The fields of some edges, likewise."""
+        """The fields of edges, as arguments of the program's functions."""
         fields: dict[str, Any] = {"id": ids}
         for name, declared in self.program.edge_fields.items():
             if declared.is_value:
@@ -111,7 +111,7 @@ class Staged(Prepared):
 
 
 def _items_first(values: np.ndarray, kind: Any) -> np.ndarray:
-    """Values as the program's functions take them on arrays: the items of vectors along the first axis."""
+    """Arrays as the program's functions take them: the items of vectors along the first axis."""
     if getattr(kind, "scalar", kind) == HALF:
         values = values.view(HALF).astype(np.float32)
     return values.T if values.ndim == 2 else values

@@ -1,4 +1,4 @@
-"""Scratch arrays of any content, which a graph keeps for the next run, as fresh pages cost as much as a search."""
+"""Scratch arrays of runs. A graph keeps them for its next run, as fresh pages cost as much time as a search."""
 
 import math
 from collections import deque
@@ -13,18 +13,18 @@ from gasla.graph.graph import Graph
 from gasla.program.binding import Layout, layout
 from gasla.program.program import VertexProgram
 
-SMALL = 1 << 15  # vertices and edges below which one thread does all, for want of work; eight times as many if once
+SMALL = 1 << 15  # vertices and edges below which one thread does all; 8 times as many if each vertex takes part once
 
-Workspace = dict[tuple[str, Layout], np.ndarray]  # one run's at a time
+Workspace = dict[tuple[str, Layout], np.ndarray]  # used by one run at a time
 
 
 def workspaces(graph: Graph) -> deque[Workspace]:
-    """The graph's workspace between runs, one at most: a run pops it, or makes one if there is none."""
+    """The graph's workspace between runs, at most one: a run pops it, or makes a new one."""
     return graph.kept("workspaces", lambda _: deque(maxlen=1))
 
 
 def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.ndarray]:
-    """Arrays of these shapes and types by name, from a workspace, or new there."""
+    """Arrays of these shapes and types by name, from a workspace; missing ones are added to it."""
     for item in shapes.items():
         if item not in workspace:
             workspace[item] = np.empty(*item[1])
@@ -32,7 +32,7 @@ def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
-    """The scratch arrays that a run needs beside the graph and its fields: shapes and types."""
+    """Shapes and types of the scratch arrays that a run needs."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
     shapes: dict[str, Layout] = {
         "queues": ((2, team, n), ids),
@@ -57,25 +57,25 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
             ((team, 2 * longest), kind) for kind in (plan.keyed.key, plan.keyed.total)
         )
         shapes["table_places"] = (team, longest), place
-    for name, kind in plan.wide_scratch.items():  # a thread's apart from the next one's by a cache line and more
+    for name, kind in plan.wide_scratch.items():  # padded, so that threads' rows share no cache line
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
     shapes |= {f"to_{name}": ((3, n), kind) for name, kind in plan.traced.deposit_types.items()}
     shapes |= {f"was_{name}": layout(plan.traced.vertex_types[name], n) for name in plan.behind}
     shapes["summed"] = (words,), bits
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
-    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # the schedule's own
+    scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()  # which the schedule owns
     return {name: shape for name, shape in shapes.items() if name in plan.arrays and name not in scheduled}
 
 
 def longest_list(graph: Graph, direction: str) -> int:
-    """Over how many edges a vertex gathers at most."""
+    """The largest number of edges that a vertex gathers over."""
     if direction == "all":
         return int(np.diff(graph.both.indptr).max(initial=0))
     return graph.max_in_degree if direction == "in" else graph.max_out_degree
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """What those come to."""
+    """The size of the workspace in bytes."""
     kind: Any = type(program)
     plan = generate.plan(kind, graph.id_dtype, deterministic)
     shapes = workspace_shapes(plan, graph, team_for(graph)).values()
@@ -83,10 +83,10 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 
 
 def team_for(graph: Graph, once: bool = False) -> int:
-    """How many threads share the work."""
+    """How many threads run a program on a graph."""
     return 1 if graph.n + graph.m < least_shared(once) else threads.num_threads()
 
 
 def least_shared(once: bool) -> int:
-    """The least work that is shared; less is worth waking others for where each vertex takes part `once`."""
+    """The least number of vertices and edges that several threads share; more if each vertex takes part `once`."""
     return SMALL << (3 if once else 0)

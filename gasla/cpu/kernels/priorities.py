@@ -1,4 +1,4 @@
-"""Vertices in an order of priorities: those nearer than a threshold go on, the others wait in piles."""
+"""Vertices in the order of priorities: those below a threshold are active, the others are deferred to piles."""
 # mypy: ignore-errors
 
 import numpy as np
@@ -12,33 +12,33 @@ from gasla.cpu.runtime.intrinsics import fetch_and, load_unordered
 
 
 def is_near(priority):
-    """Whether a vertex goes on in this bucket."""
+    """Whether a vertex belongs to the current bucket."""
     return priority < threshold
 
 
 def put_off(v):
-    """Have a vertex wait, if it does not yet."""
+    """Defer a vertex, unless it is deferred already."""
     note_range()
     if claim(far_bits, v, threads > 1):
         pile(v)
 
 
 def note_range():
-    """Note what range of priorities waits."""
+    """Update the range of deferred priorities."""
     low = min(low, priority)
     if not plan.adds_up:
         high = higher(high, priority)
 
 
 def pile(v):
-    """Put a vertex on the thread's pile."""
+    """Add a vertex to the thread's pile of deferred vertices."""
     my_far[deferred] = v
     deferred += one
 
 
 @stage
 def split():
-    """Take what is near now from what was put off. What came nearer meanwhile has been done already."""
+    """List the deferred vertices below the new threshold. Those below the last one have been active already."""
     variables()
     count, deferred, low = deferred, zero, np.inf
     if not plan.adds_up:
@@ -62,7 +62,7 @@ def split():
 
 
 def rank(v):
-    """Load what a vertex's priority is made of: the least of its parts that are new, where that is the priority."""
+    """Load the values that a vertex's priority depends on; if it is the least part, only parts that changed."""
     if not plan.ranks_new:
         load("vertex", v, "priority")
     else:

@@ -1,6 +1,6 @@
-"""Lots in compiled code: what is drawn is a function of the key, the walker, the step and the draw alone.
+"""Random numbers in kernels: each is a hash of the seed, the walker, the step and the number of the draw.
 
-Keys are hashes: `semirings.hash(seed, walker, step, draw)` is the key of the seed, mixed with the rest one by one.
+`semirings.hash(seed, walker, step, draw)` is computed in steps: `mixed` mixes one more number into a hash.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -17,7 +17,7 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 @compiled
 def mixed(state, number):
-    """Hash a number, as `semirings.hash` does."""
+    """Mix a number into a hash, as `semirings.hash` does."""
     z = (number + ONE) * _A + state
     z = (z ^ (z >> _30)) * _B
     z = (z ^ (z >> _27)) * _C
@@ -26,7 +26,7 @@ def mixed(state, number):
 
 @compiled
 def share(bits, count):
-    """`bits * count / 2**64`, rounded down; the count is less than 2**32."""
+    """`bits * count // 2**64`; the count is less than 2**32."""
     return ((bits >> _HALF) * count + (((bits & _LOW) * count) >> _HALF)) >> _HALF
 
 
@@ -38,7 +38,7 @@ def fraction(bits):
 
 @compiled
 def aimed(sums, first, last, part):
-    """What a sum has to exceed, for a part of the total of a list, and the guide from where to look for that."""
+    """The threshold at a fraction of a list's total weight, and the index of the guide where its search starts."""
     total, size = sums[last - ONE], last - first
     mark = part * total
     if mark >= total:  # by rounding, where the total is hardly more than 0
@@ -48,7 +48,7 @@ def aimed(sums, first, last, part):
 
 @compiled
 def exceeding(sums, first, k, mark):
-    """The first position of a list whose sum exceeds a mark, looked for from a position near."""
+    """The first position of a list whose prefix sum exceeds a threshold, searched for from a position nearby."""
     while k > first and sums[k - ONE] > mark:
         k -= ONE
     while sums[k] <= mark:

@@ -1,4 +1,4 @@
-"""What a run starts with: what its fields are filled with, the arrays of a schedule, how wide buckets are."""
+"""The initial state of a run: values that fill its fields, the arrays of a schedule, the width of buckets."""
 
 import math
 import sys
@@ -15,29 +15,31 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 NOTHING = np.zeros(0, np.int64)
 
-Levels = tuple[np.ndarray, np.ndarray, np.ndarray]  # receivers by level; where each level starts; levels
+Levels = tuple[np.ndarray, np.ndarray, np.ndarray]  # receivers sorted by level; offsets of levels; level of each vertex
 
 
 class Start:
-    """How a vertex field starts: where the run itself fills it, everywhere alike but for some vertices."""
+    """The initial values of a vertex field: one value, which the kernel fills in, except at some vertices."""
 
     def __init__(
         self, name: str, place: int, kind: Any, value: np.ndarray | None, own: Layout, wanted: Layout | None
     ) -> None:
         self.name, self.array = name, f"v_{name}"
         self.arguments = self.array, f"from_{name}", f"at_{name}"
-        self.wanted = wanted  # shape and type of an array that may fill it; None where the run fills nothing
-        self.place = place  # of the array among the arguments; what fills it comes next: values, and at which vertices
+        self.wanted = wanted  # shape and type of an array of initial values; None if the kernel does not fill the field
+        self.place = (
+            place  # index of the array among the arguments; the next two are initial values, and their vertices
+        )
         self.shape, self.type = own
-        self.value = value  # an array of one; None where the program has it start otherwise
+        self.value = value  # an array of length 1; None if the program declares no single initial value
         self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
-        self._seeds = self.nothing  # what it starts with, first everywhere and then at some vertices; and at which
+        self._seeds = self.nothing  # the initial value, then those of some vertices; and these vertices
         bounds = bounds_of(kind)
         self._plain = (int,) if bounds else (int, float)
         self._bounds = bounds or (-math.inf, math.inf)
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """What fills it if it starts with something else at some of n vertices; `check` has a closer look at those."""
+        """The initial values if some of n vertices have their own; `check` raises if one of them is wrong."""
         values, places = self._seeds
         if len(values) != len(given) + 1:
             assert self.value is not None
@@ -52,12 +54,12 @@ class Start:
 
 
 def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
-    """What those arrays are known by that a schedule keeps, once they are sorted; receivers as ids of a type."""
+    """The key under which a schedule caches its sorted arrays, whose receivers are ids of a type."""
     return "cpu", ids
 
 
 def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
-    """The arrays of a schedule, which the first run sorts with so many threads: each counts in a row of the starts."""
+    """The arrays of a schedule before the first run sorts them; each thread counts in its own row of offsets."""
     levels, first = in_32_bits(schedule)
     starts = np.empty((team + 1, schedule.depth + 1), np.int64)
     starts[0, 0] = first
@@ -65,10 +67,11 @@ def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
 
 
 def default_delta(plan: Any, graph: Graph) -> float:
-    """The mean edge value (from a sample) over the mean degree; several times that where few edges meet.
+    """The default width of buckets: the mean edge value (from a sample) over the mean degree.
 
-    There iterations are thin, and fewer of them are worth some edges looked at twice. Many parts go on together the
-    more the wider it is. Where priorities are no sums of edge values, it is 0: a part of the range that waits.
+    It is several times that if degrees are small: iterations then have little work, and having fewer of them is worth
+    looking at some edges twice. It also grows with the number of parts that are reduced together. It is 0 if priorities
+    are not sums of edge values: the width is then a fraction of the range of waiting priorities.
     """
     if not plan.prioritised:
         return 1.0

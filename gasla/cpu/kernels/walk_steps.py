@@ -1,25 +1,25 @@
-"""What a group of walkers does together, step by step: draw positions, and look edges up.
+"""Steps of a group of walkers at once: drawing positions in neighbor lists, and looking edges up.
 
-A step is two reads far apart: where a list begins, and an entry of it. A thread takes a group of walkers one step
-further together and asks for what each will read, so that the reads of a group overlap.
+A step is two dependent random reads: the offset of a list, and an entry of it. A thread advances a group of walkers by
+one step together and prefetches what each will read, so that the reads of a group overlap.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.chances import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.kernels.sampling import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
 from gasla.cpu.runtime.intrinsics import prefetch, select
 
-TRIES = np.uint64(32)  # draws that may be refused, beside one an edge, before all of a list are weighed
-TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)  # the draws by which a walker ends, or begins anew
+TRIES = np.uint64(32)  # refused draws, in addition to one per edge, after which all edges of a list are weighed
+TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)  # the numbers of the draws for stop and restart
 GOES, STOPS, RESTARTS = np.uint64(0), np.uint64(1), np.uint64(2)
-FEW = np.uint64(16)  # entries that are looked at one by one
+FEW = np.uint64(16)  # entries that are searched linearly
 
 
 @compiled
 def draw_together(indptr, indices, weights, t, here, scratch, marks):
-    """Positions by draw 0, for a group of walkers; nowhere for walkers that are at no vertex."""
+    """Draw positions (draw 0) for a group of walkers; NOWHERE for walkers that have ended."""
     keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
     count = ZERO
     for i in range(np.uint64(len(here))):
@@ -36,7 +36,7 @@ def draw_together(indptr, indices, weights, t, here, scratch, marks):
 
 @compiled
 def begin_drawing(indices, weights, first, last, bits):
-    """A position of a list, by lot; with weights its first one, from which `pick_together` goes on."""
+    """Draw a position of a list uniformly; with weights return its first one, for `pick_together`."""
     if first == last:
         return NOWHERE
     if weights is None:
@@ -49,7 +49,7 @@ def begin_drawing(indices, weights, first, last, bits):
 
 @compiled
 def pick_together(indices, weights, bits, drawing, places, highs, marks):
-    """Positions by weight, if there are weights: each read of a group after the other, of totals, guides, sums."""
+    """Draw positions by weight, if there are weights; a group reads first totals, then guides, then prefix sums."""
     if weights is None:
         return
     sums, guides = weights
@@ -72,9 +72,9 @@ def pick_together(indices, weights, bits, drawing, places, highs, marks):
 
 @compiled
 def search_together(near, ends, sought, found, number, lows, highs, doubtful, opened):
-    """Whether sorted lists of vertices hold what is sought, a bit of found: all bisections go step by step.
+    """Search sorted neighbor lists for vertices, and set a bit of `found` for each hit; all bisections step together.
 
-    The last entries, of a cache line or so, are looked at one by one. What is no vertex has no list.
+    The last entries, about a cache line, are searched linearly. An id out of range has an empty list.
     """
     indptr, indices = near
     n, count = np.uint64(len(indptr) - 1), ZERO
@@ -108,7 +108,7 @@ def search_together(near, ends, sought, found, number, lows, highs, doubtful, op
 
 @compiled
 def is_edge(near, u, to):
-    """Whether one sorted list holds what is sought."""
+    """Whether there is an edge from u to a vertex, by a search of u's sorted list."""
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False
@@ -134,6 +134,6 @@ def weight(weights, first, k):
 
 @compiled
 def complain(complaint, walker, t, function, value):
-    """Note that a function gave what it may not, if it is this thread's first time."""
+    """Record the first invalid value of a function that this thread has seen."""
     if complaint[0] < 0:
         complaint[0], complaint[1], complaint[2], complaint[3] = walker, t, function, value
