@@ -21,27 +21,23 @@ import cupy
 from cupy.cuda import compiler
 
 from gasla import cubins
-from gasla.gpu.shipping import calls, cupys
+from gasla.gpu.shipping import cupys
 from gasla.graph.graph import Graph
+from gasla.shipping import calls
 
 
-def graphs() -> Iterator[Graph]:
-    """Small ones of all kinds, and two that take more than one block."""
-    yield from calls.graphs()
+def graphs() -> Iterator[tuple[Graph, bool]]:
+    """Small ones of all kinds, and two that take more than one block; and whether options are tried on them."""
+    yield from ((kind.graph(), kind.options) for kind in calls.small())
     rng, n = np.random.default_rng(1), 1 << 13
     for src, dst in (rng.integers(n, size=(2, 8 * n)), (n * rng.random((2, 8 * n)) ** 3).astype(int)):
-        yield Graph.from_edges(src, dst, 1.0 + (src + dst) % 7, n=n)
-
-
-def there(value: Any, on_gpu: Graph) -> Any:
-    """An argument of a call, where the graph is."""
-    return on_gpu if isinstance(value, Graph) else cupy.asarray(value) if isinstance(value, np.ndarray) else value
+        yield Graph.from_edges(src, dst, 1.0 + (src + dst) % 7, n=n), True
 
 
 def main() -> None:
     """Run everything, and write down what CuPy asked for."""
     warnings.simplefilter("ignore")
-    compiles = getattr(compiler, cubins._CUPYS)
+    compiles = getattr(compiler, cubins._CUPY_FUNCTION)
     found: dict[tuple[str, tuple[str, ...]], None] = {}
 
     def notes(
@@ -51,15 +47,13 @@ def main() -> None:
             found.setdefault((source, tuple(option for option in options if not option.startswith("-I"))))
         return compiles(source, options, arch, filename, names, *rest)
 
-    setattr(compiler, cubins._CUPYS, notes)
-    for graph in graphs():
+    setattr(compiler, cubins._CUPY_FUNCTION, notes)
+    for graph, options in graphs():
         on_gpu = graph.to("gpu")
-        for call in calls.calls(graph):
-            with suppress(ValueError):
-                call.func(
-                    *(there(value, on_gpu) for value in call.args),
-                    **{name: there(value, on_gpu) for name, value in call.keywords.items()},
-                )
+        for name in calls.names():
+            for call in calls.calls(name, on_gpu, options):
+                with suppress(ValueError, TypeError):
+                    call()
     text = json.dumps({"cupy": cupy.__version__, "kernels": sorted(found)})
     Path(cupys.__file__).with_name(cupys.FILE).write_bytes(lzma.compress(text.encode()))
 

@@ -1,13 +1,17 @@
 """Code that is compiled when gasla is built is found by processes that have compiled nothing."""
 
+import itertools
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+import gasla
 from gasla import cache, shipping
+from gasla.shipping import calls
 
 PROGRAM = """
 import sys
@@ -30,7 +34,7 @@ print(gasla.bfs(graph, 0).tolist(), *made)
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one function needs."""
     folder = tmp_path_factory.mktemp("shipped")
-    program = "from gasla import shipping; shipping.call('bfs(g, 0)')"
+    program = "from gasla import shipping; shipping.call('bfs')"
     run("-c", program, cache_folder=folder)
     return folder
 
@@ -67,23 +71,31 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert cache.load("a name") == b"own"
 
 
-def test_every_call_is_one_that_some_graph_takes() -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", calls.names())
+def test_every_call_is_one_that_some_graph_takes(name: str) -> None:
     """A call that all graphs refuse would compile nothing, and say nothing."""
-    import warnings
+    kinds = calls.small()[:8]
+    count = sum(1 for _ in calls.calls(name, kinds[0].graph()))
+    assert count
+    for number in range(count):
+        errors = [error for kind in kinds if (error := refusal(name, kind, number)) is not None]
+        assert len(errors) < len(kinds), f"no graph takes call {number} of {name}: {errors[0]}"
 
-    import numpy as np
 
-    import gasla
-    import semirings
+def refusal(name: str, kind: calls.Kind, number: int) -> Exception | None:
+    """Why a graph is refused, if it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            next(itertools.islice(calls.calls(name, kind.graph()), number, None))()
+        except (ValueError, TypeError) as error:
+            return error
+    return None
 
-    warnings.simplefilter("ignore")
-    graphs = [shipping.graph(matrix, "i4", "f8") for matrix in shipping.small()]
-    for text in shipping.CALLS:
-        for graph in graphs:
-            try:
-                eval(f"gasla.{text}", {"gasla": gasla, "semirings": semirings, "np": np, "g": graph, "n": graph.n})
-                break
-            except ValueError:
-                continue
-        else:
-            pytest.fail(f"no graph takes {text}")
+
+def test_every_function_of_a_graph_is_called() -> None:
+    takes = {name for name in gasla.__all__ if "graph" in getattr(getattr(gasla, name), "__annotations__", {})}
+    called = {name.partition("(")[0] for name in calls.names()}
+    takes_program = {"walk", "run", "explain", "workspace", "prepare"}
+    assert takes - called == takes_program

@@ -11,15 +11,17 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from gasla.cubins import Writer, key_of_cupys
 from gasla.gpu.runtime import compile
-from gasla.gpu.shipping import calls, cupys
-from gasla.gpu.shipping.recorder import SHARED, recording
+from gasla.gpu.shipping import cupys
+from gasla.gpu.shipping.recorder import SHARED, Noted, merged, recording
+from gasla.shipping import calls
 
 
 def build(folder: Path, seconds: float | None = None) -> None:
@@ -55,14 +57,21 @@ def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
 
 
 def sources_to_ship() -> dict[str, list[str]]:
-    """Gasla's own sources, for each architecture that is shipped."""
+    """Gasla's own sources, for each architecture that is shipped; found by processes, each for some functions."""
+    os.environ.setdefault("GASLA_NUM_THREADS", "1")  # in these processes
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
+        return merged(processes.map(sources_for, calls.names()))
+
+
+def sources_for(name: str) -> Noted:
+    """What one of `calls.names` asks for on small graphs."""
     with recording() as recorder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scores that have not converged
-        for graph in calls.graphs():
-            for call in calls.calls(graph):
-                with suppress(ValueError):  # a graph that the function refuses, such as one with cycles
+        for kind in calls.small():
+            for call in calls.calls(name, kind.graph(), kind.options):
+                with suppress(ValueError, TypeError):  # a graph that the function refuses, such as one with cycles
                     call()
-    return {each: recorder.sources(each) for each in SHARED}
+        return recorder.noted
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
 """Which CUDA sources gasla's functions ask for, found without a GPU: they run on the CPU, with an engine that records.
 
-Whatever asks an engine for a run, a product or a primitive gets the CPU's answer, or NumPy's for vertex programs; what
-the GPU engine would have compiled for it is noted, for graphs of every shape and for ids and offsets of 32 bits.
+The CPU's engine runs all programs, products and primitives. The recorder notes what the GPU's engine would compile for
+them, for graphs of every shape, with ids and offsets of 32 bits.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+import semirings
 from gasla import engines
 from gasla.gpu.primitive import forest, intersections, neighbours, sampling
 from gasla.gpu.product import dense, numeric, products, symbolic
@@ -22,6 +22,10 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.program.variants import Shape
 from gasla.gpu.runtime import min_max
 from gasla.graph import lists_gpu
+from gasla.graph.transform import segmented_reduce
+from gasla.operations import primitives
+from gasla.program.terms import trace
+from semirings import Semiring
 
 INT = np.dtype(np.int32)
 SIZE = INT.itemsize
@@ -38,39 +42,40 @@ SHAPES = [
     Shape(is_relabelled=True),  # skewed, of millions of edges
 ]
 LANES = rows.PACKED, 1, 2, 4, 8  # of a row, in a product
+Noted = dict[str, list[dict[str, None]]]
+"""Sources by architecture and by the number of the shape of graph that asked for them first; keys, in order."""
 
 
 class Recorder:
     """An engine's face: see `gasla.engines.Engine`."""
 
     def __init__(self) -> None:
-        self._cpu, self._numpy = engines.engine("cpu"), engines.runner("cpu", compiled=False)
-        self._noted: dict[str, list[dict[str, None]]] = {each: [{} for _ in SHAPES] for each in SHARED}
-        self.interpreted = SimpleNamespace(prepare=self.prepare)
+        self._cpu = engines.engine("cpu")
+        self.noted: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
         for source in _always():
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
         """What has been asked for: first what graphs of the first shape ask for."""
-        return list(dict.fromkeys(source for of_shape in self._noted[architecture] for source in of_shape))
+        return merged([self.noted])[architecture]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cpu, name)
 
     def _note(self, source: str) -> None:
-        for of_shapes in self._noted.values():
+        for of_shapes in self.noted.values():
             of_shapes[0].setdefault(source)
 
     def prepare(
         self, program: Any, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> engines.Runs:
-        """Runs by NumPy; noted are the loops for graphs of all shapes."""
+        """Runs on the CPU; noted are the loops for graphs of all shapes."""
         kind: Any = type(program)
         for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
             shape = shape._replace(most_shared=shared)
             variant = variants.choose(program, graph.id_dtype, INT, deterministic, scheduled, shape)
-            self._noted[architecture][rank].setdefault(generate.module(kind, graph.id_dtype, variant).source)
-        return self._numpy.prepare(program, graph, way, deterministic, scheduled)
+            self.noted[architecture][rank].setdefault(generate.module(kind, graph.id_dtype, variant).source)
+        return self._cpu.prepare(program, graph, way, deterministic, scheduled)
 
     def staged(self, program: Any, graph: Any, fields: Mapping[str, Any]) -> Any:
         """The CPU's stages."""
@@ -93,6 +98,12 @@ class Recorder:
         width = 1 if masked else min(dense.WIDTHS[0], dense.LOAD // size)
         for lanes in (2, 4, 8, 16, 32):  # of 8 columns, and more
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
+
+    def note_sums(self, monoid: Any, parts: Any) -> None:
+        """Values combined by key, which are a product on a GPU alone: see `segmented_reduce.reduce_by_product`."""
+        if len(parts) == 1 and parts[0].ndim == 1 and monoid is not semirings.any:
+            picks = Semiring(monoid, semirings.plus_second.multiply)
+            self._ready(None, trace(picks, False, INT, parts[0].dtype, None), False)
 
     def _of_matrices(self, A: Any, B: Any, terms: Any, left_out: Any) -> None:
         self._note(symbolic.source())
@@ -119,6 +130,15 @@ class Recorder:
 
     def _walk(self, walking: Any, starts: Any, steps: int, key: int, weights: Any) -> None:
         self._note(walk_runs.source(walking.plan, SIZE, weights is not None))
+
+
+def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
+    """What several recorders have noted, for each architecture: first what graphs of the first shape ask for."""
+    found: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
+    for noted, architecture in itertools.product(several, SHARED):
+        for all_of_shape, of_shape in zip(found[architecture], noted[architecture], strict=True):
+            all_of_shape |= of_shape
+    return {each: list(dict.fromkeys(source for of_shape in found[each] for source in of_shape)) for each in SHARED}
 
 
 class _Noting:
@@ -156,14 +176,20 @@ def _always() -> Iterator[str]:
 @contextmanager
 def recording() -> Iterator[Recorder]:
     """Have everything on the CPU go by a recorder meanwhile. Not for use beside other threads."""
-    recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner)
+    recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
     engines._face = lambda package: recorder if package == "cpu" else face(package)
+    has_loop = segmented_reduce.has_ufunc_loop
+
+    def noting(monoid: Any, parts: Any) -> bool:
+        recorder.note_sums(monoid, parts)
+        return has_loop(monoid, parts)
+
+    segmented_reduce.has_ufunc_loop = noting
     try:
         for cache in caches:
             cache.cache_clear()
-        with engines.interpreted():
-            yield recorder
+        yield recorder
     finally:
-        engines._face = face
+        engines._face, segmented_reduce.has_ufunc_loop = face, has_loop
         for cache in caches:
             cache.cache_clear()

@@ -1,0 +1,94 @@
+"""Compile ahead of time what the library's own functions need: the build of a wheel does this, and puts it in there.
+
+python -m gasla.shipping FOLDER
+
+Which kernels these are is found out by calling every function on small graphs of all kinds that make a difference to
+the engine, and by running the examples in the docstrings. Each kernel is stored in the folder as `gasla.cache` stores
+it, and `gasla.cache` looks for it there.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shutil
+import sys
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+
+SLOW = (
+    "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
+)  # fmt: skip
+"""Parts of names of functions that take long on large graphs, and compile nothing else there."""
+
+
+def main() -> None:
+    """Compile into a folder, unless that was done from the same text."""
+    folder = Path(sys.argv[1]).absolute()
+    if not can_ship():
+        print("gasla: functions are compiled when called; code is shipped for Linux on x86-64-v3 alone")
+        return
+    stamp, text = folder / "made_of", made_of()
+    if stamp.is_file() and stamp.read_text() == text:
+        return
+    import gasla
+    from gasla.shipping import calls
+
+    began = time.perf_counter()
+    for name in ("kernels", "parts", "programs") if stamp.is_file() else ():  # what was compiled of another text
+        shutil.rmtree(folder / name, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ |= {"GASLA_CACHE_DIR": str(folder), "GASLA_QUIET": "1", "GASLA_NUM_THREADS": "2"}
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        tasks = [pool.submit(call, name) for name in calls.names()]
+        tasks += [pool.submit(show, name) for name in gasla.__all__]
+        for done in as_completed(tasks):
+            done.result()
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)  # of one version of Python
+    stamp.write_text(text)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    size, seconds = sum(path.stat().st_size for path in files), time.perf_counter() - began
+    print(f"gasla: {len(files) - 1} kernels, {size / 1e6:.1f} MB, compiled in {seconds:.0f} s")
+
+
+def can_ship() -> bool:
+    """Whether code that is compiled here runs on most machines of its kind."""
+    from gasla.compiler.objects import common, host
+
+    return sys.platform == "linux" and common() != host()
+
+
+def made_of() -> str:
+    """A hash of the text of both packages, of which all else follows."""
+    import hashlib
+
+    package = Path(__file__).parents[1]
+    files = sorted([*package.rglob("*.py"), *(package.parent / "semirings").rglob("*.py")])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def call(name: str) -> None:
+    """Make the calls of one of `calls.names` on every graph; its function may refuse some of them."""
+    from gasla.shipping import calls
+
+    warnings.simplefilter("ignore")
+    is_slow = any(part in name for part in SLOW)
+    for kind in [*calls.small(), *calls.more()]:
+        if is_slow and kind.matrix.shape[0] > 1000:
+            continue
+        for make in calls.calls(name, kind.graph(), kind.options):
+            with suppress(ValueError, TypeError):
+                make()
+
+
+def show(name: str) -> None:
+    """Run the examples in a public name's docstring."""
+    import gasla
+
+    warnings.simplefilter("ignore")
+    for test in doctest.DocTestFinder(recurse=False).find(getattr(gasla, name), name):
+        doctest.DocTestRunner(verbose=False).run(test, out=lambda _: None)

@@ -1,0 +1,198 @@
+"""Calls of every public function, and the graphs that they are made on: what they compile is shipped.
+
+The list serves the CPU's code and the GPU's. A function that takes a graph is called as it is by default, and with each
+of its options alone, which are read off its signature; `MORE` has calls that do not follow from a signature.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+import gasla
+import semirings
+from gasla.arrays import module_of
+from gasla.graph.graph import Graph
+
+FIRST = ["strongly_connected_components", "minimum_spanning_forest", "louvain_communities", "bridges", "shortest_path"]
+SCORE_TYPES = None, np.float32, np.float64
+# Of a graph g of n vertices; np is the module of its arrays.
+MORE = [
+    "sssp(g, [0, 1])",
+    "multi_source_bfs(g, range(40))",
+    "multi_source_shortest_paths(g, range(20))",
+    "closeness_centrality(g, k=8)",
+    "closeness_centrality(g, distance='weight', k=8)",
+    "harmonic_centrality(g, distance='weight', k=8)",
+    "pagerank(g, weighted=False, personalization={0: 1.0})",
+    "aggregate_features(g, np.ones((n, 8)))",
+    "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)",
+    "subgraph_matches(g, triangle, count=True)",
+    "subgraph_matches(g, triangle)",
+    "top_k(g, 3)",
+    "mxv(g, x)",
+    "mxv(g, x, semirings.plus_second)",
+    "mxv(g, x, semirings.min_plus)",
+    "mxv(g, x, semirings.max_plus)",
+    "mxv(g, x, semirings.max_times)",
+    "mxv(g, x, semirings.any_second)",
+    "mxv(g, x, semirings.min_plus, mask=x > 0)",
+    "mxv(g, np.ones(n, bool), semirings.any_pair)",
+    "mxv(g, np.ones(n, bool), semirings.any_pair, mask=x > 0)",
+    "vxm(x, g)",
+    "vxm(x, g, semirings.min_plus)",
+    "mxm(g, g)",
+    "mxm(g, g, semirings.min_plus)",
+    "mxm(g, g, semirings.plus_pair, mask=g)",
+    "Graph(g).simple()",
+    "Graph(g).symmetrized(semirings.max)",
+    "Graph(g).subgraph(np.arange(n // 2))",
+    "Graph(g).contract(np.arange(n) // 2)",
+    "Graph(g).contract(np.arange(n) // 2, semirings.plus)",
+]
+
+
+def names() -> list[str]:
+    """The public functions that take a graph, those that take longest to compile first; then `MORE`."""
+    functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
+    return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
+
+
+def _takes_graph(function: Any) -> bool:
+    """Whether a function can be called with a graph, and with arguments that `_known` has."""
+    if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
+        return False
+    return _wanted(function) <= _known(Graph.from_edges([0], [1])).keys()
+
+
+def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
+    """The calls of one of the `names` on a graph, on its device; without `options` the one by default alone."""
+    if name in MORE:
+        xp: Any = module_of(graph.device)
+        known = {"semirings": semirings, "np": xp, "g": graph, "n": graph.n, "triangle": 1 - np.eye(3, dtype=int)}
+        known["x"] = xp.ones(graph.n, np.float64 if graph.values is None else graph.values.dtype)
+        yield lambda: eval(f"gasla.{name}", {"gasla": gasla, **known})
+        return
+    function = getattr(gasla, name)
+    for number, given in enumerate(_options(function, graph)):
+        if options or number == 0:
+            yield partial(function, graph, **given)
+
+
+def _wanted(function: Callable[..., Any]) -> set[str]:
+    """The arguments beside the graph that have no default."""
+    parameters = [*inspect.signature(function).parameters.values()]
+    return {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD} - {"graph"}
+
+
+def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
+    """What a function is called with beside the graph: what it needs, and then each option alone."""
+    known, hints = _known(graph), typing.get_type_hints(function)
+    parameters = [*inspect.signature(function).parameters.values()][1:]
+    needed = {name: known[name] for name in _wanted(function)}
+    if any(parameter.name == "max_iter" for parameter in parameters):
+        needed["max_iter"] = 3
+    yield needed
+    few = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
+    for parameter in parameters:
+        values: tuple[Any, ...] = ()
+        if type(parameter.default) is bool and parameter.name != "check_bound":  # which needs a bound
+            values = (not parameter.default,)
+        elif typing.get_origin(hints[parameter.name]) is Literal:
+            values = typing.get_args(hints[parameter.name])
+        elif parameter.name == "dtype":
+            values = SCORE_TYPES
+        elif parameter.default is None and parameter.name in known:
+            values = (known[parameter.name],)
+        for value in values:
+            if value is not parameter.default:
+                yield needed | ({} if parameter.name == "k" else few) | {parameter.name: value}
+
+
+def _known(graph: Graph) -> dict[str, Any]:
+    """Arguments by name."""
+    xp: Any = module_of(graph.device)
+    labels = xp.arange(graph.n, dtype=graph.id_dtype) % 5
+    return {
+        "source": 0,
+        "target": min(5, graph.n - 1),
+        "sources": [0, 1, 2, 3],
+        "k": 4,
+        "depth_limit": 2,
+        "pairs": (labels, labels[::-1].copy()),
+        "labels": labels,
+        "features": xp.ones((graph.n, 8), np.float32),
+        "starts": labels,
+        "ids": labels,
+        "length": 4,
+        "side": xp.arange(graph.n) < graph.n // 2,
+        "distance": "weight",
+        "personalization": xp.ones(graph.n),
+    }
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """A matrix, the types of its ids and values (none if it has no values), and whether options are tried on it."""
+
+    matrix: Any
+    ids: str
+    values: str
+    options: bool
+
+    def graph(self) -> Graph:
+        """A new graph: a graph keeps what was derived from it."""
+        found = self.matrix.copy()
+        found.data = (10 * self.matrix.data + 1).astype(self.values or float)
+        if found.format == "coo":
+            found.coords = tuple(axis.astype(self.ids) for axis in found.coords)
+        else:
+            found.indices, found.indptr = found.indices.astype(self.ids), found.indptr.astype(self.ids)
+        made = Graph(found)
+        return made if self.values else Graph.from_edges(*made.edges(), n=made.n)
+
+
+@cache
+def small() -> list[Kind]:
+    """Graphs of 32-bit ids: of all kinds with float64 or no values, where options are tried; of others with a few."""
+    made = [Kind(matrix, "i4", values, True) for values in ("f8", "") for matrix in _matrices()]
+    return made + [Kind(matrix, "i4", values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
+
+
+@cache
+def more() -> list[Kind]:
+    """Graphs of 64-bit ids, and large ones."""
+    return [*(Kind(matrix, "i8", "f8", False) for matrix in _matrices()[:4]), *_large()]
+
+
+def _matrices() -> list[Any]:
+    """Small matrices: symmetric, acyclic, with loops, with parallel edges; by column; paths; one that is bipartite."""
+    draw = np.random.default_rng(0)
+    plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")
+    loose = sp.coo_array((draw.random(200), (draw.integers(0, 29, 200), draw.integers(0, 29, 200))), (30, 30))
+    up = sp.coo_array(sp.triu(plain, 1))
+    path = sp.coo_array((draw.random(49), (np.arange(49), np.arange(1, 50))), (50, 50))
+    side = sp.random_array((15, 15), density=0.3, rng=draw)
+    two_sides = sp.block_array([[None, side], [sp.coo_array((15, 15)), None]])
+    return [up + up.T, up.tocsr(), plain.tocsr(), loose, plain.tocsc(), path, path + path.T, two_sides]
+
+
+def _large() -> list[Kind]:
+    """The flights that come with gasla, and a matrix with enough entries for several threads; each also symmetric."""
+    from gasla import datasets
+
+    draw = np.random.default_rng(0)
+    n, m = 1 << 15, 1 << 18
+    tails = draw.integers(0, n, m)
+    heads = (tails + 1 + (draw.random(m) ** 9 * n).astype(np.int64)) % n
+    matrix = sp.coo_array((draw.random(m), (tails, heads)), (n, n)).tocsr()
+    flights = datasets.openflights().matrix
+    return [Kind(each, "i4", "f8", False) for each in (flights, flights + flights.T, matrix, matrix + matrix.T)]
