@@ -1,1 +1,1 @@
-"""Benchmarks: gasla beside its peers on the same graphs (`python -m benchmarks.compare`), and an asv suite."""
+"""Benchmarks: comparisons with other libraries (`python -m benchmarks.compare`), profiles, and an asv suite."""

@@ -1,9 +1,9 @@
-"""Compare gasla on the CPU with what a user could install instead, and each ratio with its bar.
+"""Compare gasla on the CPU with other libraries, and each time ratio with its upper bound.
 
 python -m benchmarks.compare [--graphs rmat20,ny] [--algorithms bfs,sssp] [--peers scipy,graphblas] [--json FILE]
 
-`--algorithms semirings` are products of a matrix and a vector, plus_times beside SciPy's and others beside plus_times;
-`programs` are a user's own beside the library's functions.
+`--algorithms semirings` measures matrix-vector products: plus_times against SciPy, other semirings against plus_times.
+`--algorithms programs` measures user-written programs against the library's functions.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from gasla.bench.cells import Cell
 from gasla.bench.limits import ceilings
 from gasla.bench.reports import table
 from gasla.bench.reports.report import Report
+from gasla.cli.bench import names
 
 GRAPHS = ("rmat20", "urand20", "grid20", "ny")
 GROUPS = (*(name for name in tasks.ALGORITHMS if name != "levels"), "semirings", "programs")
-ROUNDS = 8  # one for every source
-BUDGET = 20.0  # seconds a cell
+ROUNDS = 8  # one per source
+BUDGET = 20.0  # seconds per cell
 
 SETS = ("maximal_independent_set", "greedy_color", "maximal_matching", "weighted_matching")
 
 ALIKE = {"jaccard": 0.7, "adamic_adar": 0.7, "top_k_similar": 0.7}
 
-# The largest ratio of gasla's time to the best peer's that is good enough.
+# The largest acceptable ratio of gasla's time to the best peer's.
 BARS: dict[str, dict[str, float]] = {
     "rmat18": {
         **{"multi_source_bfs": 0.20, "aggregate_features": 0.60, "core_number": 0.70, "hits": 0.50},
@@ -55,13 +56,13 @@ BARS: dict[str, dict[str, float]] = {
     "ny": {"bfs": 0.85, "sssp": 0.35, "pagerank": 1.0, "components": 0.55, "triangles": 0.25, "betweenness": 0.60},
 }
 BARS_PRODUCTS = {"mxv": 1.0, "mxm": 1.0, "mxm_masked": 0.5}  # on any graph
-BAR_SEMIRING = 1.15  # any other semiring beside plus_times
-BAR_LOG_SUM_EXP = 2.6  # which takes an exponential an entry and a logarithm a row
-BAR_PROGRAM = 1.10  # a user's own program beside the library's function
+BAR_SEMIRING = 1.15  # other semirings relative to plus_times
+BAR_LOG_SUM_EXP = 2.6  # needs one exponential per entry and one logarithm per row
+BAR_PROGRAM = 1.10  # a user-written program relative to the library's function
 
 
 def bar(cell: Cell) -> float | None:
-    """The most that the ratio of a cell should be."""
+    """The largest acceptable ratio of a cell."""
     family, _, member = cell.algorithm.partition(" ")
     if family == "mxv" and member:
         return {"plus_times": BARS_PRODUCTS["mxv"], "logaddexp_plus": BAR_LOG_SUM_EXP}.get(member, BAR_SEMIRING)
@@ -73,7 +74,7 @@ def bar(cell: Cell) -> float | None:
 def measure(
     graph: graphs.BenchmarkGraph, groups: Iterable[str], rivals: Iterable[str], settings: cells.Settings
 ) -> Iterator[Cell]:
-    """The cells of one graph: of algorithms, of products by other semirings, of a user's own programs."""
+    """The cells of one graph: algorithms, products over semirings, user-written programs."""
     groups = list(groups)
     yield from cells.measure(graph, [name for name in groups if name in tasks.TASKS], rivals, settings)
     if "semirings" in groups:
@@ -83,27 +84,22 @@ def measure(
 
 
 def verdict(cell: Cell) -> str:
-    """Whether the ratio is good enough, in a few words."""
+    """Whether the ratio is acceptable, as text."""
     limit = bar(cell)
     if cell.ratio is None or limit is None:
         return ""
     return f"{'ok' if cell.ratio <= limit else 'OVER'} ({limit:.2f})"
 
 
-def names(text: str) -> list[str]:
-    """The words of a comma-separated list."""
-    return [name for name in text.split(",") if name]
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Read the command line, measure, and write the JSON file if one is asked for; 1 if an answer was wrong."""
+    """Parse the command line, measure, and optionally write a JSON file; returns 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.partition("\n")[0])
     parser.add_argument("--graphs", type=names, default=list(GRAPHS), help="comma-separated (%(default)s)")
     parser.add_argument("--algorithms", type=names, default=list(GROUPS), help="comma-separated (%(default)s)")
     parser.add_argument("--peers", type=names, default=peers.installed("cpu"), help="comma-separated (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most (%(default)s)")
-    parser.add_argument("--budget", type=float, default=BUDGET, help="seconds a cell, answers aside (%(default)s)")
-    parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="maximum number of rounds (%(default)s)")
+    parser.add_argument("--budget", type=float, default=BUDGET, help="seconds per cell for timing (%(default)s)")
+    parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
     options = parser.parse_args(arguments)
     settings = cells.Settings(options.rounds, options.budget, ceilings.measure("cpu"))
     report = Report.begin(settings.ceilings)

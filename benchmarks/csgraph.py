@@ -1,8 +1,8 @@
-"""gasla's csgraph beside SciPy's, in turns: plain SciPy arrays, as users have them, new in each call.
+"""Compare `gasla.csgraph` with `scipy.sparse.csgraph`, interleaved, on SciPy arrays that are new objects in each call.
 
-    python -m benchmarks.csgraph FILE.json [seconds a row [regular expression of rows]]
+    python -m benchmarks.csgraph FILE.json [seconds per row [regular expression for rows]]
 
-A row says what both took, in milliseconds (medians), and gasla's share of SciPy's time. Everything is compiled before.
+A row has the median times of both in milliseconds, and gasla's time divided by SciPy's. Code is compiled beforehand.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from scipy.sparse import csr_array
 from gasla import csgraph, datasets
 from gasla.bench.interleave import interleave
 
-Call = Callable[[Any], Any]  # of a module of functions
+Call = Callable[[Any], Any]  # takes one of the two modules
 
 
 def fresh(A: csr_array) -> csr_array:
-    """The same arrays in a matrix of which nothing is known yet."""
+    """A new matrix of the same arrays, without cached properties."""
     return csr_array((A.data, A.indices, A.indptr), shape=A.shape)
 
 
@@ -36,7 +36,7 @@ def random_graph(n: int, m: int, seed: int) -> csr_array:
 
 
 def rows() -> Iterator[tuple[str, Call]]:
-    """What is called, by name."""
+    """The calls to measure, by name."""
     roads = datasets.with_weights(datasets.ny_roads())
     graphs = {"rmat18": datasets.rmat(18), "grid18": datasets.grid(18), "NY roads": roads}
     for name, given in graphs.items():
@@ -87,7 +87,7 @@ def rows() -> Iterator[tuple[str, Call]]:
 
 
 def main(path: str, budget: float = 5.0, wanted: str = "") -> None:
-    """Measure all and write it down."""
+    """Measure all rows, and write them to a JSON file."""
     table = []
     for name, call in rows():
         if not re.search(wanted, name):

@@ -1,9 +1,10 @@
-"""How long the first call of each function takes where nothing is compiled: in one fresh process, or in one each.
+"""Measure the first call of each function with an empty cache of compiled code, in one new process or in one each.
 
 python -m benchmarks.first_calls [--alone] [--gpu] [--output FILE]
 
-On the graph of 3,214 airports that comes with gasla. Seconds of processor time (`cpu`) and of the clock (`wall`); then
-the same calls by another process, which finds all code stored. The import and the graph count for the first call.
+Uses the flight network that comes with gasla. Prints CPU time (`cpu`) and elapsed time (`wall`) in seconds, then the
+elapsed time of the same calls in a second process with a filled cache (`stored`). Import of gasla and construction of
+the graph count as part of the first call.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ CALLS = {
     "maximal_independent_set": "gasla.maximal_independent_set(undirected)",
 }
 ON_GPU = ["bfs", "sssp", "pagerank", "connected_components", "triangle_count", "betweenness_centrality"]
-# On a GPU the process has used the driver before. An option of its own keeps NVRTC from finding, in a cache that NVRTC
-# has, what another process has compiled; it would hide code that comes with gasla, too.
+# On a GPU the driver has already been initialized. NVRTC has a cache of its own; a unique compiler option makes sure
+# that nothing is found there. It is not used if the wheel ships compiled code, which it would exclude.
 PROGRAM = """
 import os, sys, time
 began = time.perf_counter(), time.process_time()
@@ -67,7 +68,7 @@ Row = tuple[str, float, float]
 
 
 def cold_and_warm(names: list[str], device: str = "cpu") -> tuple[list[Row], list[Row]]:
-    """Names of calls, seconds by the clock and of processor time: with empty caches, then with full ones."""
+    """For each call its name, elapsed time and CPU time: with empty caches, then with full ones."""
     with tempfile.TemporaryDirectory() as folder:
         caches = dict.fromkeys(("GASLA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH"), folder)
         settings = {**os.environ, **caches, "PYTHONDONTWRITEBYTECODE": "", "MEASURED_BY": str(time.time_ns())}
@@ -85,12 +86,12 @@ def _in_new_process(calls: list[str], device: str, environment: dict[str, str]) 
 
 
 def main() -> None:
-    """Measure, print a table, and write it to a file if one is named."""
+    """Measure, print a table, and optionally write it to a file."""
     from gasla.cli.compute import provenance
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--alone", action="store_true", help="each call in a process of its own, with an empty cache")
-    parser.add_argument("--gpu", action="store_true", help="on the current GPU, from graphs that are there")
+    parser.add_argument("--alone", action="store_true", help="each call in a new process, with an empty cache")
+    parser.add_argument("--gpu", action="store_true", help="on the current GPU, with graphs in its memory")
     parser.add_argument("--output", type=Path, metavar="FILE")
     options = parser.parse_args()
     lines = [provenance(), f"{'first call':38s}{'wall':>8s}{'cpu':>8s}{'stored':>8s}"]

@@ -1,11 +1,11 @@
-"""The memory that an algorithm holds in a fresh process.
+"""Measure the memory that an algorithm needs in a new process.
 
     python -m benchmarks.footprint [--device gpu] [--graphs rmat20,grid20] [--json FILE]
 
-It is what a second call (the first has loaded the compiled code) takes, at its highest and afterwards: on the CPU by
-what the resident set of a process of its own grows, on the GPU by what CuPy's pool hands out. Next to it stand what
-`Graph.nbytes` grew by, what `workspace` promises for the program and what its fields take; and, of search and PageRank
-on the CPU, what is allowed: 32 bytes a vertex and the fields, and a CSC where the graph is not symmetric.
+The second call is measured, as the first loads compiled code: peak and remaining growth, on the CPU of the resident
+set of the process, on the GPU of CuPy's memory pool. Compared with it are the growth of `Graph.nbytes`, the value of
+`workspace` for the program, and the size of its fields; and for search and PageRank on the CPU an upper bound: 32 bytes
+per vertex plus the fields, and a CSC if the graph is not symmetric.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.reports.provenance import provenance
 from gasla.bench.reports.report import Report
 
-PER_VERTEX = 32  # bytes beyond the graph and the program's own fields
-FIELDS = {"bfs": 8, "sssp": 4, "pagerank": 12}  # bytes a vertex: level and parent; length; rank, share and its divisor
-PROGRAMS = {"bfs": programs.Tree, "sssp": programs.Paths, "pagerank": programs.Surfer}  # like those of the library
+PER_VERTEX = 32  # bytes per vertex allowed besides the graph and the fields of the program
+FIELDS = {"bfs": 8, "sssp": 4, "pagerank": 12}  # bytes per vertex: level, parent; length; rank, share and its divisor
+PROGRAMS = {"bfs": programs.Tree, "sssp": programs.Paths, "pagerank": programs.Surfer}  # like the library's programs
 BOUNDED = ("bfs", "pagerank")
 MEMORY = "from benchmarks.footprint import grown_on_cpu; grown_on_cpu({!r}, {!r}, {!r})"
 
 
 def output(code: str, *arguments: str) -> str:
-    """Run Python code in a new process; return what it printed."""
+    """Run Python code in a new process; return its output."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the measuring process failed with {done.returncode}:\n{done.stderr}")
@@ -50,7 +50,7 @@ def output(code: str, *arguments: str) -> str:
 
 
 def called(algorithm: str, graph: Any, source: int) -> Any:
-    """The answer; its size is that of the program's fields, or less."""
+    """Call the algorithm; the answer is at most as large as the program's fields."""
     if algorithm == "bfs":
         return gasla.bfs(graph, source, parents=True)
     if algorithm == "sssp":
@@ -60,7 +60,7 @@ def called(algorithm: str, graph: Any, source: int) -> Any:
 
 
 def directed_or_not(matrix: Any, directed: bool) -> Any:
-    """The matrix, or half of it."""
+    """The matrix, or its upper triangle for a directed graph."""
     if not directed:
         return matrix
     if device_of(matrix) == "cpu":
@@ -71,7 +71,7 @@ def directed_or_not(matrix: Any, directed: bool) -> Any:
 
 
 def ready(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> gasla.Graph:
-    """The graph, whose symmetry is known; the same has been called on a small one, so that all code is loaded."""
+    """The graph, with known symmetry, after calls on a small graph that load all code."""
     small = graphs.load("rmat8").on(benchmark.device).matrix
     for other in (False, True):
         called(algorithm, directed_or_not(small, other), 0)
@@ -81,18 +81,18 @@ def ready(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> gasla.Gr
 
 
 def promised(graph: gasla.Graph, algorithm: str) -> dict[str, int]:
-    """What a run is said to take beside the graph."""
+    """The documented memory of a run besides the graph."""
     return {"workspace": gasla.workspace(PROGRAMS[algorithm], graph), "fields": FIELDS[algorithm] * graph.n}
 
 
 def status(key: str) -> int:
-    """Bytes of this process, as Linux counts them."""
+    """A memory size of this process in bytes, from /proc/self/status."""
     line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(key))
     return int(line.split()[1]) * 1024
 
 
 def grown_on_cpu(name: str, algorithm: str, directed: bool) -> None:
-    """Print by how much this process grows in a call, as JSON."""
+    """Print the growth of this process in a call, as JSON."""
     benchmark = graphs.load(name)
     graph = ready(benchmark, algorithm, directed)
     before, lists = status("VmRSS"), graph.nbytes
@@ -105,7 +105,7 @@ def grown_on_cpu(name: str, algorithm: str, directed: bool) -> None:
 
 
 def grown_on_gpu(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> dict[str, int]:
-    """The same of what CuPy hands out; and by how much another call grows, for which all is ready (again)."""
+    """The growth of CuPy's memory pool in a call, and in another call (`again`)."""
     graph, source = ready(benchmark, algorithm, directed), benchmark.sources[0]
     gc.collect()
     lists = graph.nbytes
@@ -120,7 +120,7 @@ def grown_on_gpu(benchmark: BenchmarkGraph, algorithm: str, directed: bool) -> d
 
 @contextmanager
 def watching_memory() -> Iterator[dict[str, int]]:
-    """How many bytes more CuPy's pool has handed out than before: at most (grown), and now (held)."""
+    """Bytes allocated from CuPy's pool since entering: peak (`grown`) and current (`held`)."""
     import cupy
 
     class Watch(cupy.cuda.MemoryHook):  # type: ignore[misc]
@@ -139,13 +139,13 @@ def watching_memory() -> Iterator[dict[str, int]]:
 
 
 def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[str, Any]:
-    """Return by how many bytes a call grows, what was promised, and how many a vertex it may."""
+    """Return the growth of a call, the documented sizes, and the allowed bytes per vertex."""
     if isinstance(graph, str):
         name, allowed = graph, PER_VERTEX + FIELDS[algorithm] if algorithm in BOUNDED else None
         found: dict[str, int] = json.loads(output(MEMORY.format(graph, algorithm, directed)))
     else:
         name, allowed, found = graph.name, None, grown_on_gpu(graph, algorithm, directed)
-    if directed and allowed is not None:  # the in-edges: for each its neighbour and its place among the out-edges
+    if directed and allowed is not None:  # the in-edges: neighbor and edge number of each
         allowed += 8 * found["m"] / found["n"] + 4
     return {
         "name": name,
@@ -158,12 +158,12 @@ def memory(graph: str | BenchmarkGraph, algorithm: str, directed: bool) -> dict[
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure all, and print a line for each."""
+    """Measure all cases, and print one line for each."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.footprint", description=__doc__.partition("\n")[0])
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="default: cpu")
-    parser.add_argument("--graphs", default="rmat20,grid20", help="whose memory is measured (%(default)s)")
+    parser.add_argument("--graphs", default="rmat20,grid20", help="comma-separated (%(default)s)")
     parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
-    parser.add_argument("--commit", help="what to name as measured, where there is no git")
+    parser.add_argument("--commit", help="the commit to record, if git is not available")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args(arguments)
     generator = module_at(options.graphs_module)
@@ -179,12 +179,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def line(figure: dict[str, Any]) -> str:
-    """A figure as one line: what was taken, what the parts that were promised come to, what is allowed."""
+    """A result as one line: measured, documented and allowed bytes per vertex."""
     per_vertex, allowed = figure["bytes_per_vertex"], figure["allowed"]
     parts = sum(figure[part] for part in ("lists", "workspace", "fields")) / figure["n"]
     verdict = f"   at most {allowed:.1f}   {'ok' if per_vertex <= allowed else 'OVER'}" if allowed else ""
     label = f"{figure['algorithm']}, {figure['name']}{', directed' if figure['directed'] else ''}"
-    return f"{label:<32}{per_vertex:8.1f} B/vertex   promised {parts:8.1f}{verdict}"
+    return f"{label:<32}{per_vertex:8.1f} B/vertex   documented {parts:8.1f}{verdict}"
 
 
 if __name__ == "__main__":

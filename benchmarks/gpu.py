@@ -1,11 +1,11 @@
-"""Measure the GPU engine, and compare each figure with its bar: what `gasla bench` measures, and some more.
+"""Measure the GPU engine, and compare each figure with its upper bound: the cells of `gasla bench`, and some more.
 
     python -m benchmarks.gpu [--graphs rmat22,grid24] [--algorithms bfs,sssp] [--json FILE [--add]]
 
-Bars are in milliseconds on one H100, or ratios. The file is written after every algorithm, so that a run which is cut
-short keeps what it has; with `--add` it keeps what a run before has measured at the same commit on the same GPU.
-Graphs of 2**22 vertices and more take minutes to make on the CPU, once; `--graphs-module FILE` names a Python file
-whose `make(cupy, name)` makes them on the GPU.
+Bounds are times on one H100, or ratios. The file is written after every algorithm, so that an interrupted run keeps its
+results; `--add` keeps results of a previous run at the same commit on the same GPU. Graphs of 2**22 vertices and more
+take minutes to make on the CPU, once; `--graphs-module FILE` is a Python file whose `make(cupy, name)` makes them on
+the GPU.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gasla.bench.reports.report import Report
 from gasla.bench.reports.table import milliseconds
 
 GRAPHS = ("rmat22", "kron21", "urand22", "rmat24", "rgg22", "grid24")
-MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # at most, on the graphs above
+MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # upper bounds on the graphs above
     "bfs": (0.25, 0.15, 0.45, 0.8, 6.5, 22),
     "sssp": (4.5, 4.5, 4.2, None, 27, 60),
     "pagerank iteration": (0.85, 0.95, 1.15, 4, 0.18, 0.27),
@@ -51,26 +51,26 @@ MILLISECONDS: dict[str, tuple[float | None, ...]] = {  # at most, on the graphs 
     "label_propagation": (60, None, 80, None, 30, 40),
     "louvain_communities": (400, None, 600, None, 200, 300),
     "hits": (42, None, 46, None, 8, 12),  # 20 iterations
-    "random_walks": (13.7, None, None, None, None, None),  # 16 steps of 4.3 million walkers, 5 billion a second
+    "random_walks": (13.7, None, None, None, None, None),  # 16 steps of 4.3 million walkers, 5 billion steps per second
     "maximal_independent_set": (4.5, None, 9, None, 1.2, 1.9),
     "minimum_spanning_forest": (35, None, 30, None, 20, 60),
     "katz": (3, None, 40, None, 4, None),
     "eigenvector": (4.3, None, 5, None, 5.5, None),
     "strong_components": (40, None, None, None, None, None),
-    "aggregate_features": (20, None, 30, None, 6, 6),  # 64 float32 numbers a vertex
+    "aggregate_features": (20, None, 30, None, 6, 6),  # 64 float32 numbers per vertex
 }
-CALL = 100  # microseconds, on 1,000 vertices
+CALL = 100  # microseconds, for calls on 1,000 vertices
 FIRST_CALL = {"nothing compiled": 1.5, "compiled before": 0.05}  # seconds
-PATIENCE = 0.15  # seconds of calls of what isn't a cell
-ITERATIONS = 10, 30  # two runs of PageRank, whose difference gives an iteration
-NAMES = {"levels": "bfs", "bfs": "bfs with parents"}  # what cells are called here
+PATIENCE = 0.15  # seconds of repeated calls for figures that are not cells
+ITERATIONS = 10, 30  # two runs of PageRank, whose difference gives the time of an iteration
+NAMES = {"levels": "bfs", "bfs": "bfs with parents"}  # names of these cells here
 SETTINGS = {"rounds": 56, "budget": 0.6, "some": 8}
-SAME = "commit", "gpu"  # of runs that make one file
+SAME = "commit", "gpu"  # must agree between runs in the same file
 HEADER = f"{'graph':<15}{'':<22}{'figure':>10}    {'bar':>7}        {'floor':>8}"
 
 
 class Figure(NamedTuple):
-    """A number, the most that it should be, and what it comes from."""
+    """A result, its upper bound, and the times that it was derived from."""
 
     graph: str
     name: str
@@ -79,18 +79,18 @@ class Figure(NamedTuple):
     bar: float | None = None
     wrong: str = ""  # what is wrong with the answer
     note: str = ""
-    runs: Any = None  # seconds, where there is no cell that holds them
+    runs: Any = None  # times in seconds, if they are not in a cell
     floor: Floor | None = None
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Figure:
-        """The same, from what JSON holds."""
+        """A figure from a JSON object."""
         floor = saved["floor"]
         return cls(**{**{k: saved[k] for k in cls._fields}, "floor": Floor(*floor) if floor else None})
 
     @property
     def verdict(self) -> str:
-        """One word for whether the figure is good enough."""
+        """Whether the figure is within its bound, as one word."""
         if self.wrong:
             return "WRONG"
         return "" if self.bar is None else "ok" if self.value <= self.bar else "OVER"
@@ -105,12 +105,12 @@ class Figure(NamedTuple):
 
 
 def bar(graph: str, name: str) -> float | None:
-    """The most milliseconds for a figure."""
+    """The upper bound of a figure in milliseconds."""
     return MILLISECONDS[name][GRAPHS.index(graph)] if graph in GRAPHS and name in MILLISECONDS else None
 
 
 def of_cell(cell: Cell) -> Figure:
-    """The time of an algorithm, or the ratio of a product or of a user's own program."""
+    """The time of an algorithm, or the ratio of a product or of a user-written program."""
     if cell.against is not None or cell.algorithm.startswith("own "):
         ratio, best = cell.ratio, cell.best
         note = "" if best is None else f"{milliseconds(cell.seconds())} over {milliseconds(cell.seconds(best))} ms"
@@ -125,7 +125,7 @@ def of_cell(cell: Cell) -> Figure:
 
 
 def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[float]:
-    """Times of some calls, each between two synchronisations of the stream."""
+    """Times of several calls, each between two synchronizations of the stream."""
     import cupy
 
     times: list[float] = []
@@ -145,11 +145,11 @@ def seconds(call: Callable[[], Any], least: int = 1, most: int = 7) -> list[floa
     return times
 
 
-# --- figures that are no cells ----------------------------------------------------------------------------------------
+# --- figures that are not cells ---------------------------------------------------------------------------------------
 
 
 def pagerank(graph: BenchmarkGraph, limits: Any) -> Iterator[Figure]:
-    """To a change of 1e-6 in L1, and an iteration."""
+    """PageRank to an L1 change of 1e-6, and the time of an iteration."""
 
     def run(tol: float, iterations: int = 100) -> Any:
         return gasla.pagerank(graph.graph, weighted=False, dtype=np.float32, tol=tol, max_iter=iterations)
@@ -170,7 +170,7 @@ def pagerank(graph: BenchmarkGraph, limits: Any) -> Iterator[Figure]:
 
 
 def iterations(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
-    """What every iteration of a search and of shortest paths takes, by the GPU's own clock."""
+    """The times of all iterations of a search and of shortest paths, by the clock of the GPU."""
     source = graph.sources[0]
     for name, program, start in (("bfs", programs.Levels(), "level"), ("sssp", programs.Paths(), "length")):
         for _ in range(2):
@@ -184,7 +184,7 @@ def iterations(graph: BenchmarkGraph, _: Any) -> Iterator[Figure]:
 
 
 def followed(program: Any, start: dict[str, Any], graph: Any, source: int) -> np.ndarray:
-    """For every iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds of a clock at its end."""
+    """For each iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds on the GPU clock at its end."""
     from gasla.gpu.program.engine import Prepared
     from gasla.graph.arguments import NO_LIMIT
     from gasla.operations.prepare import Course, in_pieces
@@ -198,7 +198,7 @@ def followed(program: Any, start: dict[str, Any], graph: Any, source: int) -> np
 
 
 def small_calls() -> Iterator[Figure]:
-    """Microseconds of a call on a graph of 1,000 vertices."""
+    """The times of calls on a graph of 1,000 vertices."""
     rng = np.random.default_rng(1)
     graph = gasla.Graph.from_edges(*rng.integers(0, 1000, (2, 4000)), rng.random(4000, np.float32), n=1000).to("gpu")
     calls = {
@@ -218,7 +218,7 @@ def small_calls() -> Iterator[Figure]:
 
 
 def firsts() -> Iterator[Figure]:
-    """Seconds of the first calls of a process, with an empty cache of compiled code and with a filled one."""
+    """The times of first calls in a process, with an empty and with a full cache of compiled code."""
     for (when, limit), rows in zip(FIRST_CALL.items(), first_calls.cold_and_warm(first_calls.ON_GPU, "gpu")):
         for name, wall, _ in rows:
             yield Figure(f"airports, {when}", f"first {name}", wall, "s", limit)
@@ -226,9 +226,9 @@ def firsts() -> Iterator[Figure]:
 
 # --- the command ------------------------------------------------------------------------------------------------------
 
-APART = {"call": small_calls, "first": firsts}  # what needs no graph
-FIGURES = {"pagerank": pagerank, "levels": iterations}  # what is no cell
-CELLS = {  # the groups of cells that make the figures
+APART = {"call": small_calls, "first": firsts}  # figures that need no benchmark graph
+FIGURES = {"pagerank": pagerank, "levels": iterations}  # figures that are not cells
+CELLS = {  # the groups of cells for each name on the command line
     "bfs": ["levels", "bfs"],
     **{name: [name] for name in tasks.ALGORITHMS if name not in ("levels", "bfs", "pagerank")},
     **{name: [name] for name in ("semirings", "programs")},
@@ -237,7 +237,7 @@ ALGORITHMS = tuple(dict.fromkeys(["bfs", "sssp", "pagerank", *CELLS, *FIGURES]))
 
 
 class Run:
-    """All figures of a run, shown as they come. What fails is shown as wrong, and the rest goes on."""
+    """All figures of a run, shown as they are measured. A failure is shown as wrong, and the run continues."""
 
     def __init__(
         self, report: Report, show: Callable[[Figure], Any], file: Path | None = None, before: Iterable[Figure] = ()
@@ -248,16 +248,18 @@ class Run:
 
     @classmethod
     def begin(cls, show: Callable[[Figure], Any], file: Path | None, add: bool, commit: str | None) -> Run:
-        """A new run, or the one that the file holds goes on."""
+        """A new run, or with `add` the continuation of the run in the file."""
         if file is None or not add or not file.exists():
             return cls(Report.begin(ceilings.measure("gpu"), commit), show, file)
         report, now = Report.read(file), provenance("gpu", commit)
         if wrong := [key for key in SAME if report.provenance[key] != now[key]]:
-            raise ValueError(f"{file} is of another {wrong[0]}: {report.provenance[wrong[0]]}")
+            raise ValueError(
+                f"{file} has {wrong[0]} {report.provenance[wrong[0]]}; expected {now[wrong[0]]}, as of this run"
+            )
         return cls(report, show, file, map(Figure.from_dict, json.loads(file.read_text())["figures"]))
 
     def write(self) -> None:
-        """Write all of it to the file, if there is one; of what was measured twice the later."""
+        """Write all results to the file, if any; later measurements replace earlier ones."""
         if self.file is None:
             return
         figures = {(f.graph, f.name): f for f in [*self.before, *self.figures]}
@@ -266,7 +268,7 @@ class Run:
         report.write(self.file, figures=[{**f._asdict(), "verdict": f.verdict} for f in figures.values()])
 
     def take(self, graph: str, name: str, make: Callable[[], Iterable[Figure]]) -> None:
-        """The figures of one function."""
+        """Measure the figures of one function."""
         import cupy
 
         try:
@@ -290,7 +292,7 @@ class Run:
         )
 
     def measure(self, graph: BenchmarkGraph, algorithms: list[str]) -> None:
-        """Everything that is asked for, of one graph."""
+        """Measure the requested algorithms on one graph."""
         began = time.perf_counter()
         for name in algorithms:
             if name in CELLS:
@@ -298,19 +300,19 @@ class Run:
             elif name in FIGURES:
                 self.take(graph.name, name, partial(FIGURES[name], graph, self.report.ceilings))
         note = f"n={graph.graph.n:,} m={graph.graph.m:,}"
-        self.show(Figure(graph.name, "all of it", time.perf_counter() - began, "s", note=note))
+        self.show(Figure(graph.name, "total", time.perf_counter() - began, "s", note=note))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Read the command line, measure, and write the JSON file if one is asked for; 1 if any answer was wrong."""
+    """Parse the command line, measure, and optionally write a JSON file; returns 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__.partition("\n")[0])
     everything = [*APART, *ALGORITHMS]
     parser.add_argument("--graphs", type=compare.names, default=list(GRAPHS), help="comma-separated (%(default)s)")
     parser.add_argument("--algorithms", type=compare.names, default=everything, help="comma-separated (%(default)s)")
     parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
-    parser.add_argument("--commit", help="what to name as measured, where there is no git")
-    parser.add_argument("--json", type=Path, help="write every run and its provenance to this file")
-    parser.add_argument("--add", action="store_true", help="to what the file holds")
+    parser.add_argument("--commit", help="the commit to record, if git is not available")
+    parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
+    parser.add_argument("--add", action="store_true", help="keep the results that the file already has")
     options = parser.parse_args(arguments)
     run = Run.begin(lambda figure: print(figure.line(), flush=True), options.json, options.add, options.commit)
     print(*table.introduction(run.report), "", HEADER, sep="\n", flush=True)

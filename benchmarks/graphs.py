@@ -1,4 +1,4 @@
-"""Benchmark graphs on a device; on the GPU from a Python file that makes them there, as large ones take minutes."""
+"""Benchmark graphs on a device; optionally made on the GPU by a Python file, because large ones take minutes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gasla.bench.graphs import BenchmarkGraph
 
 
 def module_at(path: Path | None) -> ModuleType | None:
-    """Import a module by the path of its file."""
+    """Import a module from a file."""
     if path is None:
         return None
     found = importlib.util.spec_from_file_location(path.stem, path)
@@ -23,7 +23,7 @@ def module_at(path: Path | None) -> ModuleType | None:
 
 
 def load(name: str, device: Device, generator: ModuleType | None = None) -> BenchmarkGraph:
-    """A graph on a device; `generator.make(cupy, name)` gives n, rows, offsets, columns, weights and a fingerprint."""
+    """A graph on a device. `generator.make(cupy, name)` returns n, rows, offsets, columns, weights, fingerprint."""
     if generator is None or device == "cpu":
         return graphs.load(name).on(device)
     import cupy

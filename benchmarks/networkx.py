@@ -1,10 +1,10 @@
-"""gasla as NetworkX's backend, beside NetworkX itself, nx-parallel and graphblas-algorithms, in turns.
+"""Compare the backends of NetworkX, interleaved: NetworkX itself, gasla, nx-parallel and graphblas-algorithms.
 
-    python -m benchmarks.networkx FILE.json [seconds a row [regular expression of rows]]
+    python -m benchmarks.networkx FILE.json [seconds per row [regular expression for rows]]
 
-A row says what each took, in milliseconds (medians), and how many times NetworkX's speed gasla has: with the
-conversion, and where NetworkX keeps the converted graph. Everything is compiled before, and who isn't installed, or
-can't do it, is left out. NetworkX takes minutes where it is slow: it is timed at least once, however long that takes.
+A row has the median times in milliseconds, and the speedup of gasla over NetworkX, with and without conversion of the
+graph (NetworkX caches converted graphs). Code is compiled beforehand. Backends that are not installed, or don't support
+a function, are left out. NetworkX is timed at least once, even if a call takes minutes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 def graph_of(matrix: Any) -> Any:
-    """An undirected graph of NetworkX's, without loops."""
+    """An undirected NetworkX graph without self loops."""
     coordinates = matrix.tocoo()
     G = nx.Graph()
     G.add_nodes_from(range(matrix.shape[0]))
@@ -51,7 +51,7 @@ def graph_of(matrix: Any) -> Any:
 
 
 def graphs() -> Iterator[tuple[str, Any]]:
-    """Those that ship, and random ones of 10^5 and 10^6 edges."""
+    """The included graphs, an R-MAT graph, and a random graph of 10^6 edges."""
     yield "openflights", graph_of(datasets.openflights().matrix)
     yield "NY roads", graph_of(datasets.ny_roads())
     yield "rmat14", graph_of(datasets.rmat(14))
@@ -64,13 +64,13 @@ def graphs() -> Iterator[tuple[str, Any]]:
 
 
 def fresh(G: Any) -> Any:
-    """The graph as NetworkX has it before anything was converted."""
+    """The graph, without cached conversions."""
     G.__networkx_cache__.clear()
     return G
 
 
 def contestants(G: Any, call: Callable[..., Any]) -> Iterator[tuple[str, Callable[[int], Any]]]:
-    """Who can answer, by name."""
+    """The calls by name, for all backends that support the function."""
     yield "networkx", lambda _: call(G, backend="networkx")
     yield "gasla, with conversion", lambda _: call(fresh(G), backend="gasla")
     call(G, backend="gasla")
@@ -81,13 +81,13 @@ def contestants(G: Any, call: Callable[..., Any]) -> Iterator[tuple[str, Callabl
     for peer in PEERS:
         try:
             call(small, backend=peer)
-        except Exception:  # whatever is amiss with it, it is left out
+        except Exception:  # not installed, or not supported
             continue
         yield peer, lambda _, peer=peer: call(fresh(G), backend=peer)
 
 
 def rows() -> Iterator[tuple[str, Callable[[], dict[str, Callable[[int], Any]]]]]:
-    """What is timed, by name."""
+    """The contestants of each row, by name."""
     for name, G in graphs():
         yield (
             f"{name}: conversion",
@@ -101,7 +101,7 @@ def rows() -> Iterator[tuple[str, Callable[[], dict[str, Callable[[int], Any]]]]
 
 
 def main(path: str, budget: float = 10, pattern: str = "") -> None:
-    """Time all rows whose names match, and write the file anew after each."""
+    """Time all rows whose names match, and rewrite the file after each."""
     nx.config.warnings_to_ignore.add("cache")
     found: dict[str, dict[str, float]] = {}
     for name, made in rows():

@@ -1,13 +1,13 @@
-"""Which share of a call is spent outside the kernels: in Python, on launching, on waking threads.
+"""Measure the fraction of a call that is spent outside of kernels: in Python, launching kernels, waking threads.
 
     python -m benchmarks.overhead [--graphs rmat10,rmat20] [--algorithms bfs,sssp] [--engine gpu] [--json FILE]
 
 (`--graphs-module FILE` as for `python -m benchmarks.gpu`.)
 
-Kernels tell how long they took, on the GPU by its own clock. `call` is the time of a call in a row of calls, on the GPU
-of one at whose end the stream is waited for once, as some return before their kernel has ended: then Python's part of
-the next passes meanwhile. `alone` is the time of a call there that is waited for. On graphs of over a million edges the
-share should stay below 5%. Where in Python the time goes, a profiler says.
+Kernels report their own time, on the GPU by CUDA events. `call` is the mean time in a sequence of calls; on the GPU the
+stream is synchronized only after the last one, so the Python part of a call overlaps with the kernel of the previous
+call. `alone` is the time on the GPU with synchronization after each call. On graphs of more than a million edges the
+fraction should stay below 5%.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from gasla.cpu.runtime import threads
 
 GRAPHS = ("rmat10", "grid10", "rmat16", "grid20", "rmat20", "urand20", "ny")
 FIRST = ("bfs", "levels", "sssp", "pagerank", "components", "triangles", "betweenness", "mxv")
-SECONDS = {"cpu": 0.3, "gpu": 0.1}  # for each row of calls
-LEAST, MOST = 3, 500  # calls
-ROWS = 3  # of calls that are not waited for
-LARGE, MOST_OUTSIDE = 1_000_000, 0.05  # on graphs of more edges at most this share of a call
+SECONDS = {"cpu": 0.3, "gpu": 0.1}  # duration of a sequence of calls
+LEAST, MOST = 3, 500  # number of calls in a sequence
+ROWS = 3  # number of sequences without synchronization
+LARGE, MOST_OUTSIDE = 1_000_000, 0.05  # largest acceptable fraction outside of kernels, on graphs of more edges
 COLUMNS = ("call", "alone", "kernel")
 
 clock = time.perf_counter
 
 
 def kernel_seconds(call: Callable[[], Any]) -> float:
-    """What gasla's kernels take in a call, by the GPU's clock."""
+    """The time of gasla's kernels in a call, by CUDA events."""
     import cupy
 
     from gasla.gpu.runtime import compile as kernels
@@ -63,7 +63,7 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
 
 
 def seconds_in_a_row(call: Callable[[], Any], alone: float) -> float:
-    """The time of a call among many of which only the last is waited for."""
+    """The mean time of a call in a sequence that is synchronized only at its end."""
     count = max(LEAST, min(MOST, int(SECONDS["gpu"] / alone)))
     finish("gpu")
     began = clock()
@@ -74,7 +74,7 @@ def seconds_in_a_row(call: Callable[[], Any], alone: float) -> float:
 
 
 def repeat(measure: Callable[[], Any], device: Device) -> list[Any]:
-    """What some measurements give."""
+    """The results of repeated measurements."""
     began, found = clock(), []
     while len(found) < LEAST or (clock() - began < SECONDS[device] and len(found) < MOST):
         found.append(measure())
@@ -82,7 +82,7 @@ def repeat(measure: Callable[[], Any], device: Device) -> list[Any]:
 
 
 def seconds_of(call: Callable[[], Any], device: Device) -> dict[str, float]:
-    """The time of a call and of its kernels in seconds, and the share outside of these: medians."""
+    """Medians of the time of a call, the time of its kernels, and the fraction outside of kernels."""
 
     def plain() -> float:
         began = clock()
@@ -90,7 +90,7 @@ def seconds_of(call: Callable[[], Any], device: Device) -> dict[str, float]:
         finish(device)
         return clock() - began
 
-    plain()  # compiles, and builds what the graph lacks
+    plain()  # compiles, and builds neighbor lists
     found = {"call": median(repeat(plain, device))}
     if device == "gpu":
         found["alone"] = found["call"]
@@ -110,26 +110,26 @@ def seconds_of(call: Callable[[], Any], device: Device) -> dict[str, float]:
 
 
 def each(calls: dict[str, Callable[[], Any]], device: Device) -> Iterator[tuple[str, dict[str, float]]]:
-    """All calls, by name."""
+    """Measure all calls, by name."""
     for name, call in calls.items():
         yield name, seconds_of(call, device)
 
 
 def line(cell: dict[str, Any]) -> str:
-    """A cell as one line, in microseconds."""
+    """A result as one line, in microseconds."""
     parts = "".join(f"{1e6 * cell[part]:10.1f}" if part in cell else f"{'-':>10}" for part in COLUMNS)
     verdict = "  OVER" if cell["edges"] > LARGE and cell["outside"] > MOST_OUTSIDE else ""
     return f"{cell['graph']:<9}{cell['edges']:>10,} {cell['algorithm']:<12}{parts}{cell['outside']:8.1%}{verdict}"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure all cells, and print a line for each, in microseconds."""
+    """Measure all cases, and print one line for each, in microseconds."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__.partition("\n")[0])
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="comma-separated (%(default)s)")
     parser.add_argument("--algorithms", default=",".join(FIRST), help=f"some of {', '.join(ALGORITHMS)} (%(default)s)")
     parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--graphs-module", type=Path, help="a Python file that makes the graphs on the GPU")
-    parser.add_argument("--commit", help="what to name as measured, where there is no git")
+    parser.add_argument("--commit", help="the commit to record, if git is not available")
     parser.add_argument("--json", type=Path, help="write the figures, in seconds, to this file")
     options = parser.parse_args(arguments)
     generator = module_at(options.graphs_module)

@@ -1,4 +1,4 @@
-"""Products of a matrix and a vector: plus_times beside SciPy's or cuSPARSE's, other semirings beside plus_times."""
+"""Matrix-vector products: plus_times compared with SciPy or cuSPARSE, other semirings compared with plus_times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import gasla
 import semirings
 from gasla.arrays import array_module, moved
-from gasla.bench.cells import Cell, Entry, Settings, in_turns
+from gasla.bench.cells import Cell, Entry, Settings, time_interleaved
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits import floors
 
@@ -33,7 +33,7 @@ Calls = dict[str, Callable[[int], Any]]
 
 
 def contestants(graph: BenchmarkGraph) -> Calls:
-    """Return the products, all of the same float32 matrix and vector: for gasla as a Graph, made beforehand."""
+    """Return the products to time, all of the same float32 matrix and vector; for gasla the matrix is a Graph."""
     A, x = graph.matrix, graph.vector
     calls: Calls = {library(graph): lambda _: A @ x}
     for name, semiring in SEMIRINGS.items():
@@ -46,12 +46,12 @@ def _multiply(A: Any, x: Any, semiring: Any, _: int) -> Any:
 
 
 def library(graph: BenchmarkGraph) -> str:
-    """Whose `A @ x` it is."""
+    """The library that computes `A @ x`."""
     return {"cpu": "scipy", "gpu": "cusparse"}[graph.device]
 
 
 def wrong(graph: BenchmarkGraph, calls: Calls) -> dict[str, str]:
-    """Return what is wrong with whose answer, by NumPy's reductions over some of the rows."""
+    """Compare some rows with NumPy's reductions; return a note for each wrong answer."""
     data, gathered, rows, starts = _some_rows(graph)
     products: dict[str, tuple[Any, Any]] = {
         library(graph): (np.add, data * gathered),
@@ -75,7 +75,7 @@ def wrong(graph: BenchmarkGraph, calls: Calls) -> dict[str, str]:
 
 
 def _some_rows(graph: BenchmarkGraph) -> tuple[Any, Any, Any, Any]:
-    """Entries of rows that aren't empty, what each meets in the vector, which rows, and where each begins; in NumPy."""
+    """Entries of some nonempty rows, the vector elements they multiply, the rows, and where each begins; in NumPy."""
     A, x, xp = graph.matrix, graph.vector, array_module(graph.matrix)
     indptr = moved(A.indptr, "cpu").astype(np.int64)
     filled = np.flatnonzero(np.diff(indptr))
@@ -87,11 +87,11 @@ def _some_rows(graph: BenchmarkGraph) -> tuple[Any, Any, Any, Any]:
 
 
 def measure(graph: BenchmarkGraph, settings: Settings) -> Iterator[Cell]:
-    """plus_times beside the library's product, other semirings beside plus_times."""
+    """The cells: plus_times compared with the library's product, other semirings compared with plus_times."""
     calls = contestants(graph)
     notes = wrong(graph, calls)
     right = {name: call for name, call in calls.items() if name not in notes}
-    seconds = in_turns(graph.device, right, settings, keep=frozenset(right))
+    seconds = time_interleaved(graph.device, right, settings, keep=frozenset(right))
     for name in SEMIRINGS:
         rival = library(graph) if name == "plus_times" else "plus_times"
         entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in (name, rival)}

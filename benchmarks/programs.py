@@ -1,4 +1,4 @@
-"""Programs as a user would write them, with public names alone, beside the library's functions for the same."""
+"""Programs as a user would write them, with public names only, compared with the library's functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tree(gasla.VertexProgram):
         return vertex.level < 0
 
     def gather(self, src, dst, edge):
-        return src.id + 1  # `any` passes over zero
+        return src.id + 1  # `any` skips zeros
 
     def apply(self, vertex, gathered):
         return {"level": self.iteration + 1, "parent": gathered - 1}
@@ -56,11 +56,11 @@ class Paths(gasla.VertexProgram):
 
 
 class Surfer(gasla.VertexProgram):
-    """PageRank, a fixed number of iterations; what vertices without edges hold is dealt out evenly."""
+    """PageRank with a fixed number of iterations; the rank of vertices without edges is distributed evenly."""
 
     rank = gasla.vertex(np.float32)
     share = gasla.vertex(np.float32)
-    part = gasla.vertex(np.float32)  # one over the number of out-edges
+    part = gasla.vertex(np.float32)  # 1 / out-degree
     reduce = semirings.plus
     everyone = True
 
@@ -68,7 +68,7 @@ class Surfer(gasla.VertexProgram):
         return src.share
 
     def apply(self, vertex, gathered):
-        jump = (1 - DAMPING + DAMPING * self.lost) / self.n  # a double, as a sum over the graph is
+        jump = (1 - DAMPING + DAMPING * self.lost) / self.n  # float64, because aggregates accumulate in float64
         rank = semirings.cast(jump, np.float32) + DAMPING * gathered
         return {"rank": rank, "share": rank * vertex.part}
 
@@ -102,7 +102,7 @@ class Levels(gasla.VertexProgram):
 
 
 class Count(gasla.VertexProgram):
-    """How many shortest paths lead to each vertex, level by level."""
+    """The number of shortest paths to each vertex, level by level."""
 
     paths = gasla.vertex(np.float64)
     reduce = semirings.plus
@@ -115,7 +115,7 @@ class Count(gasla.VertexProgram):
 
 
 class Depend(gasla.VertexProgram):
-    """How much of the paths from a source leads through each vertex, from the last level back; added to a score."""
+    """The dependency of the source on each vertex (Brandes), from the last level back; added to a score."""
 
     paths = gasla.vertex(np.float64)
     score = gasla.vertex(np.float64)
@@ -132,7 +132,7 @@ class Depend(gasla.VertexProgram):
 
 
 class Own:
-    """The programs above, with the methods that a peer has."""
+    """The programs above with the interface of a peer."""
 
     name = "user's own"
 
@@ -152,7 +152,7 @@ class Own:
 
     @cached_property
     def evenly(self) -> dict[str, Any]:
-        """What PageRank starts from; the library's own keeps that with the graph, too."""
+        """The start values of PageRank, cached as in the library."""
         n, degrees = self.graph.n, self.graph.out_degrees
         part = (degrees > 0) / array_module(degrees).maximum(degrees, 1).astype(np.float32)
         return {"rank": 1 / n, "share": part / n, "part": part}
@@ -161,14 +161,14 @@ class Own:
         return gasla.run(Surfer, self.graph, max_iterations=PAGERANK_ITERATIONS, wait=False, **self.evenly).rank
 
     def betweenness(self, sources: list[int]) -> Any:
-        """Up to a factor; without a look at whether there are more paths than numbers."""
+        """Up to a factor; without a check whether path counts overflow."""
         search = gasla.prepare(Levels, self.graph)
         count, depend = (gasla.prepare(program, self.graph, scheduled=True) for program in (Count, Depend))
         starts: dict[str, Any] = {}
         coming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
         for source, following in zip(sources, [*sources[1:], None]):
             found = coming
-            if following is not None:  # which a GPU begins before it is asked for this one's end
+            if following is not None:  # on a GPU the next search is launched before the result of this one is read
                 coming = search(active=[following], level={following: 0}, wait=False)
             order = gasla.Schedule(found.level, first=1, depth=found.iterations - 1)
             paths = count(schedule=order, paths={source: 1}, wait=False).paths
@@ -186,7 +186,7 @@ ALGORITHMS = ("bfs", "sssp", "pagerank", "betweenness", "components", "triangles
 
 
 def measure(graph: BenchmarkGraph, settings: cells.Settings) -> Iterator[cells.Cell]:
-    """A user's own program beside the library's function, of each algorithm."""
+    """One cell per algorithm: the user-written program compared with the library's function."""
     for algorithm in ALGORITHMS:
         both = {cells.OWN: Own(graph), cells.GASLA: tasks.Gasla(graph)}
         yield cells.cell(graph, both, algorithm, settings, name=f"own {algorithm}")

@@ -1,8 +1,8 @@
-"""Ranks: what was measured on this machine, and what a model of larger ones comes to.
+"""Distributed graphs: measurements on this machine, and predictions of a performance model for larger ones.
 
-As `python -m benchmarks.ranks measure --ranks 1 2 4 --scale 16` (needs mpiexec), and `python -m benchmarks.ranks
-simulate`. Where there are fewer cores than ranks, wall time says nothing: what counts are a rank's CPU seconds outside
-of MPI, rounds, and bytes.
+`python -m benchmarks.ranks measure --ranks 1 2 4 --scale 16` (needs mpiexec) and `python -m benchmarks.ranks simulate`.
+With fewer cores than ranks, wall time is meaningless; therefore CPU time outside of MPI, rounds, and bytes are measured
+per rank.
 """
 
 import argparse
@@ -22,48 +22,48 @@ GB = 1e9
 
 
 class Machine(NamedTuple):
-    """A kind of rank, and what lies between ranks."""
+    """Parameters of the model: a rank and the network between ranks."""
 
     name: str
-    near: float  # edges a second, gathered where a rank's vertex values stay in a cache
-    far: float  # and where they don't
+    near: float  # edges gathered per second, if a rank's vertex values fit in the cache
+    far: float  # edges gathered per second, if they don't
     cache: float  # bytes
-    looked: float  # edges of the graph a second that a search gets over: it stops at the first active neighbour
-    superstep: float  # seconds beside edges and messages
+    looked: float  # edges of the graph per second in a search, which skips many: it stops at the first active neighbor
+    superstep: float  # seconds per superstep besides edges and messages
     memory: float  # bytes
-    group: int  # ranks of one host
-    inside: float  # bytes a second that a rank can send in a host
-    between: float  # and out of it
-    round: float  # seconds of an exchange of nothing
-    peer: float  # and for each rank that takes part
+    group: int  # ranks per host
+    inside: float  # bytes per second that a rank can send within its host
+    between: float  # bytes per second that a rank can send to other hosts
+    round: float  # seconds of an empty exchange
+    peer: float  # additional seconds per participating rank
 
 
 MACHINES = [
-    # An H100's iteration of PageRank and search: docs/gpu.md (rmat22), shared figures of rmat24 and rmat28. NVLink
-    # within eight, 400 Gb/s a card between hosts, each at three quarters of what it is sold as.
+    # PageRank and search on an H100: docs/gpu.md (rmat22), and measurements of rmat24 and rmat28. NVLink between eight
+    # GPUs, 400 Gb/s per GPU between hosts, each at three quarters of the nominal rate.
     Machine("H100", 170e9, 95e9, 50e6, 1.0e12, 12e-6, 80e9, 8, 300e9, 37e9, 12e-6, 0.1e-6),
-    # Two cores of the machine that docs/performance.md was measured on; half of it where values are in no cache, which
-    # is assumed. 100 Gb/s a host, MPI. A superstep's own work as on a long path, one rank.
+    # Two cores of the machine of docs/performance.md; half the rate for values outside of the cache is an assumption.
+    # 100 Gb/s per host, MPI. Time of a superstep as measured on a long path with one rank.
     Machine("2 cores", 1.1e9, 0.55e9, 30e6, 2.4e9, 120e-6, 64e9, 1, 9e9, 9e9, 6e-6, 1.0e-6),
 ]
 RANKS = (1, 2, 4, 8, 64, 1024)
 PER_VERTEX = 32  # directed edges: 16 drawn, each stored both ways
-SUPERSTEPS = 8  # of a search
-SEARCHED = 0.3  # bytes that a search sends for each mirror, in all
-RANKED = 4  # bytes that an iteration of PageRank sends for each mirror
-UNEVEN = 1.05  # the largest rank over the mean
+SUPERSTEPS = 8  # per search
+SEARCHED = 0.3  # bytes per mirror that a search sends in total
+RANKED = 4  # bytes per mirror that an iteration of PageRank sends
+UNEVEN = 1.05  # edges of the largest rank divided by the mean
 
 
 def largest_share(scale: int, ranks: int) -> float:
-    """The share of the edges that the rank with the most has: no list is cut, and the longest one may be all it has."""
+    """The fraction of the edges on the largest rank; at least the longest neighbor list, as lists are not split."""
     return max(UNEVEN / ranks if ranks > 1 else 1.0, 0.76**scale)
 
 
 def mirrors(scale: int, ranks: int) -> float:
-    """How many vertices of others a rank has an edge from, in R-MAT with a = .57, b = c = .19.
+    """The expected number of mirrors on a rank, for R-MAT with a = .57, b = c = .19.
 
-    A vertex whose number has k ones in `scale` digits has .76^(scale - k) .24^k of all edges, in the mean. A rank that
-    has 1 / ranks of them at random sees it with the probability 1 - exp(-degree / ranks).
+    A vertex whose id has k ones among `scale` bits has the expected fraction .76^(scale - k) .24^k of all edges. A rank
+    with a random 1 / ranks of the edges has a mirror of it with probability 1 - exp(-degree / ranks).
     """
     m = PER_VERTEX * 2.0**scale
     seen = sum(
@@ -73,7 +73,7 @@ def mirrors(scale: int, ranks: int) -> float:
 
 
 def exchange_seconds(machine: Machine, ranks: int, sent: float) -> float:
-    """A round in which each rank sends so many bytes in all, to the others alike."""
+    """The time of an exchange in which each rank sends `sent` bytes in total, evenly to all others."""
     if ranks == 1:
         return 0.0
     far = max(0, ranks - machine.group) / (ranks - 1)
@@ -82,13 +82,13 @@ def exchange_seconds(machine: Machine, ranks: int, sent: float) -> float:
 
 
 def memory(scale: int, ranks: int) -> float:
-    """Bytes of a rank: edges both ways and their values' places, vertices and mirrors with three fields."""
+    """Bytes per rank: edges in both directions, vertices and mirrors with three fields."""
     share, n = largest_share(scale, ranks), 2.0**scale
     return 8 * PER_VERTEX * n * share + 20 * (n / ranks + mirrors(scale, ranks))
 
 
 def pagerank_seconds(machine: Machine, scale: int, ranks: int) -> float:
-    """An iteration."""
+    """The time of an iteration of PageRank."""
     edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
     state = 4 * (2.0**scale / ranks + mirrors(scale, ranks))
     rate = machine.near if state <= machine.cache else machine.far
@@ -96,14 +96,14 @@ def pagerank_seconds(machine: Machine, scale: int, ranks: int) -> float:
 
 
 def search_seconds(machine: Machine, scale: int, ranks: int) -> float:
-    """A breadth-first search."""
+    """The time of a breadth-first search."""
     edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
     sent = SEARCHED * mirrors(scale, ranks) / SUPERSTEPS
     return edges / machine.looked + SUPERSTEPS * (machine.superstep + exchange_seconds(machine, ranks, sent))
 
 
 def simulate(scales: list[int]) -> str:
-    """Tables of milliseconds, with speed-ups over the fewest ranks that hold the graph."""
+    """Tables of times in milliseconds, with speedups over the smallest number of ranks that can hold the graph."""
     text = [
         "Assumed: edges are dealt out evenly but for 5%; every rank sends alike to all others; nothing overlaps; a "
         f"search takes {SUPERSTEPS} supersteps and sends {SEARCHED} bytes a mirror in all, PageRank {RANKED} a mirror "
@@ -130,20 +130,20 @@ def _cell(seconds: float | None, first: float) -> str:
     return f"{1e3 * seconds:.3g}" + (f" ({first / seconds:.3g})" if seconds != first else "")
 
 
-# --- what is measured ------------------------------------------------------------------------------------------------
+# --- measurement ------------------------------------------------------------------------------------------------------
 
 
 class Spent(NamedTuple):
-    """What a call came to at one rank."""
+    """The cost of a call on one rank."""
 
-    cpu: float  # seconds outside of rounds
-    waited: float  # seconds in them
+    cpu: float  # CPU seconds outside of rounds
+    waited: float  # seconds in rounds
     rounds: int
-    sent: int  # bytes to others
+    sent: int  # bytes sent to other ranks
 
 
 def job(scale: int, weak: bool) -> None:
-    """Run under mpiexec: rank 0 prints what each rank has spent on each call."""
+    """Runs under mpiexec; rank 0 prints the costs of each call on all ranks."""
     import gasla
     from gasla import distributed
     from gasla.bench.graphs import load
@@ -173,7 +173,7 @@ def job(scale: int, weak: bool) -> None:
         }
         graphs = {title: distributed.Graph(load(title).graph) for title in (name, side)}
         for title, (which, call) in calls.items():
-            call(graphs[which])  # compiled
+            call(graphs[which])  # compiles
             cluster.each(_meet)
             before = dict(spent)
             cpu = time.process_time()
@@ -197,10 +197,10 @@ def _allgather(rank: Any, mine: Spent) -> list[list[float]]:
 
 
 def measure(ranks: list[int], scale: int) -> str:
-    """A table of strong and of weak scaling."""
+    """A table of strong and weak scaling."""
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
     if mpiexec is None:
-        raise SystemExit("there is no mpiexec: pip install 'gasla[mpi]'")
+        raise SystemExit("mpiexec is missing: pip install 'gasla[mpi]'")
     quiet = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "GASLA_NUM_THREADS": "1"}
     lines = ["| | graph | call | ranks | CPU s, the most | of one rank's | rounds | bytes a rank |", "|---" * 8 + "|"]
     for weak in (False, True):
@@ -231,7 +231,7 @@ def measure(ranks: list[int], scale: int) -> str:
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Parse the command line, and measure or simulate."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("measure", "simulate", "job"))
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])

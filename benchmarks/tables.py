@@ -1,16 +1,16 @@
-"""The tables and pictures of README and docs, made from the files in benchmarks/results.
+"""Generate the tables and plots of README and docs from the files in benchmarks/results.
 
-    python -m benchmarks.tables                      rewrites the blocks of all pages, and draws what they show
+    python -m benchmarks.tables                      rewrites the blocks of all pages, and their plots
     python -m benchmarks.tables ratios cpu.json      prints one block
 
-A block of a page names what it shows and the files that it comes from; the tests compare what stands between:
+A block of a page is enclosed in comments with the kind of table and the input files; tests check its content:
 
     <!-- benchmarks: ratios cpu-2026-11-26-thin.json cpu-2026-11-26-wide.json -->
     ...
     <!-- /benchmarks -->
 
-A name may have stars in it. Of several files that hold the same cell the last counts. Pictures go to docs/images, named
-after the first.
+File names may be patterns. If several files have the same cell, the last one counts. Plots go to docs/images, named
+after the first file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ UNITS = {"ms": ", ms", "us": ", µs", "s": ", s", "x": "", "": ""}  # of figures
 
 
 class Files:
-    """Some of the files; of several that hold the same cell the last counts."""
+    """The contents of some result files; if several have the same cell, the last one counts."""
 
     def __init__(self, names: list[str]) -> None:
         self.paths = [path for name in names for path in sorted(RESULTS.glob(name)) or [RESULTS / name]]
@@ -54,15 +54,15 @@ class Files:
         self.graphs = list(dict.fromkeys(graph for graph, _ in self.cells))
 
     def listed(self, what: str) -> list[dict[str, Any]]:
-        """A list that all files hold beside their cells."""
+        """The concatenation of a list that all files have besides their cells."""
         return [entry for path in self.paths for entry in json.loads(path.read_text(encoding="utf-8"))[what]]
 
     def present(self) -> list[str]:
-        """The first algorithms, as far as they were measured."""
+        """The measured ones of `ALGORITHMS`."""
         return [a for a in ALGORITHMS if any(a == algorithm for _, algorithm in self.cells)]
 
     def families(self) -> dict[str, list[Cell | Any]]:
-        """The graphs of each family, by size, where there are several."""
+        """The graphs of each family with several graphs, by size."""
         found: dict[str, list[str]] = {}
         for graph in self.graphs:
             if match := re.fullmatch(r"([a-z]+)(\d+)", graph):
@@ -70,12 +70,12 @@ class Files:
         return {f: sorted(some, key=lambda g: int(g[len(f) :])) for f, some in found.items() if len(some) > 1}
 
     def sizes(self) -> dict[str, int]:
-        """The edges of each graph."""
-        return {name: facts["m"] for report in self.reports for name, facts in report.graphs.items()}
+        """The number of edges of each graph."""
+        return {name: entry["m"] for report in self.reports for name, entry in report.graphs.items()}
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """A table."""
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -104,7 +104,7 @@ def ratios(files: Files) -> str:
 
 
 def by_algorithm(files: Files) -> str:
-    """The same with one row per algorithm, for many of them."""
+    """As `ratios`, with one row per algorithm."""
     names = dict.fromkeys(algorithm for _, algorithm in files.cells)
     cells = [[files.cells.get((graph, name)) for graph in files.graphs] for name in names]
     rows = [[name, *(compared(cell) if cell else "" for cell in row)] for name, row in zip(names, cells)]
@@ -125,7 +125,7 @@ def losses(files: Files) -> str:
 
 
 def growth(files: Files) -> str:
-    """The exponent of the edges by which time grows, least squares: over all sizes, and over the last three."""
+    """The exponent of the growth of time with the number of edges (least squares): all sizes, and the last three."""
     algorithms, sizes, rows = files.present(), files.sizes(), []
     for graphs in [part for every in files.families().values() for part in (every, every[-3:])[: 1 + (len(every) > 4)]]:
         row = [f"{graphs[0]} to {graphs[-1]}"]
@@ -138,13 +138,13 @@ def growth(files: Files) -> str:
 
 
 def slope(points: list[tuple[float, float]]) -> float:
-    """That of a line through points, least squares."""
+    """The slope of the least-squares line through points."""
     mean_x, mean_y = (sum(values) / len(points) for values in zip(*points))
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
 
 
 def crossover(files: Files) -> str:
-    """The smallest graph of each family from which on the GPU is faster than the CPU beside it, and its edges."""
+    """For each family, the smallest graph from which on the GPU is faster than the CPU, and its number of edges."""
     algorithms, sizes, rows = files.present(), files.sizes(), []
 
     def is_faster(cell: Cell) -> bool:
@@ -162,11 +162,11 @@ def crossover(files: Files) -> str:
     return markdown(["", *algorithms], rows)
 
 
-# --- what `benchmarks.footprint` and `benchmarks.overhead` found ------------------------------------------------------
+# --- results of `benchmarks.footprint` and `benchmarks.overhead` ------------------------------------------------------
 
 
 def memory(files: Files) -> str:
-    """Bytes per vertex that were taken, beside what was promised."""
+    """Bytes per vertex: measured, and documented."""
     parts, taken = ("lists", "workspace", "fields"), {"held": "held", "grown": "at most", "again": "another call"}
     found = files.listed("memory")
     taken = {key: title for key, title in taken.items() if key in found[0]}
@@ -180,9 +180,9 @@ def memory(files: Files) -> str:
 
 
 def outside(files: Files) -> str:
-    """Microseconds of calls, and what share of each lies outside the kernels; bold where more than it should be.
+    """Microseconds per call, and the percentage outside of kernels; bold if over the bound.
 
-    In brackets those of a call that is waited for, where that is another thing.
+    On a GPU, the time with synchronization after each call is in parentheses.
     """
     found: dict[str, dict[str, str]] = {}
     for f in files.listed("overhead"):
@@ -194,24 +194,24 @@ def outside(files: Files) -> str:
     return markdown(["", *graphs], [[a, *(shown.get(g, "") for g in graphs)] for a, shown in found.items()])
 
 
-# --- what `benchmarks.gpu` found --------------------------------------------------------------------------------------
+# --- results of `benchmarks.gpu` --------------------------------------------------------------------------------------
 
 
 def figures(files: Files, group: str) -> str:
-    """Figures in bold where they are over their bars, which follow in brackets."""
+    """Figures with their upper bounds in parentheses; bold if over the bound."""
     found = [f for f in files.listed("figures") if _group(f) == group]
     units = {f["name"]: f["unit"] for f in sorted(found, key=lambda f: bool(f["unit"]))}
     return _by_graph(found, lambda f: f["name"] + UNITS[units[f["name"]]], _beside_its_bar)
 
 
 def in_milliseconds(files: Files) -> str:
-    """Figures in milliseconds, without their bars."""
+    """Figures in milliseconds, without their bounds."""
     found = [f for f in files.listed("figures") if _group(f) == "gpu" and f["unit"] != "x"]
     return _by_graph(found, lambda f: f["name"], lambda f: "wrong" if f["wrong"] else number(f["value"]))
 
 
 def floors(files: Files) -> str:
-    """The least time on that GPU as a share of the measured one, and what it would be spent on."""
+    """Roofline: the lower bound of the time as a percentage of the measured time, and the limiting resource."""
     found = [f for f in files.listed("figures") if f["floor"] and not f["wrong"]]
 
     def show(figure: dict[str, Any]) -> str:
@@ -240,7 +240,7 @@ def _beside_its_bar(figure: dict[str, Any]) -> str:
 
 
 def _group(figure: dict[str, Any]) -> str:
-    """In which table a figure stands."""
+    """The table that a figure belongs to."""
     first = figure["name"].partition(" ")[0]
     if first in ("mxv", "own", "call", "first"):
         return f"gpu-{first}"
@@ -262,24 +262,24 @@ PICTURES: dict[str, Callable[[Files, Path], None]] = {
 
 
 def picture(kind: str, names: list[str]) -> Path:
-    """Where a picture is kept."""
+    """The path of a plot."""
     return IMAGES / f"{Path(names[0]).stem.rstrip('-*')}-{kind}.png"
 
 
 def block(kind: str, names: list[str], page: Path = PAGES[0]) -> str:
-    """What stands between the two comments, on that page."""
+    """The content of a block on a page."""
     if kind in PICTURES:
         return f"![{kind} of {', '.join(names)}]({os.path.relpath(picture(kind, names), page.parent)})\n"
     return f"\n{TABLES[kind](Files(names))}\n"
 
 
 def blocks(page: Path) -> list[tuple[str, list[str], str]]:
-    """Of every block of a page: the kind, the files, the text."""
+    """For every block of a page: the kind, the files, the text."""
     return [(m[2], m[3].split(), m[4]) for m in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 def rewrite(page: Path) -> None:
-    """Bring the blocks of a page up to date, and draw what it shows."""
+    """Update the blocks of a page, and draw its plots."""
     text = page.read_text(encoding="utf-8")
     new = BLOCK.sub(lambda m: m[1] + block(m[2], m[3].split(), page) + m[5], text)
     if new != text:
@@ -290,10 +290,10 @@ def rewrite(page: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print one block, or bring all pages up to date."""
+    """Print one block, or update all pages."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__.partition("\n")[0])
     parser.add_argument("kind", nargs="?", choices=[*TABLES, *PICTURES], help="what to print (default: all pages)")
-    parser.add_argument("files", nargs="*", help="in benchmarks/results")
+    parser.add_argument("files", nargs="*", help="files in benchmarks/results")
     options = parser.parse_args(arguments)
     if options.kind:
         print(block(options.kind, options.files).strip())

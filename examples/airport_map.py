@@ -1,9 +1,9 @@
-"""Which airports hold the world together? Ask gasla, and draw the answer on a map (needs Matplotlib).
+"""The most important airports of the world, on a map (needs Matplotlib).
 
     python examples/airport_map.py [FROM] [TO] [PICTURE]
 
-FROM and TO are IATA codes or cities; the shortest way between them is drawn over the map. The steps are those of
-`gasla demo`; see gasla/demo/airports.py for the calls of the algorithms and gasla/demo/worldmap.py for the drawing.
+FROM and TO are IATA codes or cities; the shortest route between them is highlighted. `gasla demo` does the same; see
+gasla/demo/airports.py for the algorithms and gasla/demo/worldmap.py for the drawing.
 """
 
 import sys

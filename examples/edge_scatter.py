@@ -1,8 +1,8 @@
-"""A vertex program with state on its edges: how much of a river's water does every stretch carry?
+"""A vertex program with an edge field: the flow of water on the edges of a landscape.
 
-Rain falls on every vertex of a hilly landscape and runs down to the lower neighbours, to each in proportion to how
-much lower it lies. `scatter` writes the flow of every edge, the next iteration's gather reads it, and at the end the
-edges' flows come back in the order of the matrix's entries.
+Rain falls on every vertex of a hilly landscape, and flows down to the lower neighbors in proportion to the difference
+in height. `scatter` writes the flow of each edge, and the gather of the next iteration reads it. The result has the
+flows in the order of the matrix's entries.
 
     python examples/edge_scatter.py
 """
@@ -15,12 +15,12 @@ import semirings
 
 
 class Runoff(gasla.VertexProgram):
-    """water(v) = rain(v) + what flows in; the flow along an edge = its share of the water above."""
+    """water(v) = rain(v) + sum of flow over in-edges; flow(u, v) = water(u) * share(u, v)."""
 
     rain = gasla.vertex(np.float64, init=1.0)
     water = gasla.vertex(np.float64, init=1.0)
-    share = gasla.edge(np.float64)  # the matrix's values: the part of a vertex's water that takes this way
-    flow = gasla.edge(np.float64, init=0.0)  # the program's own
+    share = gasla.edge(np.float64)  # values of the matrix: the fraction of the source's water on this edge
+    flow = gasla.edge(np.float64, init=0.0)  # written by the program
     reduce = semirings.plus
 
     def gather(self, src, dst, edge):
@@ -37,7 +37,7 @@ class Runoff(gasla.VertexProgram):
 
 
 def landscape(side: int) -> tuple[np.ndarray, csr_array]:
-    """Heights of a square of hills that slopes to one corner, and who drains into whom by how much."""
+    """Heights of a square of hills that slopes to one corner, and the matrix of shares."""
     y, x = np.mgrid[:side, :side]
     height = (np.sin(x / 3.1) + np.cos(y / 2.3) + 0.35 * (x + y)).ravel()
     number = np.arange(side * side).reshape(side, side)
@@ -50,11 +50,11 @@ def landscape(side: int) -> tuple[np.ndarray, csr_array]:
 
 
 def main() -> None:
-    """Run it, and show that no water is lost."""
+    """Run the program, and check that no water is lost."""
     side = 40
     height, drains = landscape(side)
     graph = gasla.Graph(drains)
-    # The first wave: every vertex scatters its own rain, which the flows start with.
+    # Flows start with the rain of each vertex, scattered.
     first = np.repeat(1.0, graph.m) * graph.out_values
     result = gasla.run(Runoff, graph, flow=first)
     lakes = np.flatnonzero(graph.out_degrees == 0)

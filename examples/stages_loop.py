@@ -1,8 +1,8 @@
-"""A loop written by hand over the stages: two searches at once, until they meet.
+"""Bidirectional search, as an explicit loop over the stages.
 
-A search from each of two airports grows by turns, always the smaller frontier; when a vertex is reached by both, the
-flights needed are known, and most of the network was never looked at. `gasla.run` could not do this: it knows one
-frontier. The stages don't mind.
+Two searches, one forward from the start and one backward from the goal, advance alternately, always that with the
+smaller frontier, until they meet; most of the network is never read. `gasla.run` has only one frontier, so the loop is
+written by hand.
 
     python examples/stages_loop.py
 """
@@ -15,7 +15,7 @@ from gasla import datasets, stages
 
 
 class Reached(gasla.VertexProgram):
-    """level(v) = the round in which a search reaches v."""
+    """level(v) = the round in which the search reaches v."""
 
     level = gasla.vertex(np.int32, init=-1)
     reduce = semirings.any
@@ -32,13 +32,13 @@ class Reached(gasla.VertexProgram):
 
 
 class Backwards(Reached):
-    """The same against the direction of the edges."""
+    """`Reached` against the direction of the edges."""
 
     direction = "out"
 
 
 def flights_between(graph: gasla.Graph, start: int, goal: int) -> tuple[int | None, int]:
-    """How many flights lie between two airports, and how many edges it took to find out."""
+    """The number of flights between two airports, and the number of edges read by the search."""
     searches = [stages.start(program, graph, level={v: 0}) for program, v in ((Reached, start), (Backwards, goal))]
     frontiers = [gasla.Frontier(graph.n, [v]) for v in (start, goal)]
     looked_at = 0
@@ -56,7 +56,7 @@ def flights_between(graph: gasla.Graph, start: int, goal: int) -> tuple[int | No
 
 
 def main() -> None:
-    """Ask for a few pairs."""
+    """Search between a few pairs of airports."""
     flights, airports = datasets.openflights()
     graph = gasla.Graph(flights)
     codes = airports.iata.tolist()

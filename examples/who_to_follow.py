@@ -1,8 +1,8 @@
-"""Who to follow: Twitter's recommendation, by a circle of trust and SALSA over it.
+"""Who to follow: Twitter's recommendation algorithm, by personalized PageRank and SALSA.
 
-Personal PageRank from a user finds the circle of trust: who is most often come to by a surfer that always jumps back.
-Hubs are the circle, authorities whom it follows. SALSA walks to and fro between the two sides, and those authorities
-where it is most often, and whom the user doesn't follow yet, are recommended.
+The users with the highest personalized PageRank from a user form the circle of trust. SALSA runs on the bipartite graph
+of the circle (hubs) and the users that they follow (authorities). The authorities with the highest scores that the user
+does not follow yet are recommended.
 
     python examples/who_to_follow.py [USER]
 
@@ -19,13 +19,13 @@ CIRCLE = 200  # users
 
 
 def circle_of_trust(graph: gasla.Graph, user: int) -> np.ndarray:
-    """The users that a surfer from this one comes to most often, the user among them."""
+    """The users with the highest personalized PageRank from a user, who is among them."""
     ranks = gasla.pagerank(graph, personalization={user: 1}, weighted=False).ranks
     return np.argsort(-ranks, kind="stable")[: min(CIRCLE, np.count_nonzero(ranks))]
 
 
 def recommend(graph: gasla.Graph, user: int, count: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Whom to follow, the best first, and scores of all users as authorities of the circle."""
+    """The recommended users, best first, and the authority scores of all users."""
     trusted = np.zeros(graph.n, bool)
     trusted[circle_of_trust(graph, user)] = True
     src, dst = graph.out.owners(), graph.out.indices
@@ -38,7 +38,7 @@ def recommend(graph: gasla.Graph, user: int, count: int = 10) -> tuple[np.ndarra
 
 
 def main(user: int | None = None) -> None:
-    """Print whom a user of a made-up network should follow, and how many of the circle do."""
+    """Print recommendations for a user of a synthetic network, and how many of the circle follow them."""
     graph = gasla.Graph(gasla.datasets.rmat(12))
     user = int(np.argsort(graph.out_degrees)[graph.n * 3 // 4]) if user is None else user
     circle, (best, scores) = circle_of_trust(graph, user), recommend(graph, user)

@@ -2,10 +2,9 @@
 
     python tools/build_openflights.py AIRPORTS.DAT ROUTES.DAT
 
-Input: data/airports.dat and data/routes.dat of https://github.com/jpatokal/openflights. Kept of an airport: name, city,
-country, IATA code (empty where it has none), latitude and longitude to six decimals. Routes become pairs of airports,
-numbered from 0 in the order of their table; each pair is kept once, however many airlines fly it. A line of the routes
-that does not give the ids of two airports of the table is left out.
+Input: data/airports.dat and data/routes.dat of https://github.com/jpatokal/openflights. Output for each airport: name,
+city, country, IATA code (empty if there is none), latitude and longitude with six decimals. Routes become distinct
+pairs of airports, numbered from 0 in the order of the table. Routes without two airports of the table are left out.
 """
 
 import csv
@@ -25,7 +24,7 @@ def rows(path: str) -> list[list[str]]:
 
 
 def write(name: str, table: Iterable[Iterable[object]]) -> None:
-    """Write one compressed table with a line of column names on top."""
+    """Write one compressed table with a header."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(table)
     packed = lzma.compress(text.getvalue().encode(), preset=9 | lzma.PRESET_EXTREME)

@@ -1,4 +1,4 @@
-"""Build the sdist, and the wheel from that; see that all is in them; run the demo from the wheel, outside the tree.
+"""Build the sdist, and the wheel from it; check that all files are included; run the demo from the installed wheel.
 
 python tools/check_distributions.py (needs the `build` package, and a package index)
 """
@@ -19,22 +19,22 @@ PACKAGES = ("gasla", "semirings")
 
 
 def expected() -> set[str]:
-    """The files of both packages, as the tree has them."""
+    """The files of both packages in the source tree."""
     found = (path for package in PACKAGES for path in (TREE / package).rglob("*") if path.is_file())
     return {path.relative_to(TREE).as_posix() for path in found if "__pycache__" not in path.parts}
 
 
 def check(names: set[str], wanted: set[str], what: str) -> None:
-    """End if a file is missing."""
+    """Exit with an error if a file is missing."""
     if missing := sorted(wanted - names):
         sys.exit(f"{what} lacks {len(missing)} files, such as {missing[0]}; see package-data in pyproject.toml")
 
 
 def check_wheel(wheel: Path) -> None:
-    """It has both packages whole, the license, and nothing else."""
+    """Check that the wheel has all files of both packages and the license, and nothing else."""
     names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
     check(names, expected(), wheel.name)
-    shipped = {name for name in names if name.startswith("gasla/shipped/")}  # what the build has compiled
+    shipped = {name for name in names if name.startswith("gasla/shipped/")}  # compiled by the build
     beside = {name for name in names - expected() - shipped if ".dist-info" not in PurePosixPath(name).parts[0]}
     if beside:
         sys.exit(f"{wheel.name} has {len(beside)} files that belong to no package, such as {min(beside)}")
@@ -43,14 +43,14 @@ def check_wheel(wheel: Path) -> None:
 
 
 def check_sdist(sdist: Path) -> None:
-    """It has all that a wheel is made of."""
+    """Check that the sdist has all files that are needed to build a wheel."""
     with tarfile.open(sdist) as archive:
         names = {str(PurePosixPath(*PurePosixPath(name).parts[1:])) for name in archive.getnames()}
     check(names, expected() | {"LICENSE", "README.md", "pyproject.toml"}, sdist.name)
 
 
 def run(*command: str | Path, **where: Path) -> str:
-    """What a command prints; if it fails, so does this."""
+    """Run a command and return its output; exit with an error if it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     words = [*map(str, command)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env=environment, **where)
@@ -60,7 +60,7 @@ def run(*command: str | Path, **where: Path) -> str:
 
 
 def main() -> None:
-    """Do all of it."""
+    """Build both distributions, check them, and run the demo."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         run(sys.executable, "-m", "build", "--outdir", work / "dist", TREE)
@@ -79,9 +79,9 @@ def main() -> None:
         report = run(python, "-m", "gasla", "demo", "--no-map", cwd=elsewhere)
         can_ship = run(python, "-c", "from gasla import shipping; print(shipping.can_ship())", cwd=elsewhere).strip()
         if can_ship == "True" and (compiled := [*(work / "cache").glob("kernels/*")]):
-            sys.exit(f"the demo compiled {len(compiled)} kernels, though {wheel.name} is to bring them all")
+            sys.exit(f"the demo compiled {len(compiled)} kernels; expected none, as {wheel.name} ships compiled code")
         size, lines = wheel.stat().st_size / 1e6, len(report.splitlines())
-        print(f"{sdist.name}, {wheel.name} ({size:.1f} MB): whole; the demo runs from the wheel ({lines} lines)")
+        print(f"{sdist.name}, {wheel.name} ({size:.1f} MB): complete; the demo runs from the wheel ({lines} lines)")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Everything that only a GPU can check, in one command from the repository's root:
+# All checks that need a GPU, in one command from the root of the repository:
 #
 #     bash tools/device_check.sh [--only tests,slow,memcheck,racecheck,synccheck,benchmark] [options of benchmarks.gpu]
 #
-# Without --only all but the slow tests runs, in a quarter of an hour at most. Needs python3 with NumPy, CuPy, pytest, pytest-xdist
-# and hypothesis (PYTHON=... picks another). Prints a short table last; fails if a row fails.
+# Without --only, everything except the slow tests runs, in at most a quarter of an hour. Needs python3 with NumPy, CuPy,
+# pytest, pytest-xdist and hypothesis (PYTHON=... selects another interpreter). Prints a short table at the end; fails if
+# a row fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=${PYTHON:-python3}
@@ -18,7 +19,7 @@ rows=()
 failed=0
 
 wanted() { [[ ,$parts, == *,$1,* ]]; }
-check() { # check NAME SECONDS COMMAND...: runs the command, keeps its verdict and its time for the table
+check() { # check NAME SECONDS COMMAND...: runs the command, and adds its verdict and its time to the table
     local name=$1 limit=$2 start=$SECONDS verdict=ok
     shift 2
     echo "=== $name"
@@ -27,9 +28,9 @@ check() { # check NAME SECONDS COMMAND...: runs the command, keeps its verdict a
 }
 row() { rows+=("$(printf '%-24s %-12s %4d s' "$@")"); }
 
-# Only the files that have such tests are collected: the others may need packages that the machine lacks.
+# Collects only files with marked tests, because others may need packages that are not installed.
 marked() { grep -rlE --include='test_*.py' "pytest\.mark\.$1\b" tests; }
-# Most of their time goes into compiling, on the CPU: with pytest-xdist they share it out (which pytest-benchmark minds).
+# Tests spend most of their time compiling on the CPU, so they run in parallel (pytest-benchmark does not support that).
 pytest() { echo "$python" -m pytest -q -p no:cacheprovider -p no:benchmark -o faulthandler_timeout=100; }
 workers=$("$python" -c 'import xdist' 2>/dev/null && nproc | awk '{print "-n", ($1 < 12 ? $1 : 12)}')
 
@@ -39,9 +40,9 @@ print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())' || exit 1
 
 if wanted tests; then check "tests" 400 $(pytest) $workers -m "gpu and not slow" $(marked gpu); fi
 if wanted slow; then check "slow tests" 300 $(pytest) -m "gpu and slow" $(marked gpu); fi
-# Side by side, as the GPU has little to do. What CuPy brings along is not ours to check. Processes of their own, not
-# pytest-xdist's, share the tests out: under racecheck, which takes many times as long as the others, its workers hardly start.
-sanitize() { # sanitize TOOL PROCESSES FOLDER: writes a log a process there, and all verdicts
+# All tools run concurrently, because the GPU is mostly idle. Kernels of CuPy are excluded. Tests are split over plain
+# processes, because workers of pytest-xdist start too slowly under racecheck.
+sanitize() { # sanitize TOOL PROCESSES FOLDER: writes one log per process, with its verdict, to FOLDER
     local start=$SECONDS
     mkdir "$3"
     $(pytest) --collect-only -m "gpu and sanitize" $(marked sanitize) | grep :: >"$3/tests"

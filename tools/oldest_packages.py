@@ -1,6 +1,7 @@
-"""Print constraints for pip that ask for the oldest packages which pyproject.toml allows, as `name==2.0.*`.
+"""Print pip constraints for the oldest package versions that pyproject.toml allows, as `name==2.0.*`.
 
-Where a package has several bounds, in the extras that the tests need, the highest counts. What has none is left out.
+If a package has several lower bounds, in the extras that the tests need, the highest counts. Packages without a bound
+are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
 def requirements(project: dict, extra: str) -> list[str]:
-    """Return what an extra asks for, those of the extras that it names included."""
+    """Return the requirements of an extra, including those of extras that it refers to."""
     found = []
     for line in project["optional-dependencies"][extra]:
         named = re.match(r"gasla\[(.*)\]", line)
@@ -22,7 +23,7 @@ def requirements(project: dict, extra: str) -> list[str]:
 
 
 def oldest(lines: list[str]) -> dict[str, tuple[int, ...]]:
-    """Return each package's highest lower bound."""
+    """Return the highest lower bound of each package."""
     bounds: dict[str, tuple[int, ...]] = {}
     for line in lines:
         if found := re.match(r"([A-Za-z0-9_.-]+)(?:\[.*\])?>=([0-9.]+)", line):
@@ -32,7 +33,7 @@ def oldest(lines: list[str]) -> dict[str, tuple[int, ...]]:
 
 
 def constraint(name: str, version: tuple[int, ...]) -> str:
-    """Return the line for pip: the newest of the bound's first two numbers, where mistakes are mended."""
+    """Return the constraint: the newest patch release of the bound's first two numbers."""
     exact = (*version, 0)[: max(2, len(version))]
     return f"{name}=={'.'.join(map(str, exact))}.*"
 

@@ -1,6 +1,6 @@
-"""Print the commands that the README tells its reader to run: the fenced blocks marked `bash`, in order.
+"""Print the commands of the README: the content of fenced blocks marked `bash`, in order.
 
-The continuous integration runs exactly these, so that what a reader copies is what was tested.
+Continuous integration runs exactly these commands.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ def commands(text: str) -> list[str]:
 if __name__ == "__main__":
     blocks = commands(README.read_text(encoding="utf-8"))
     if not blocks:
-        sys.exit("README.md has no block marked bash: there is nothing to run")
+        sys.exit("README.md has no block marked bash; expected commands to run")
     print("\n".join(blocks))

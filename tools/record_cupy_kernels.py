@@ -1,4 +1,4 @@
-"""Writes down which kernels of its own CuPy compiles when gasla's functions run on a GPU, for those that are shipped.
+"""Record the kernels that CuPy itself compiles when gasla's functions run on a GPU, so that they can be shipped.
 
 python tools/record_cupy_kernels.py     # on a machine with a GPU, a few minutes; commit the file that it writes
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-os.environ["CUPY_CACHE_DIR"] = tempfile.mkdtemp()  # empty, so that CuPy compiles everything that it calls
+os.environ["CUPY_CACHE_DIR"] = tempfile.mkdtemp()  # empty, so that CuPy compiles every kernel
 
 import cupy
 from cupy.cuda import compiler
@@ -27,7 +27,7 @@ from gasla.shipping import calls
 
 
 def graphs() -> Iterator[tuple[Graph, bool]]:
-    """Small ones of all kinds, and two that take more than one block; and whether options are tried on them."""
+    """Small graphs of all kinds, and two that need more than one block; each with whether to try options on it."""
     yield from ((kind.graph(), kind.options) for kind in calls.small())
     rng, n = np.random.default_rng(1), 1 << 13
     for src, dst in (rng.integers(n, size=(2, 8 * n)), (n * rng.random((2, 8 * n)) ** 3).astype(int)):
@@ -35,7 +35,7 @@ def graphs() -> Iterator[tuple[Graph, bool]]:
 
 
 def main() -> None:
-    """Run everything, and write down what CuPy asked for."""
+    """Run all functions, and write the kernels that CuPy compiled."""
     warnings.simplefilter("ignore")
     compiles = getattr(compiler, cubins._CUPY_FUNCTION)
     found: dict[tuple[str, tuple[str, ...]], None] = {}

@@ -1,7 +1,7 @@
-"""The asv suite: `asv run`. What is measured is one table of algorithms, graphs and engines; CONTRIBUTING.md says how.
+"""The asv suite (`asv run`): all combinations of algorithms, graphs and engines. CONTRIBUTING.md says how to run it.
 
-`GASLA_BENCH_SCALES` chooses the sizes of the generated graphs, 2**scale vertices each: `10` for a quick look, `16,22`
-for a large GPU. A case that can't run on this machine is skipped, and says why.
+`GASLA_BENCH_SCALES` sets the sizes of the generated graphs, 2**scale vertices each: `10` for a quick test, `16,22` for
+a large GPU. Cases that can't run on this machine are skipped with a reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGINES = ["cpu", "gpu"]
 
 
 def require(engine: str) -> None:
-    """Skip the case where there is no such engine."""
+    """Skip the case if the engine is not available."""
     if engine == "gpu":
         try:
             require_gpu()
@@ -34,13 +34,13 @@ def require(engine: str) -> None:
 
 
 def load(name: str, engine: str) -> graphs.BenchmarkGraph:
-    """Return a benchmark graph where the engine is."""
+    """Return a benchmark graph on the device of the engine."""
     require(engine)
     return graphs.load(name).on(engine)  # type: ignore[arg-type]
 
 
 def call_of(algorithm: str, graph: graphs.BenchmarkGraph) -> Callable[[], Any]:
-    """Return the call of `gasla bench`, from the first of the graph's sources, or from as many as it takes."""
+    """Return the call of `gasla bench`, with the first source of the graph, or with several."""
     call = tasks.bind(tasks.Gasla(graph), algorithm, graph.sources, tasks.sources_of(graph, algorithm))
     if call is None:
         raise NotImplementedError(f"{algorithm} takes too much memory on {graph.name}")
@@ -48,9 +48,9 @@ def call_of(algorithm: str, graph: graphs.BenchmarkGraph) -> Callable[[], Any]:
 
 
 class Calls(ABC):
-    """A call for each combination of parameters, made once before it is timed: the graph is built, the code compiled.
+    """Base class: one call per combination of parameters, made once untimed, to build the graph and compile code.
 
-    asv sets up anew before each sample; the call is kept between those of one process.
+    asv calls `setup` before each sample; the prepared call is kept between samples in the same process.
     """
 
     timeout = 900
@@ -61,7 +61,7 @@ class Calls(ABC):
 
     @abstractmethod
     def prepare(self, *case: Any) -> Callable[[], Any]:
-        """Return what is to be called."""
+        """Return the call to measure."""
 
     def setup(self, *case: Any) -> None:
         """Prepare the call, and make it once."""
@@ -71,13 +71,13 @@ class Calls(ABC):
             self.call()
 
     def call(self) -> Any:
-        """Call, and wait until a GPU has done its part."""
+        """Make the call, including stream synchronization on a GPU."""
         result = self._call()
         finish(self._engine)  # type: ignore[arg-type]
         return result
 
     def gteps(self, edges: float) -> float:
-        """Billions of these edges a second: the median of three calls."""
+        """Billions of edges per second: the median of three calls."""
         return edges / median(self._seconds() for _ in range(3)) / 1e9
 
     def _seconds(self) -> float:

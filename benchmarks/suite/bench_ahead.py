@@ -1,10 +1,10 @@
-"""No benchmark: what all need. asv imports this file once, and forks a process for each case."""
+"""Not a benchmark: common imports. asv imports this file once, and then forks a process for each case."""
 
 from contextlib import suppress
 
 import gasla
 from gasla import datasets
 
-gasla.connected_components(datasets.grid(2))  # whatever else a first call imports and makes ready
+gasla.connected_components(datasets.grid(2))  # lazy imports and initializations of a first call
 with suppress(ImportError):
-    import cupy  # noqa: F401  # CUDA itself must not start before the fork
+    import cupy  # noqa: F401  # imported only, because CUDA must not be initialized before the fork

@@ -1,4 +1,4 @@
-"""The algorithms: time, billions of edges a second, memory; and what wider types cost."""
+"""The algorithms: time, GTEPS and memory; and the cost of wider types."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ class Algorithms(_OnGraphs):
         self.call()
 
     def track_gteps(self, algorithm: str, graph: str, engine: str) -> float:
-        """Stored directed edges whose source was reached over the time of the call, graph built and code compiled.
+        """Stored directed edges whose source was reached, divided by the time of the call, in billions per second.
 
-        In billions a second; the median of three calls. PageRank, components and triangles start nowhere in particular,
-        and reach all. The 20 iterations of PageRank count once, the searches of betweenness from four sources each.
+        The median of three calls, with the graph built and the code compiled. PageRank, components and triangles count
+        all edges once (the 20 iterations of PageRank, too), betweenness once per source.
         """
         return self.gteps(tasks.edges(self.graph, algorithm, tasks.sources_of(self.graph, algorithm))[0])
 
     def peakmem_call(self, algorithm: str, graph: str, engine: str) -> None:
-        """The highest memory of the whole process, building the graph included; on the GPU only the host's part."""
+        """Peak memory of the process, including construction of the graph; without GPU memory."""
         self.call()
 
     track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]
 
 
 class DeviceMemory(_OnGraphs):
-    """What the GPU holds."""
+    """GPU memory."""
 
     params = (ALGORITHMS, GRAPHS, ["gpu"])
 
     def track_bytes(self, algorithm: str, graph: str, engine: str) -> int:
-        """Bytes of GPU memory that CuPy's pool took for the graph and a call."""
+        """Bytes of GPU memory in CuPy's pool after a call."""
         import cupy
 
         return int(cupy.get_default_memory_pool().total_bytes())
@@ -59,7 +59,7 @@ class DeviceMemory(_OnGraphs):
 
 
 class Types(Calls):
-    """64-bit ids and offsets (on a GPU: offsets alone) and float64 weights, each beside what is usual."""
+    """64-bit ids and offsets (on a GPU: offsets only) and float64 weights, compared with the usual types."""
 
     params = (["sssp", "pagerank"], SKEWED_AND_FLAT, ["int32 float32", "int64 float32", "int32 float64"], ENGINES)
     param_names = ("algorithm", "graph", "types", "engine")
@@ -78,5 +78,5 @@ class Types(Calls):
 
 
 def weighted_pagerank(graph: gasla.Graph) -> Any:
-    """Ranks in the type of the weights, after a fixed number of iterations: no tolerance is ever met."""
+    """Ranks in the type of the weights, with a fixed number of iterations."""
     return gasla.pagerank(graph, tol=0, max_iter=PAGERANK_ITERATIONS)

@@ -1,4 +1,4 @@
-"""Graphs made of arrays of edges and of other graphs; and runs that go on where some edges are new."""
+"""Construction and transformation of graphs; and runs that continue after edges were inserted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gasla.graph.graph import Graph
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
-PART, SEED = 1e-4, 28  # of edges that are new
+PART, SEED = 1e-4, 28  # fraction of inserted edges, and seed
 
 
 def ways(made: Graph) -> dict[str, Callable[[], Any]]:
-    """Return what makes a graph, by name; of another graph it is one of which nothing is known yet."""
+    """Return functions that make a graph, by name; `with_values` drops cached properties that depend on values."""
     (src, dst), rng = made.edges(), np.random.default_rng(SEED)
     xp: Any = array_module(src)
     labels = xp.asarray(rng.integers(0, made.n // 20 + 1, made.n, np.int32))
@@ -40,7 +40,7 @@ def ways(made: Graph) -> dict[str, Callable[[], Any]]:
 
 
 class Building(Calls):
-    """One graph."""
+    """Construction of a graph."""
 
     params = (
         [
@@ -56,12 +56,12 @@ class Building(Calls):
         return ways(load(graph, engine).graph)[way]
 
     def time_graph(self, way: str, graph: str, engine: str) -> None:
-        """The time of making it."""
+        """The time of one construction."""
         self.call()
 
 
 class Changing(Calls):
-    """A run from nothing on a graph some of whose edges are new, and one that goes on from the answer before."""
+    """Runs on a graph with inserted edges: from scratch, and continued from the previous answer."""
 
     params = (["bfs", "sssp", "components"], ["from nothing", "on"], SKEWED_AND_FLAT, ENGINES)
     param_names = ("algorithm", "start", "graph", "engine")
@@ -83,7 +83,7 @@ class Changing(Calls):
 
 
 def changed(graph: Graph) -> tuple[Graph, Graph]:
-    """Return the graph without some pairs of edges to and fro, and with them again."""
+    """Return the graph without some undirected edges, and the graph after inserting them again."""
     src, dst = (moved(ends, "cpu").astype(np.int64) for ends in graph.edges())
     forth = np.flatnonzero(src < dst)
     cut = np.random.default_rng(SEED).choice(forth, max(1, int(PART * len(forth))), replace=False)

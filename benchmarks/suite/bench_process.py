@@ -1,4 +1,4 @@
-"""A fresh process: how long until gasla is imported, and until a first call has returned."""
+"""A new process: the time of `import gasla`, and of the first call."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CALLS = {
 }
 ON_GPU = """
 import cupy
-cupy.ones(8).sum().item()  # the driver has started
+cupy.ones(8).sum().item()  # initializes the driver
 """
 CACHES = ("GASLA_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
 NEW_TO_NVRTC = """
 import time, gasla.gpu.runtime.compile
-gasla.gpu.runtime.compile.OPTIONS += (f"-DMEASURED_BY={time.time_ns()}",)  # it has a cache of its own
+gasla.gpu.runtime.compile.OPTIONS += (f"-DMEASURED_BY={time.time_ns()}",)  # excludes NVRTC's own cache
 """
 PREPARATION = """
 import os, tempfile
@@ -37,7 +37,7 @@ graph.in_, graph.in_values
 
 
 class FirstCall:
-    """A process's first call, of a graph that is built: with an empty cache of compiled code and with a full one."""
+    """The first call in a process, with the graph built: with an empty and with a full cache of compiled code."""
 
     params = (list(CALLS), ["empty", "full"], ENGINES)
     param_names = ("algorithm", "cache", "engine")
@@ -54,7 +54,7 @@ class FirstCall:
             subprocess.run([sys.executable, "-c", preparation + call], check=True)
 
     def timeraw_call(self, algorithm: str, cache: str, engine: str) -> tuple[str, str]:
-        """The time of the call, import and graph left out."""
+        """The time of the call, without import and construction of the graph."""
         is_empty = cache == "empty"
         on_gpu = ON_GPU + NEW_TO_NVRTC * is_empty if engine == "gpu" else ""
         preparation = PREPARATION.format(unset=CACHES * is_empty, engine=on_gpu, device=engine)
@@ -62,5 +62,5 @@ class FirstCall:
 
 
 def timeraw_import() -> str:
-    """`import gasla`, the interpreter's own start left out."""
+    """The time of `import gasla`, without the start of the interpreter."""
     return "import gasla"

@@ -1,4 +1,4 @@
-"""`mxv` for predefined semirings and for one of a user's own, beside SciPy's product or cuSPARSE's."""
+"""`mxv` for predefined semirings and for a user-defined one, compared with SciPy or cuSPARSE."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Products(Calls):
         self.call()
 
     def track_gteps(self, semiring: str, graph: str, kind: str, engine: str) -> float:
-        """Stored entries of the matrix over the time of the product, in billions a second."""
+        """Stored entries of the matrix divided by the time of the product, in billions per second."""
         return self.gteps(self.edges)
 
     track_gteps.unit = "GTEPS"  # type: ignore[attr-defined]

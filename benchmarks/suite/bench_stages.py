@@ -1,4 +1,4 @@
-"""The stages one by one, on all vertices and edges; and whole programs: pushed, pulled, by choice, stage by stage."""
+"""Single stages on all vertices and edges; and whole programs by push, pull, automatic choice, and stage by stage."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gasla.algorithms.traversal.bfs import Levels
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
-FEW = 1 << 18  # edges with hubs at their ends have long lists to intersect
-ITERATIONS = 10  # of programs that don't end by themselves
+FEW = 1 << 18  # number of edges for `intersect`, because edges between hubs have long lists
+ITERATIONS = 10  # for programs that don't end by themselves
 Paths = AnyOrder(real=np.float32, lengths=np.float32)
 
 
 class Spread(gasla.VertexProgram):
-    """What a vertex has = the sum of what its in-neighbours had: PageRank's iteration, without its sums over all."""
+    """load(v) = 0.01 times the sum of load over in-neighbors: an iteration of PageRank without aggregates."""
 
     load = gasla.vertex(np.float32, init=1)
     reduce = semirings.plus
@@ -38,14 +38,14 @@ class Spread(gasla.VertexProgram):
 
 
 class Settled(Spread):
-    """The same, and what a vertex came to is changed once more after all have applied."""
+    """`Spread` with a post_apply."""
 
     def post_apply(self, vertex):
         return {"load": vertex.load + 1}
 
 
 class Flow(Spread):
-    """The same through state on edges: a vertex scatters what it has, and the next iteration gathers that."""
+    """`Spread` by edge fields: a vertex scatters its load, and the next iteration gathers it."""
 
     sent = gasla.edge(np.float32, init=1)
 
@@ -57,7 +57,7 @@ class Flow(Spread):
 
 
 def on_all(graph: gasla.Graph) -> dict[str, Callable[[], Any]]:
-    """Return each stage as a call over the whole graph."""
+    """Return each stage as a call on the whole graph."""
     everyone = gasla.Frontier.all(graph.n, graph.device)
     spread, flow, settled = (stages.start(program, graph) for program in (Spread, Flow, Settled))
     edges, gathered, forest = stages.expand(graph, everyone), stages.gather(spread, everyone), stages.hook(graph)
@@ -78,7 +78,7 @@ def on_all(graph: gasla.Graph) -> dict[str, Callable[[], Any]]:
 
 
 class Stages(Calls):
-    """One stage over all vertices or edges (`intersect`: over 262,144 edges at most)."""
+    """One stage on all vertices or edges (`intersect`: on at most 262,144 edges)."""
 
     params = (
         [
@@ -100,9 +100,9 @@ class Stages(Calls):
         self.call()
 
     def track_gteps(self, stage: str, graph: str, engine: str) -> float:
-        """Stored directed edges (`intersect`: those that it is given) over the time of the stage, in billions a second.
+        """Stored directed edges (`intersect`: its input edges) divided by the time of the stage, in billions / s.
 
-        Stages that look at vertices alone (apply, post_apply, compress, number) count the edges of the graph as well.
+        Stages that process only vertices (apply, post_apply, compress, number) count the edges of the graph as well.
         """
         return self.gteps(self.edges)
 
@@ -110,7 +110,7 @@ class Stages(Calls):
 
 
 def by_stages(program: Any, graph: gasla.Graph, active: Any, iterations: int, **fields: Any) -> stages.State:
-    """Run a program stage by stage: the loop that `gasla.run` fuses."""
+    """Run a program stage by stage, as an explicit loop."""
     state = stages.start(program, graph, **fields)
     frontier = gasla.Frontier.all(graph.n, graph.device) if active is None else gasla.Frontier(graph.n, active)
     while frontier and state.iteration < iterations:
@@ -123,7 +123,7 @@ def by_stages(program: Any, graph: gasla.Graph, active: Any, iterations: int, **
 
 
 class Programs(Calls):
-    """`gasla.run`, its direction chosen or given, beside the same program stage by stage."""
+    """`gasla.run` with automatic or given direction, compared with the same program stage by stage."""
 
     params = (["search", "paths", "spread", "flow"], SKEWED_AND_FLAT, ["auto", "push", "pull", "stages"], ENGINES)
     param_names = ("program", "graph", "way", "engine")

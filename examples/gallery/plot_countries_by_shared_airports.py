@@ -2,8 +2,8 @@
 Countries by the airports they share
 ====================================
 
-A graph of countries and the foreign airports that one flies to from there is bipartite. Its projection joins two
-countries by how many such airports they have in common, and the countries of one part of the world find together.
+A bipartite graph joins countries and the foreign airports with flights from there. Its projection joins two countries
+with the number of airports that they share; communities in the projection are parts of the world.
 """
 
 import matplotlib.pyplot as plt
@@ -18,13 +18,13 @@ start, end = flights.nonzero()
 abroad = country[start] != country[end]
 
 # %%
-# Countries come first, then airports; parallel edges count once.
+# Vertices are countries, then airports; parallel edges count once.
 
 graph = gasla.Graph.from_edges(country[start][abroad], len(names) + end[abroad], n=len(names) + len(country))
 shared = gasla.project(graph, np.arange(len(names)))
 
 # %%
-# Of the forty countries that fly to the most airports, the overlap: what they share, over what the smaller has.
+# The overlap of the forty countries with the most airports: shared airports, divided by those of the smaller country.
 
 degree = graph.simple().out_degrees[: len(names)]
 most = np.argsort(-degree)[:40]
@@ -41,5 +41,5 @@ axes.set_xticks(range(40), names[most][order], rotation=90, fontsize=8)
 axes.set_yticks(range(40), names[most][order], fontsize=8)
 axes.tick_params(length=0)
 axes.spines[:].set_visible(False)
-figure.colorbar(picture, shrink=0.5, label="shared airports, of those of the smaller")
+figure.colorbar(picture, shrink=0.5, label="shared airports / airports of the smaller country")
 plt.show()

@@ -1,9 +1,9 @@
 """
-A flow and what holds it up
-===========================
+Maximum flow and minimum cut
+============================
 
-As much as can flows from the left to the right through pipes of random capacity. The pipes in red are full, and cut
-everything in two: they are the cheapest cut, and their capacities together are the flow.
+A maximum flow from left to right through pipes of random capacity. The pipes in red are a minimum cut: they are full,
+and the sum of their capacities is the value of the flow.
 """
 
 import matplotlib.pyplot as plt
@@ -20,10 +20,10 @@ pipes = np.unique(np.sort(np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]],
 pipes = pipes[np.linalg.norm(points[pipes[:, 0]] - points[pipes[:, 1]], axis=1) < 0.3]
 middle = points[pipes].mean(axis=1)[:, 0] - 1
 capacity = random.integers(1, 9, len(pipes)) + (20 * middle**2).astype(int)  # narrow in the middle
-capacity[(pipes < 2).any(axis=1)] = 200  # enough at the source and the target
+capacity[(pipes < 2).any(axis=1)] = 200  # no bottleneck at the source and the target
 
 # %%
-# Water may go either way through a pipe: it is an edge in both directions.
+# Water may flow in either direction through a pipe, so a pipe is two edges.
 
 both = np.vstack([pipes, pipes[:, ::-1]])
 network = gasla.Graph.from_edges(*both.T, np.tile(capacity, 2))
@@ -33,7 +33,7 @@ cut = left[pipes[:, 0]] != left[pipes[:, 1]]
 print(f"a flow of {value} through a cut of {np.count_nonzero(cut)} pipes")
 
 figure, axes = plt.subplots(figsize=(11, 5.6), layout="constrained")
-through = flow.reshape(2, -1).sum(0)  # of the two directions one at most carries some
+through = flow.reshape(2, -1).sum(0)  # at most one of the two directions has a flow
 axes.add_collection(LineCollection(points[pipes], color="#dddddd", linewidth=0.6))
 axes.add_collection(LineCollection(points[pipes], color="#2a6fb0", linewidth=np.minimum(through, 20) * 0.3))
 axes.add_collection(LineCollection(points[pipes[cut]], color="#e4332d", linewidth=2.5))

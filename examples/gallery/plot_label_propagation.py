@@ -2,8 +2,8 @@
 Label propagation
 =================
 
-Every point takes the label that most of its neighbours have, again and again. Nobody says how many groups there are or
-where they end; borders settle where points are sparse.
+Every point repeatedly takes the most frequent label among its neighbors. The number of groups is not given; borders
+form where points are sparse.
 """
 
 import matplotlib.pyplot as plt
@@ -16,10 +16,10 @@ random = np.random.default_rng(5)
 points = random.uniform(0, 1, (16_000, 2))
 x, y = points.T
 hills = np.sin(9 * x + 3 * np.sin(4 * y)) * np.sin(8 * y + 2 * np.cos(5 * x))
-points = points[random.uniform(0, 1, len(x)) < 0.08 + 0.92 * np.abs(hills)]  # many on hills, few in valleys
+points = points[random.uniform(0, 1, len(x)) < 0.08 + 0.92 * np.abs(hills)]  # dense on hills, sparse in valleys
 
 # %%
-# Neighbours are the points nearby.
+# Neighbors are the points nearby.
 
 pairs = cKDTree(points).query_pairs(0.03, output_type="ndarray")
 graph = gasla.Graph.from_edges(*np.vstack([pairs, pairs[:, ::-1]]).T, n=len(points))

@@ -2,8 +2,8 @@
 A maze from a spanning tree
 ===========================
 
-Draw a weight for every wall between two cells by lot. The minimum spanning tree takes walls away until every cell is
-reached, and there is one way only between any two: a maze. The colour of a cell is how far it is from the entrance.
+Every wall between two cells has a random weight. Removing the walls of the minimum spanning tree joins all cells, with
+exactly one path between any two: a maze. The color of a cell is its distance from the entrance.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ taken = gasla.minimum_spanning_forest(walls).edges
 maze = gasla.Graph.from_edges(np.r_[start[taken], end[taken]], np.r_[end[taken], start[taken]])
 
 # %%
-# The way through, and the distance of all cells; in the picture a wall is a pixel wide, and a cell two.
+# The path through the maze, and the distance of all cells; walls are one pixel wide, cells two.
 
 steps = gasla.bfs(maze, 0)
 way = gasla.shortest_path(maze, 0, side * side - 1).path
@@ -31,7 +31,7 @@ rows, columns = np.divmod(cell.ravel(), side)
 for i, j in [(1, 1), (1, 2), (2, 1), (2, 2)]:
     picture[3 * rows + i, 3 * columns + j] = steps
 for a, b in zip(start[taken], end[taken]):
-    if b - a == 1:  # side by side, else one above the other
+    if b - a == 1:  # horizontal neighbors, else vertical
         picture[3 * rows[b] + 1 : 3 * rows[b] + 3, 3 * columns[b]] = steps[b]
     else:
         picture[3 * rows[b], 3 * columns[b] + 1 : 3 * columns[b] + 3] = steps[b]

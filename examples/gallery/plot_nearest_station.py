@@ -1,9 +1,9 @@
 """
-Who is nearest? A program of one's own
-======================================
+Nearest station by a vertex program
+===================================
 
-Forty fire stations in New York: which is the nearest to each junction, by road? A vertex sends along how far it is from
-its station, and which that is; the smallest distance counts, and the smaller station among equals.
+Which of forty fire stations in New York is the nearest to each junction by road? A vertex sends its distance and its
+station to its neighbors; the smallest distance counts, and the smaller station id in a tie.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from gasla import datasets
 
 
 class Nearest(gasla.VertexProgram):
-    """The distance to the nearest station, and which it is."""
+    """The nearest station, and its distance."""
 
     distance = gasla.vertex(np.int32, init=1_000_000)
     station = gasla.vertex(np.int32, init=-1)
@@ -42,16 +42,16 @@ distance[stations], station[stations] = 0, np.arange(40)
 found = gasla.run(Nearest, roads, active=stations, distance=distance, station=station)
 
 # %%
-# The map is drawn from distances alone, as in the picture of travel times. Near a station colours are light.
+# The layout is computed from distances, as in "Roads by travel time". Colors are brighter near a station.
 
 squares = gasla.multi_source_bfs(roads, pivots).astype(np.float64).T ** 2
-centred = squares - squares.mean(0) - squares.mean(1, keepdims=True) + squares.mean()
-x, y = (centred @ np.linalg.eigh(centred.T @ centred)[1][:, -2:]).T
+centered = squares - squares.mean(0) - squares.mean(1, keepdims=True) + squares.mean()
+x, y = (centered @ np.linalg.eigh(centered.T @ centered)[1][:, -2:]).T
 
-colours = plt.get_cmap("gist_rainbow")(random.permutation(40) / 39)[found.station]
-colours[:, :3] *= np.exp(-found.distance / 120)[:, None] * 0.7 + 0.3
+colors = plt.get_cmap("gist_rainbow")(random.permutation(40) / 39)[found.station]
+colors[:, :3] *= np.exp(-found.distance / 120)[:, None] * 0.7 + 0.3
 figure, axes = plt.subplots(figsize=(9, 8), facecolor="#0b0f19", layout="constrained")
-axes.scatter(x, y, c=colours, s=0.5, linewidth=0)
+axes.scatter(x, y, c=colors, s=0.5, linewidth=0)
 axes.scatter(x[stations], y[stations], color="white", edgecolor="black", s=22, linewidth=0.8, zorder=3)
 axes.set_aspect("equal")
 axes.axis("off")

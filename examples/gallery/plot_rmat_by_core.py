@@ -2,8 +2,8 @@
 An R-MAT graph by core
 ======================
 
-A vertex is in the k-core if k of its neighbours are, too. The graph is an onion: hundreds of vertices hang on its
-skin by one edge, and each of the three hundred in its heart has at least 65 neighbours there.
+The k-core is the largest subgraph in which every vertex has at least k neighbors. Hundreds of vertices at the rim are
+attached by a single edge, and each of the three hundred in the innermost core has at least 65 neighbors there.
 """
 
 import matplotlib.pyplot as plt
@@ -18,12 +18,12 @@ cores = gasla.core_number(graph)
 print(f"{graph.n} vertices, {graph.m // 2} edges, cores up to {cores.max()}")
 
 # %%
-# Vertices stand from the middle outwards, those of the highest core first; those without an edge are left out.
+# Vertices are placed from the center outwards by descending core number; vertices without edges are left out.
 
 random = np.random.default_rng(0)
 inwards = np.argsort(cores, kind="stable")[np.count_nonzero(cores == 0) :]
 radius, angle = np.zeros(graph.n), random.uniform(0, 2 * np.pi, graph.n)
-radius[inwards] = np.sqrt(np.linspace(1, 0, len(inwards)))  # so that they fill the disc evenly
+radius[inwards] = np.sqrt(np.linspace(1, 0, len(inwards)))  # fills the disc evenly
 place = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 edges = graph.to_edge_index().T[random.choice(graph.m, 6000, replace=False)]
 

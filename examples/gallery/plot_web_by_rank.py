@@ -2,8 +2,8 @@
 A web by rank
 =============
 
-Pages that copy links of older pages, as authors do, make a web in which few pages are famous. PageRank says which:
-the higher a page's rank, the nearer it is to the middle and the larger it is drawn.
+In this model of the web, new pages copy links of older pages, so that few pages get most links. Pages with a higher
+PageRank are drawn larger and closer to the middle.
 """
 
 import matplotlib.pyplot as plt
@@ -15,15 +15,15 @@ import gasla
 random = np.random.default_rng(4)
 links = [(1, 0), (2, 0), (2, 1)]
 for page in range(3, 3000):
-    near = page - 1 - random.geometric(0.01) % page  # written at about the same time
-    old = links[random.integers(len(links))][1]  # what somebody else links to
+    near = page - 1 - random.geometric(0.01) % page  # a page of about the same age
+    old = links[random.integers(len(links))][1]  # the target of a random link
     links += [(page, near), (page, old), (page, links[random.integers(len(links))][1])]
 web = gasla.Graph.from_edges(*np.array(links).T)
 
 ranks = gasla.pagerank(web).ranks
 
 # %%
-# Around the middle, each page stands a golden angle further than the one before, so that none hides another.
+# Consecutive pages are a golden angle apart, so that dots do not cover each other.
 
 angle = np.arange(web.n) * np.pi * (3 - np.sqrt(5))
 radius = np.log(ranks.max() / ranks) / np.log(ranks.max() / ranks.min())

@@ -1,1 +1,1 @@
-"""`gasla bench`: gasla measured on this machine, beside its peers and beside what the machine can do at most."""
+"""`gasla bench`: time of gasla on this machine, compared with other libraries and with the limits of the hardware."""

@@ -1,7 +1,8 @@
-"""A cell: one algorithm on one graph on one device. Answers are compared, then everyone is timed in turns.
+"""Measurement of cells: a cell is one algorithm on one graph on one device, run by gasla and by its peers.
 
-Graphs are built and code is compiled beforehand. A time is that of a Python call; on the GPU until the stream is done.
-In every round searches start from another of the graph's sources.
+All contestants are called once and their answers compared; then they are timed, interleaved. Graphs are built and code
+is compiled beforehand. A time is that of a Python call, on the GPU including stream synchronization. In every round,
+searches start from another of the graph's sources.
 """
 
 from __future__ import annotations
@@ -31,76 +32,76 @@ GASLA, OWN = "gasla", "user's own"
 
 
 class Entry(NamedTuple):
-    """What one contestant did."""
+    """The result of one contestant in a cell."""
 
-    note: str  # "" where all went well, else why there are no times, or what is wrong with the answer
-    seconds: list[float]  # of every call, round by round
+    note: str  # "" if all went well, else why there are no times, or what is wrong with the answer
+    seconds: list[float]  # one time per call, in the order of rounds
 
 
 class Settings(NamedTuple):
-    """How long is measured, and against what."""
+    """Options of a measurement."""
 
-    rounds: int
-    budget: float  # seconds a cell, answers aside, after which no round begins
+    rounds: int  # at most
+    budget: float  # seconds per cell, without the checks, after which no further round begins
     ceilings: Ceilings
-    some: int = tasks.SOME  # sources of a call that takes several, such as betweenness
+    some: int = tasks.SOME  # number of sources for calls that take several, such as betweenness
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What was measured; `seconds` and the like are derived from all runs."""
+    """All times of one cell; `seconds`, `gteps` and `ratio` are derived from them."""
 
     graph: str
     device: str
     algorithm: str
-    own: str  # whom it is about
-    edges: list[int]  # traversed in round 0, 1, ...; then again from the first
+    own: str  # the contestant that is compared with the others, usually gasla
+    edges: list[int]  # edges traversed in round 0, 1, ..., repeating from the first
     entries: dict[str, Entry]
     floor: Floor | None = None
-    against: tuple[str, ...] | None = None  # whom to compare with, if not with everyone
+    against: tuple[str, ...] | None = None  # contestants to compare with; by default all others
 
     def medians(self, name: str) -> list[float]:
-        """Of each source, the median over its calls."""
+        """For each source, the median over its calls."""
         runs, count = self.entries[name].seconds, max(1, len(self.edges))
         return [median(runs[i::count]) for i in range(min(count, len(runs)))]
 
     def seconds(self, name: str | None = None) -> float | None:
-        """The median over the sources."""
+        """The median over the sources of `medians`."""
         found = self.medians(name or self.own)
         return median(found) if found else None
 
     def gteps(self, name: str | None = None) -> float | None:
-        """Billions of edges traversed a second: the median over the sources."""
+        """Billions of edges traversed per second: the median over the sources."""
         found = self.medians(name or self.own)
         return median(e / s for e, s in zip(self.edges, found)) / 1e9 if found and self.edges else None
 
     @property
     def best(self) -> str | None:
-        """The fastest of the others."""
+        """The fastest contestant besides `own`."""
         names = self.entries if self.against is None else self.against
         times = {n: t for n in names if n != self.own and (t := self.seconds(n)) is not None}
         return min(times, key=lambda name: times[name], default=None)
 
     @property
     def ratio(self) -> float | None:
-        """Own time over that of the best of the others."""
+        """Time of `own` divided by that of `best`."""
         own, other = self.seconds(), self.seconds(self.best) if self.best else None
         return own / other if own is not None and other is not None else None
 
     @property
     def share(self) -> float | None:
-        """How near it comes to what the machine can do: the least time over its own."""
+        """The lower bound of the time (`floor`) divided by the time of `own`."""
         own = self.seconds()
         return self.floor.seconds / own if self.floor is not None and own else None
 
     @property
     def wrong(self) -> str:
-        """What is wrong with its own answer."""
+        """What is wrong with the answer of `own`; "" if nothing."""
         note = self.entries[self.own].note
         return note if note.startswith(("wrong", "failed")) else ""
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON holds: all runs, and for who reads it what follows from them."""
+        """The cell as a JSON object: all times, and the figures derived from them for readers of the file."""
         best = self.best
         derived = {
             "seconds": self.seconds(),
@@ -115,7 +116,7 @@ class Cell:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Cell:
-        """The same, read back."""
+        """A cell from a JSON object."""
         kept = {field.name: saved[field.name] for field in fields(cls)}
         kept["entries"] = {name: Entry(**entry) for name, entry in saved["entries"].items()}
         kept["floor"] = Floor(**saved["floor"]) if saved["floor"] else None
@@ -130,7 +131,7 @@ def measure(
     settings: Settings,
     functions: dict[str, Callable[..., Any]] | None = None,
 ) -> Iterator[Cell]:
-    """Yield a cell for each algorithm beside these peers, and one for each of a user's functions."""
+    """Yield a cell for each algorithm, compared with these peers, and one for each of a user's functions."""
     contestants = {GASLA: tasks.Gasla(graph), **{name: peers.make(name, graph) for name in peer_names}}
     for name in algorithms:
         yield cell(graph, contestants, name, settings)
@@ -140,7 +141,7 @@ def measure(
 def cell(
     graph: BenchmarkGraph, contestants: dict[str, Any], algorithm: str, settings: Settings, name: str | None = None
 ) -> Cell:
-    """Check, then time, one algorithm; the cell is about the first of the contestants."""
+    """Check, then time, one algorithm. The first contestant is the cell's `own`."""
     own, several = next(iter(contestants)), tasks.sources_of(graph, algorithm, settings.some)
     sources = graph.sources if tasks.TASKS[algorithm].starts == "source" else several
     bound = {who: tasks.bind(peer, algorithm, graph.sources, several) for who, peer in contestants.items()}
@@ -148,11 +149,11 @@ def cell(
     notes = check(graph, algorithm, {who: (contestants[who], call) for who, call in calls.items()}, sources)
     timed = {who: call for who, call in calls.items() if notes.get(who, "overflows") == "overflows"}
     seconds: dict[str, list[float]] = {}
-    for device in DEVICES:  # the two don't disturb each other, except that a GPU which waits lowers its clock
+    for device in DEVICES:  # separately, because an idle GPU lowers its clock
         there = {who: call for who, call in timed.items() if peers.device_of(who, graph) == device}
-        seconds |= in_turns(device, there, settings, keep=frozenset({GASLA, own}))
+        seconds |= time_interleaved(device, there, settings, keep=frozenset({GASLA, own}))
     entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
-    entries.setdefault(own, Entry("left out: it takes too much memory and time on this graph", []))
+    entries.setdefault(own, Entry("left out: needs too much memory and time on this graph", []))
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
     return Cell(
         graph.name, graph.device, name or algorithm, own, tasks.edges(graph, algorithm, several), entries, floor
@@ -162,7 +163,7 @@ def cell(
 def check(
     graph: BenchmarkGraph, algorithm: str, calls: dict[str, tuple[Any, Callable[[int], Any]]], sources: list[int]
 ) -> dict[str, str]:
-    """Call each contestant once; return what is wrong with whose answer."""
+    """Call each contestant once; return a note for each that failed or whose answer is wrong."""
     notes: dict[str, str] = {}
     arrays: dict[str, Any] = {}
     task, trusted = tasks.TASKS[algorithm], None
@@ -176,18 +177,19 @@ def check(
                     del arrays[name]
                 else:
                     trusted = name
-        except Exception as error:  # whatever a peer raises is its answer
+        except Exception as error:  # peers may raise anything; it is reported in the cell
             arrays.pop(name, None)
             notes[name] = f"failed: {type(error).__name__}: {error}"
     return {**tasks.disagreements(algorithm, arrays, sources, trusted), **notes}
 
 
-def in_turns(
+def time_interleaved(
     device: Device, calls: dict[str, Callable[[int], Any]], settings: Settings, keep: frozenset[str]
 ) -> dict[str, list[float]]:
-    """Time the calls in turns, on the GPU until it is done.
+    """Time the calls of all contestants on a device, interleaved, on the GPU including stream synchronization.
 
-    No pauses there, as its clock goes down in them; nor where there is one alone, whom nobody's threads disturb.
+    On the CPU a pause between calls lets the threads of the previous contestant go to sleep. There is no pause for a
+    single contestant, or on the GPU, whose clock goes down while idle.
     """
     if not calls:
         return {}
@@ -209,7 +211,7 @@ def in_turns(
 def function_cells(
     graph: BenchmarkGraph, functions: dict[str, Callable[..., Any]], settings: Settings
 ) -> Iterator[Cell]:
-    """A user's functions, each alone; their answers are not looked at."""
+    """Time a user's functions, each in a cell of its own; answers are not checked."""
     sources = graph.sources
     for name, function in functions.items():
         counted, call = [graph.graph.m], lambda _, f=function: f(graph.graph)
@@ -218,10 +220,10 @@ def function_cells(
             call = lambda number, f=function: f(graph.graph, sources[number % len(sources)])  # noqa: E731
         try:
             call(0)
-        except Exception as error:  # the user's to mend
+        except Exception as error:  # an error in the user's function is reported in the cell
             yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry(f"failed: {error!r}", [])})
             continue
-        seconds = in_turns(graph.device, {OWN: call}, settings, keep=frozenset({OWN}))
+        seconds = time_interleaved(graph.device, {OWN: call}, settings, keep=frozenset({OWN}))
         yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry("", seconds[OWN])})
 
 
@@ -235,12 +237,12 @@ def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
         n: f for n, f in names.items() if inspect.isfunction(f) and not n.startswith("_") and _parameters(f)
     }
     if not found:
-        raise ValueError(f"{path} has no function f(graph) or f(graph, source) to be measured")
+        raise ValueError(f"{path} has no function f(graph) or f(graph, source) to measure")
     return found
 
 
 def takes_source(function: Callable[..., Any]) -> bool:
-    """Whether it wants to know where to start."""
+    """Whether a user's function takes a source."""
     return _parameters(function) == ["graph", "source"]
 
 

@@ -1,6 +1,6 @@
-"""The graphs that are measured: the same name means the same graph, the same weights and the same sources everywhere.
+"""Benchmark graphs by name. A name stands for the same graph, weights and sources on every machine.
 
-They are made once and stored in the user's cache folder.
+Graphs are made once and stored in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gasla.output import placing
 
 SOURCES = 8
 FEATURES = 64
-SELECTED, ONE_WAY = 0.55, 55  # the share of edges that a directed graph keeps, and its seed
-SAMPLES = 1 << 14  # edges looked at, to see whether neighbours are near
+SELECTED, ONE_WAY = 0.55, 55  # fraction of edges in the directed graphs, and seed
+SAMPLES = 1 << 14  # edges sampled to test whether neighbors are close
 
 FAMILIES = {
     "rmat": datasets.rmat,
@@ -40,25 +40,25 @@ FAMILIES = {
 
 
 class Reach(NamedTuple):
-    """What can be reached from a source."""
+    """The size of the part of a graph that is reachable from a source."""
 
     vertices: int
-    edges: int  # stored directed edges whose source was reached: what TEPS counts
+    edges: int  # stored directed edges whose source is reachable, as counted by TEPS
     depth: int
 
 
 class BenchmarkGraph:
-    """An undirected graph with whole-number float32 weights, and the vertices that searches start from.
+    """An undirected graph with whole-number float32 weights, sources of searches, and all other inputs of algorithms.
 
     Parameters
     ----------
     name : str
     matrix : csr_array or cupyx.scipy.sparse.csr_matrix
-        It says on which device the graph is.
+        Determines the device.
     sources : list of int, optional
-        Found where they aren't given: eight vertices of the largest component, the same on every machine.
+        By default eight vertices of the largest component, the same on every machine.
     fingerprint : str, optional
-        That of `gasla.datasets.fingerprint`, where the matrix is on a GPU.
+        The value of `gasla.datasets.fingerprint`, for a matrix on a GPU.
     """
 
     def __init__(
@@ -71,51 +71,51 @@ class BenchmarkGraph:
 
     @property
     def device(self) -> Device:
-        """Where the matrix is."""
+        """The device of the matrix."""
         return device_of(self.matrix)
 
     @property
     def pattern(self) -> Any:
-        """The same edges, all of weight one, for the algorithms that ignore weights."""
+        """The matrix with all weights 1, for algorithms that ignore weights."""
         matrix = self.matrix
         ones = array_module(matrix).ones_like(matrix.data)
         return type(matrix)((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
 
     @cached_property
     def graph(self) -> Graph:
-        """The matrix as gasla takes it."""
+        """The matrix as a `gasla.Graph`."""
         return Graph(self.matrix)
 
     @cached_property
     def acyclic(self) -> Graph:
-        """Each edge once, from the smaller vertex to the larger."""
+        """An acyclic graph: each edge once, from the smaller vertex to the larger."""
         owners, matrix = self.graph.out.owners(), self.matrix
         forward = owners < matrix.indices
         return Graph.from_edges(owners[forward], matrix.indices[forward], matrix.data[forward], n=self.graph.n)
 
     @cached_property
     def capacities(self) -> Any:
-        """The matrix with its weights as whole numbers, as SciPy's flows want them."""
+        """The matrix with int32 weights, as SciPy's maximum flow requires."""
         return self.matrix.astype(np.int32)
 
     @cached_property
     def network(self) -> Graph:
-        """The same as gasla takes it."""
+        """The capacities as a `gasla.Graph`."""
         return self.graph.with_values(self.matrix.data.astype(np.int32))
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Where flows come from and where they go: the first two sources."""
+        """Source and target of flows and paths: the first two sources."""
         return self.sources[0], self.sources[1]
 
     @cached_property
     def attenuation(self) -> float:
-        """What an edge leaves of a Katz score: little enough for scores to settle."""
+        """The attenuation factor alpha of Katz centrality, small enough for convergence."""
         return 1 / (1 + int(self.graph.in_degrees.max()))
 
     @cached_property
     def one_way(self) -> Any:
-        """The matrix of edges that are each there or not, by lot, whether or not there is the one that leads back."""
+        """A directed graph as a matrix: each stored edge is kept at random, independently of its reverse edge."""
         selected = np.random.default_rng(ONE_WAY).random(self.graph.m) < SELECTED
         selected, xp = array_module(self.matrix).asarray(selected), array_module(self.matrix)
         before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
@@ -124,36 +124,36 @@ class BenchmarkGraph:
 
     @cached_property
     def directed(self) -> Graph:
-        """The same as gasla takes it."""
+        """`one_way` as a `gasla.Graph`."""
         return Graph(self.one_way)
 
     @cached_property
     def groups(self) -> Any:
-        """Labels of communities that say little: as many vertices with neighbouring numbers as there are groups."""
+        """Arbitrary community labels: about sqrt(n) groups of consecutive vertices."""
         n = self.graph.n
         labels = np.arange(n, dtype=np.int32) // max(1, math.isqrt(n))
         return array_module(self.matrix).asarray(labels)
 
     @cached_property
     def features(self) -> Any:
-        """A row of numbers a vertex."""
+        """One row of random numbers per vertex."""
         drawn = np.random.default_rng(FEATURES).random((self.graph.n, FEATURES), np.float32)
         return array_module(self.matrix).asarray(drawn)
 
     @cached_property
     def vector(self) -> Any:
-        """A number a vertex."""
+        """One random number per vertex."""
         return moved(np.random.default_rng(1).random(self.matrix.shape[0], np.float32), self.device)
 
     @cached_property
     def products(self) -> int:
-        """How many pairs of entries the square of the matrix multiplies."""
+        """The number of multiplications in the product of the matrix with itself."""
         degrees = np.diff(moved(self.matrix.indptr, "cpu")).astype(np.int64)
         return int(degrees[moved(self.matrix.indices, "cpu")].sum())
 
     @cached_property
     def lower(self) -> Any:
-        """The pattern below the diagonal, vertices of large degrees first, as `triangle_count` orders them."""
+        """The pattern below the diagonal after sorting vertices by descending degree, as `triangle_count` does."""
         A = self.on("cpu").pattern
         order = np.argsort(-np.diff(A.indptr), kind="stable")
         L = csr_array(tril(A[order][:, order], -1, format="csr"))
@@ -163,32 +163,32 @@ class BenchmarkGraph:
 
     @cached_property
     def walkers(self) -> Any:
-        """About as many as there are vertices, each where an edge leads: so hubs have more."""
+        """Start vertices of about n walkers, in proportion to in-degree: the targets of every (m / n)-th edge."""
         return self.graph.out.indices[:: max(1, self.graph.m // max(1, self.graph.n))]
 
     @cached_property
-    def homes(self) -> Any:
-        """Eight surfers' personalisations: each jumps back to a source."""
+    def personalizations(self) -> Any:
+        """Eight personalizations for PageRank, one row per source: all weight on that source."""
         rows = np.zeros((len(self.sources), self.graph.n), np.float32)
         rows[np.arange(len(self.sources)), self.sources] = 1
         return array_module(self.matrix).asarray(rows)
 
     @cached_property
     def sources(self) -> list[int]:
-        """Where searches start."""
+        """The sources of searches."""
         if self._sources is None:
             labels = gasla.connected_components(self.graph).labels
             self._sources = first_of_largest(moved(labels, "cpu"), SOURCES)
         return self._sources
 
     def spread(self, count: int) -> list[int]:
-        """So many vertices that the first source reaches, evenly spaced by number; or all of them."""
+        """`count` vertices reachable from the first source, evenly spaced by id; all of them if there are fewer."""
         reached = np.flatnonzero(moved(gasla.bfs(self.graph, self.sources[0]), "cpu") >= 0)
         places = np.linspace(0, len(reached) - 1, min(count, len(reached)))
         return reached[places.astype(np.int64)].tolist()
 
     def reach(self, source: int) -> Reach:
-        """What a search from there finds."""
+        """The part of the graph reachable from a source (cached)."""
         if source not in self._reach:
             level = gasla.bfs(self.graph, source)
             reached = level >= 0
@@ -198,7 +198,7 @@ class BenchmarkGraph:
 
     @cached_property
     def is_scattered(self) -> bool:
-        """Whether neighbours are anywhere, and none is read so often that a cache could keep it."""
+        """Whether neighbors are far apart in memory, and no hub is read so often that it stays in the cache."""
         n, m = self.graph.n, self.graph.m
         if m == 0 or int(self.graph.out_degrees.max()) >= 16 * m / n:
             return False
@@ -208,12 +208,12 @@ class BenchmarkGraph:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """That of `gasla.datasets.fingerprint`; on the GPU the one that was given."""
+        """The value of `gasla.datasets.fingerprint`; on the GPU the given one."""
         on_cpu = isinstance(self.matrix.data, np.ndarray)
         return datasets.fingerprint(self.matrix) if on_cpu else self._fingerprint
 
     def on(self, device: Device) -> BenchmarkGraph:
-        """Itself if it is there already, else a copy on that device, made once."""
+        """The graph itself if it is on that device, else a copy there, made once."""
         if device == self.device:
             return self
         if self._twin is None:
@@ -223,7 +223,7 @@ class BenchmarkGraph:
 
 
 def _on_gpu(matrix: Any) -> Any:
-    """Copy a matrix there."""
+    """Copy a matrix to the GPU."""
     require_gpu()
     from cupyx.scipy.sparse import csr_matrix
 
@@ -231,11 +231,11 @@ def _on_gpu(matrix: Any) -> Any:
 
 
 def load(name: str) -> BenchmarkGraph:
-    """Return a graph by its name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file to read."""
+    """Return a graph by name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file."""
     if Path(name).is_file():
         matrix = _undirected(io.read(name))
         if matrix.nnz == 0:
-            raise ValueError(f"{name}: no two vertices are joined; expected edges, to measure something")
+            raise ValueError(f"{name}: the graph has no edges besides self loops; expected edges to measure something")
         return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
     path = cache_directory() / "benchmarks" / f"{name}.npz"
     found = _load(path)
@@ -247,13 +247,13 @@ def load(name: str) -> BenchmarkGraph:
 
 
 def check(name: str) -> None:
-    """Refuse a name that no graph has."""
+    """Raise ValueError for an unknown name."""
     if not Path(name).is_file():
         _maker(name)
 
 
 def _maker(name: str) -> Callable[[], csr_array]:
-    """What makes the graph of this name."""
+    """The function that makes the graph with this name."""
     if name == "ny":
         return lambda: datasets.with_weights(datasets.ny_roads())
     if name == "openflights":
@@ -261,14 +261,15 @@ def _maker(name: str) -> Callable[[], csr_array]:
     match = re.fullmatch(r"([a-z]+)(\d+)", name)
     if match is None or match[1] not in FAMILIES:
         raise ValueError(
-            f"no benchmark graph is called {name!r}; expected ny, openflights, a scale after one of "
-            f"{', '.join(FAMILIES)}, or a file{meant(name.rstrip('0123456789'), ['ny', 'openflights', *FAMILIES])}"
+            f"there is no benchmark graph {name!r}; expected ny, openflights, a file, or a family and a scale such as "
+            f"rmat20, families: {', '.join(FAMILIES)}"
+            f"{meant(name.rstrip('0123456789'), ['ny', 'openflights', *FAMILIES])}"
         )
     return partial(FAMILIES[match[1]], int(match[2]))
 
 
 def _undirected(matrix: Any) -> csr_array:
-    """Both directions of every edge, no loops, and whole-number weights, as all these graphs have."""
+    """The undirected graph without self loops, with whole-number weights, as all benchmark graphs are."""
     src, dst = matrix.tocoo().coords
     src, dst = np.append(src, dst), np.append(dst, src)
     inside = src != dst
@@ -277,7 +278,7 @@ def _undirected(matrix: Any) -> csr_array:
 
 
 def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
-    """Write a graph to the cache. Where that can't be, it is made each time."""
+    """Write a graph to the cache, if possible."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
@@ -285,11 +286,11 @@ def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
 
 
 def _load(path: Path) -> tuple[csr_array, list[int]] | None:
-    """The graph in a file of the cache and where searches start, or None if it isn't there, whole."""
+    """The graph and the sources in a file of the cache; None if the file is missing or damaged."""
     try:
         with open(path, "rb") as file, np.load(file) as saved:
             n = len(saved["indptr"]) - 1
             matrix = csr_array((saved["data"], saved["indices"], saved["indptr"]), shape=(n, n))
             return matrix, saved["sources"].tolist()
-    except Exception:  # whatever the parsers of a damaged archive raise; its arrays have check sums
+    except Exception:  # damaged archives raise many exception types; the arrays have checksums
         return None

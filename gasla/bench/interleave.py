@@ -1,7 +1,7 @@
-"""Timing in turns: every contestant once a round, so that a machine whose speed wanders is equally unfair to all.
+"""Interleaved timing: every contestant is called once per round, so that changes of the machine's speed affect all.
 
-Each round has an order of its own: who comes after whom matters, since memory that one call gives back is there for
-the next, or has to be asked of the system anew.
+Each round has its own random order, because a call depends on the one before: it may reuse memory that was just freed,
+or has to request it from the system.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import random
 import time
 from collections.abc import Callable, Mapping
 
-SEED = 1  # of the orders of the rounds
-PAUSE = 0.02  # seconds between two calls: threads of the last one that still wait in a loop go to sleep
-HOPELESS = 3.0  # a contestant this many times slower than the fastest is timed once, and no more
+SEED = 1  # for the order of calls in each round
+PAUSE = 0.02  # seconds between calls, in which busy-waiting threads of the previous call go to sleep
+HOPELESS = 3.0  # a contestant that is this many times slower than the fastest is not called again
 
 
 def interleave(
@@ -23,18 +23,18 @@ def interleave(
     keep: frozenset[str] = frozenset(),
     pause: float = PAUSE,
 ) -> dict[str, list[float]]:
-    """Return the seconds of every contestant's calls.
+    """Return the times of all calls in seconds, by contestant.
 
     Parameters
     ----------
     contestants
-        Functions of the round's number, by name.
+        Functions of the number of the round, by name.
     rounds
-        How many rounds there are at most.
+        Maximum number of rounds.
     budget
         Seconds after which no new round begins.
     keep
-        Who is timed in every round, however slow.
+        Contestants that are called in every round, even if slow.
     pause
         Seconds between two calls.
     """

@@ -1,7 +1,7 @@
-"""The algorithms that are measured: how gasla is called, how its answer is verified, when a peer's is the same.
+"""The measured algorithms: how gasla is called, how its answer is verified, and how answers are compared with peers'.
 
-A peer's method of the same name is called with a source, with several, or with nothing. All that measures (`gasla
-bench`, the asv suite, `benchmarks.compare`) reads this table.
+`gasla bench`, the asv suite and `benchmarks.compare` all use this table. Peers have a method of the same name, which is
+called with one source, several sources, or no argument.
 """
 
 from __future__ import annotations
@@ -34,80 +34,80 @@ from gasla.bench.peers import (
     power_iteration,
 )
 
-SOME = 4  # sources of a call that takes several, where the table doesn't say how many
-FEW = 100  # walks and samples that are verified
-FIRST = 4  # of many searches those that are verified
-UNREACHED = 1e300  # distances from here on mean out of reach: some peers write inf, some the largest double
-MOST_PRODUCTS = 1 << 31  # of a matrix with itself; beyond, memory and time are out of all proportion
+SOME = 4  # default number of sources of a call that takes several
+FEW = 100  # number of walks and samples to verify
+FIRST = 4  # number of searches to verify, of many
+UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
+MOST_PRODUCTS = 1 << 31  # multiplications of a matrix with itself; larger products take too much memory and time
 
 Answer = Any
 
 
-# --- what right answers of several libraries share --------------------------------------------------------------------
+# --- comparison of answers --------------------------------------------------------------------------------------------
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether they are equal."""
+    """Whether all values are equal."""
     return bool((a == b).all())
 
 
 def near(a: Any, b: Any) -> bool:
-    """Whether each value is near the other."""
+    """Whether all values are equal up to rounding."""
     return bool((abs(a - b) <= 1e-6 + 1e-3 * abs(b)).all())
 
 
 def near_in_sum(a: Any, b: Any) -> bool:
-    """Whether they differ by little in all: float32 sums do."""
+    """Whether the L1 difference is small, for float32 sums."""
     return bool(abs(a - b).sum() < 1e-3)
 
 
 def as_given(answer: Any, _: list[int]) -> Any:
-    """The answer itself."""
+    """The answer, unchanged."""
     return answer
 
 
 def nothing(answer: Any, _: list[int]) -> Any:
-    """Two orders, sets or walks share nothing but that they are right."""
+    """Nothing to compare: several different answers are correct (orders, maximal sets, walks)."""
     return answer[:0]
 
 
 def distances(values: Any, _: list[int]) -> Any:
-    """Infinite where out of reach."""
+    """Distances, infinite for unreachable vertices."""
     values = values.astype(np.float64)
     return array_module(values).where(values < UNREACHED, values, np.inf)
 
 
 def smallest_members(labels: Any, _: list[int]) -> Any:
-    """For each vertex the smallest of its component."""
+    """For each vertex, the smallest vertex of its component."""
     _, first, inverse = array_module(labels).unique(labels, return_index=True, return_inverse=True)
     return first[inverse]
 
 
 def shares(values: Any, _: list[int]) -> Any:
-    """Parts of one: NetworKit loses the rank of vertices without edges."""
+    """Values scaled to sum 1: NetworKit's PageRank loses the rank of vertices without edges."""
     values = values.astype(np.float64)
     return values / values.sum()
 
 
 def unit(values: Any, _: list[int]) -> Any:
-    """Scores relative to their norm."""
+    """Scores scaled to norm 1."""
     values = values.astype(np.float64)
     return values / float((values * values).sum()) ** 0.5
 
 
 def ascending(ids: Any, _: list[int]) -> Any:
-    """Ids in order."""
+    """Ids, sorted."""
     return array_module(ids).sort(ids)
 
 
 def pairs(rows: Any, _: list[int]) -> Any:
-    """Pairs of vertices in order, each as one number."""
+    """Unordered pairs of vertices, each as one number, sorted."""
     rows = rows.astype(np.int64)
     return array_module(rows).sort((rows.min(axis=1) << 32) + rows.max(axis=1))
 
 
 def up_to_a_factor(values: Any, sources: list[int]) -> Any:
-    """Scores relative to the largest, sources aside: peers scale undirected graphs and sources in other ways."""
+    """Scores relative to the largest, without sources: peers scale undirected graphs and sources differently."""
     values = values.astype(np.float64)
     values[array_module(values).asarray(sources)] = 0
     largest = float(values.max())
@@ -118,47 +118,47 @@ def up_to_a_factor(values: Any, sources: list[int]) -> Any:
 
 
 class Task(NamedTuple):
-    """What a benchmark has to know of one algorithm."""
+    """How to call, verify and compare one algorithm."""
 
-    starts: Literal["source", "sources", "nowhere"]  # what a call takes beside the graph
-    call: Callable[..., Answer]  # gasla's, of the graph and that
-    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None  # of the graph and the answer on the CPU
-    array: Callable[[Answer], Any] = lambda answer: answer  # what is compared with peers' answers
-    form: Callable[[Any, list[int]], Any] = as_given  # what two right arrays share
-    agree: Callable[[Any, Any], bool] = same  # whether two forms are equal, up to rounding
-    several: int | None = None  # how many sources a call takes
-    counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m  # edges, or steps, of a call from nowhere
+    starts: Literal["source", "sources", "nowhere"]  # the argument of a call besides the graph
+    call: Callable[..., Answer]  # gasla's function, of the graph and this argument
+    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None  # of graph, answer and sources, on CPU
+    array: Callable[[Answer], Any] = lambda answer: answer  # the part of the answer to compare with peers
+    form: Callable[[Any, list[int]], Any] = as_given  # normal form, in which correct answers are equal
+    agree: Callable[[Any, Any], bool] = same  # compares two normal forms
+    several: int | None = None  # number of sources, if "sources"
+    counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m  # edges traversed, if "nowhere"
     may_overflow: bool = False
 
 
 def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]], Any] = as_given) -> Any:
-    """Verify that an answer is near another one, computed in float64."""
+    """A verifier that compares an answer with one computed in float64."""
 
     def check(graph: BenchmarkGraph, answer: Any, _: list[int]) -> None:
         off = float(abs(form(answer, []) - form(right(graph), [])).sum(axis=-1).max())
         if not off < 1e-3:
-            raise verify.VerificationError(f"differs from float64 by {off:.2g} in all")
+            raise verify.VerificationError(f"differs from a float64 computation by {off:.2g} in L1")
 
     return check
 
 
 def whole(function: str, **options: Any) -> Callable[[BenchmarkGraph], Answer]:
-    """A function of gasla's, looked up when it is called, of the graph alone."""
+    """A call of a function of gasla with the graph only."""
     return lambda g: getattr(gasla, function)(g.graph, **options)
 
 
 def checked(function: Callable[..., None], **options: Any) -> Any:
-    """A verifier of the graph and the answer."""
+    """A verifier that takes the graph and the answer only."""
     return lambda g, answer, _: function(g.graph, answer, **options)
 
 
 def total(product: gasla.Sparse) -> Any:
-    """The sum of all entries, which is compared in place of these."""
+    """The sum of all entries of a product, for comparison."""
     return np.array(float(product.data.sum(dtype=np.float64)))
 
 
 def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
-    """Verify the sum of a product's entries."""
+    """A verifier of the sum of a product's entries."""
 
     def check(graph: BenchmarkGraph, product: Any, _: list[int]) -> None:
         found, expected = float(total(product)), right(graph)
@@ -169,7 +169,7 @@ def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
 
 
 def part(name: str) -> Callable[[Answer], Any]:
-    """A part of an answer."""
+    """A field of an answer."""
     return lambda answer: getattr(answer, name)
 
 
@@ -179,19 +179,19 @@ def size(graph: gasla.Graph) -> Any:
 
 
 def ranks(g: BenchmarkGraph, **options: Any) -> Any:
-    """As many iterations as the peers', which no tolerance ends."""
+    """PageRank with a fixed number of iterations, as for the peers: the tolerance is 0."""
     return gasla.pagerank(
         g.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32, **options
     )
 
 
 def in_float64(g: BenchmarkGraph) -> Any:
-    """The pattern, for iterations in float64."""
+    """The pattern in float64."""
     return g.pattern.astype(np.float64)
 
 
 HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype": np.float32}
-STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # none comes to an end, as edges lead both ways
+STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # no walk ends early, as the graph is undirected
 
 TASKS: dict[str, Task] = {
     "bfs": Task(
@@ -207,8 +207,8 @@ TASKS: dict[str, Task] = {
         form=shares, agree=near_in_sum,
     ),
     "personal_pageranks": Task(
-        "nowhere", lambda g: ranks(g, personalization=g.homes).ranks,
-        like(lambda g: personal_iteration(in_float64(g), g.homes)), agree=near_in_sum,
+        "nowhere", lambda g: ranks(g, personalization=g.personalizations).ranks,
+        like(lambda g: personal_iteration(in_float64(g), g.personalizations)), agree=near_in_sum,
     ),
     "katz": Task(
         "nowhere", lambda g: gasla.katz_centrality(g.graph, alpha=g.attenuation, tol=TOLERANCE).scores,
@@ -361,7 +361,7 @@ ALGORITHMS = tuple(TASKS)
 
 
 class Gasla:
-    """gasla itself, with the methods that a peer has: those of the table."""
+    """gasla with the interface of a peer: one method per algorithm of the table."""
 
     name = "gasla"
 
@@ -375,15 +375,15 @@ class Gasla:
 
 
 def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[int]:
-    """The sources of a call that takes several."""
+    """The sources for a call that takes several."""
     count = TASKS[algorithm].several
     return graph.sources[:some] if count is None else graph.spread(count)
 
 
 def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Callable[[int], Answer] | None:
-    """Return the peer's algorithm as a function of the round, or None where it has none.
+    """Return the peer's algorithm as a function of the number of the round, or None if the peer does not have it.
 
-    In each round it starts from another of the sources; or, if it takes several, from some.
+    Calls with one source use the `sources` in turn; calls with several use `some`.
     """
     method = getattr(peer, algorithm, None)
     if method is None:
@@ -396,7 +396,7 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
-    """How many edges count, by the round; of walks and samples, as many as are taken."""
+    """The number of edges traversed in each round; for walks and samples, the number of steps."""
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],
@@ -405,7 +405,7 @@ def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
 
 
 def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[int]) -> str:
-    """What is wrong with gasla's answer by its verifier, which works on the CPU; "" if nothing is found."""
+    """Verify gasla's answer on the CPU; returns what is wrong, or ""."""
     check = TASKS[algorithm].verify
     try:
         if check is not None:
@@ -416,7 +416,7 @@ def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[
 
 
 def on_cpu(answer: Answer) -> Answer:
-    """An answer, or a named tuple of several, with NumPy's arrays."""
+    """An answer, or a named tuple of answers, with NumPy arrays."""
     if isinstance(answer, gasla.Graph):
         return answer.to("cpu")
     if isinstance(answer, gasla.Sparse):
@@ -425,19 +425,19 @@ def on_cpu(answer: Answer) -> Answer:
 
 
 def disagreements(algorithm: str, found: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
-    """Say whose answer is not the others', and whose overflowed.
+    """Compare answers; return a note for each contestant that disagrees or has overflowed.
 
     Parameters
     ----------
     found : dict
-        Answers by contestant, gasla first; arrays of NumPy or CuPy.
+        Answers by contestant, gasla first; NumPy or CuPy arrays.
     trusted : str or None
-        Whose answer was verified. Where there is none, the answer that most agree with is taken for the right one, a
-        peer's rather than gasla's.
+        The contestant whose answer was verified. If None, the answer that most contestants agree with is taken as
+        correct; in a tie, a peer's answer rather than gasla's.
     """
     task = TASKS[algorithm]
     if len(found) < 2 and not task.may_overflow:
-        return {}  # there is none to agree with
+        return {}  # nothing to compare with
     if len({device_of(answer) for answer in found.values()}) > 1:
         found = {name: moved(answer, "cpu") for name, answer in found.items()}
     forms = {name: task.form(array_module(answer).asarray(answer), sources) for name, answer in found.items()}

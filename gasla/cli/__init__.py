@@ -1,7 +1,7 @@
 """The command line: `gasla`, or `python -m gasla`.
 
-Exit codes: 0, all is well; 1, `--check` found a wrong answer; 2, a bad argument or a file that can't be read, said in
-one line on standard error.
+Exit codes: 0, success; 1, `--check` found a wrong answer; 2, an invalid argument or an unreadable file, reported in one
+line on standard error.
 """
 
 import os
@@ -30,20 +30,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     for word in takewhile(lambda word: word != "--", arguments):
-        if option := re.fullmatch("(--[^=]+)=--|(-[a-z])--", word):  # of which argparse makes an empty list
-            _say(f"argument {option[1] or option[2]}: expected a value, and got '--'")
+        if option := re.fullmatch("(--[^=]+)=--|(-[a-z])--", word):  # argparse would parse it as an empty list
+            _say(f"argument {option[1] or option[2]}: the value is '--'; expected a value")
             return BAD_INPUT
     options = parser().parse_args(arguments)
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-        warnings.simplefilter("always", UserWarning)  # of ranks that didn't converge, or rows left out
+        warnings.simplefilter("always", UserWarning)  # such as no convergence, or skipped rows
         try:
             return int(options.run(options))
         except BrokenPipeError as error:
-            if error.filename is not None:  # an output that was to be written as a whole
+            if error.filename is not None:  # from writing an output file
                 _say(_one_line(error))
                 return BAD_INPUT
-            # whoever reads what we print has seen enough
+            # the reader of our output, such as `head`, has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except KeyboardInterrupt:
@@ -68,8 +68,9 @@ def parser() -> Parser:
 
 
 GRAPHS = (
-    "GRAPH is a file, or the name of a graph that comes with gasla: openflights (airports and routes), "
-    "ny-roads (streets of New York). Vertices are numbered from 0 whatever the file does."
+    "GRAPH is a file, or the name of a graph that comes with gasla: openflights (airports and routes) or ny-roads "
+    "(streets of New York). Vertices are numbered from 0, even if the file numbers them from 1. "
+    "`gasla COMMAND --help` lists the options of a command."
 )
 
 
@@ -79,8 +80,10 @@ def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if not isinstance(error, MemoryError):
         return text
-    there = "" if text else f"the process can have {physical_memory() or 0:,} bytes; take a smaller graph"
-    return f"not enough memory: {text}{there}"
+    if "not enough memory" in text:
+        return text
+    available = "" if text else f"{physical_memory() or 0:,} bytes are available; use a smaller graph"
+    return f"not enough memory: {text}{available}"
 
 
 def _say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The algorithms as verbs of the command line: what each calls, saves and shows."""
+"""The commands for algorithms: the function that each calls, the arrays it saves, and the text it prints."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,55 +15,55 @@ from gasla.cli.verbs import Answered, Verb
 Heading = Callable[[Answered], str]
 Saves = dict[str, str]
 UNWEIGHTED = {"weighted": "--unweighted"}
-CLOSEST = views.from_sources("by distances from {:,} sources, the closest")
-THROUGH = views.from_sources("shortest paths from {:,} sources run through")
-ALONG = views.from_sources("most shortest paths from {:,} sources go along")
+CLOSEST = views.from_sources("highest closeness, by distances from {:,} sources")
+THROUGH = views.from_sources("highest betweenness, by shortest paths from {:,} sources")
+ALONG = views.from_sources("edges of highest betweenness, by shortest paths from {:,} sources")
 
 
 def _scores(name: str, function: Any, saves: Saves, heading: Heading, **more: Any) -> Verb:
-    """A verb whose answer is a score for each vertex, of which the highest are shown."""
+    """A command whose result is one score per vertex; shows the highest."""
     return Verb(name, function, saves, heading, views.ranking(next(iter(saves))), **more)
 
 
 def _edges(name: str, function: Any, saves: Saves, heading: Heading, view: Any = None, **more: Any) -> Verb:
-    """A verb whose answer is a number for each edge, of which the highest are shown."""
+    """A command whose result is one number per edge; shows the highest."""
     view = view or views.edges(views.highest(next(iter(saves))))
     return Verb(name, function, saves, heading, view, shape="edge", **more)
 
 
 def _groups(name: str, function: Any, column: str, what: str) -> Verb:
-    """A verb whose answer is a label for each vertex."""
+    """A command whose result is one group label per vertex."""
     return Verb(name, function, {"labels": column}, views.grouped(what), views.groups)
 
 
 def _links(name: str, function: Any) -> Verb:
-    """A verb whose answer is a score for each vertex as a hub, and one as an authority."""
-    parts = views.ranking("hubs"), views.line(lambda _: "the best authorities:"), views.ranking("authorities")
-    saves, heading = {"hubs": "hub", "authorities": "authority"}, views.settled("best hubs")
+    """A command whose result is a hub score and an authority score per vertex."""
+    parts = views.ranking("hubs"), views.line(lambda _: "highest authority scores:"), views.ranking("authorities")
+    saves, heading = {"hubs": "hub", "authorities": "authority"}, views.convergence("highest hub scores")
     return Verb(name, function, saves, heading, views.several(*parts), options=UNWEIGHTED)
 
 
 def _similarity(function: Any) -> Verb:
-    """A verb whose answer is the similarity of the ends of each edge."""
+    """A command whose result is the similarity of the ends of each edge."""
     name, verifier = function.__name__, partial(verify.similarity, measure=function.__name__)
     heading = views.positive("scores", "score above 0")
     return _edges(name.replace("_", "-"), function, {"scores": name}, heading, checked_by=verifier)
 
 
 def _per_source(name: str, function: Any, saves: Saves) -> Verb:
-    """A verb whose answer is a level or distance for each source and vertex."""
+    """A command whose result is a level or distance per source and vertex."""
     heading = lambda f: f"from {len(f.arguments['sources']):,} sources, of {f.graph.n:,} vertices:"  # noqa: E731
     return Verb(name, function, saves, heading, views.per_source(next(iter(saves))))
 
 
 def _walks(name: str, function: Any) -> Verb:
-    """A verb whose answer is a row of vertices for each walker."""
+    """A command whose result is a row of vertices per walker."""
     steps = lambda f: int((f["walks"][:, 1:] >= 0).sum())  # noqa: E731
     return Verb(
         *(name, function, {"visits": "visits"}),
         lambda f: (
-            f"{len(f['walks']):,} walkers took {steps(f):,} steps, and {(f['walks'][:, -1] < 0).sum():,} came to where "
-            "no edge leads on; most often at:"
+            f"{len(f['walks']):,} walks, {steps(f):,} steps in total; {(f['walks'][:, -1] < 0).sum():,} walks ended "
+            "early, at a vertex without out-edges; most visited vertices:"
         ),
         views.times_named("visits"),
         *("ids", verify.random_walks),
@@ -79,7 +79,7 @@ def _from_to(f: Answered) -> str:
 
 def _members(kind: str, f: Answered) -> str:
     k = f.arguments["k"]
-    return f"are in the main {kind}" if k is None else f"are in the {kind} of {k:,}"
+    return f"are in the main {kind}" if k is None else f"are in the {k:,}-{kind}"
 
 
 def _matches(f: Answered) -> str:
@@ -91,7 +91,7 @@ def _matches(f: Answered) -> str:
 def _core(f: Answered) -> str:
     highest = int(f["numbers"].max(initial=0))
     count = int((f["numbers"] == highest).sum())
-    return f"the main core is that of {highest:,}, and has {count:,} vertices; the innermost:"
+    return f"the main core is the {highest:,}-core, with {count:,} vertices; highest core numbers:"
 
 
 def _points(f: Answered) -> Any:
@@ -134,16 +134,18 @@ ALGORITHMS: tuple[Verb, ...] = (
         fixed={"check_bound": False},
     ),
     _per_source("multi-source-shortest-paths", gasla.multi_source_shortest_paths, {"distances": "distance"}),
-    _scores("pagerank", gasla.pagerank, {"ranks": "rank"}, views.settled("highest ranks"), options=UNWEIGHTED),
+    _scores("pagerank", gasla.pagerank, {"ranks": "rank"}, views.convergence("highest ranks"), options=UNWEIGHTED),
     _links("hits", gasla.hits),
     _links("salsa", gasla.salsa),
-    _scores("katz", gasla.katz_centrality, {"scores": "katz"}, views.settled("highest scores")),
-    _scores("eigenvector", gasla.eigenvector_centrality, {"scores": "eigenvector"}, views.settled("highest scores")),
+    _scores("katz", gasla.katz_centrality, {"scores": "katz"}, views.convergence("highest scores")),
+    _scores(
+        "eigenvector", gasla.eigenvector_centrality, {"scores": "eigenvector"}, views.convergence("highest scores")
+    ),
     _groups("components", gasla.connected_components, "component", "components"),
     Verb(
         *("bipartite", gasla.is_bipartite, {"colors": "color"}),
         lambda f: "bipartite" if f["bipartite"] else "NOT bipartite: some component has an odd cycle",
-        views.counts("colors", {0: "color 0", 1: "color 1", -1: "neither"}),
+        views.counts("colors", {0: "color 0", 1: "color 1", -1: "no color"}),
         fixed={"colors": True},
     ),
     Verb(
@@ -152,13 +154,13 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("articulation-points", gasla.articulation_points, {"points": "articulation_point"}),
-        views.counted("points", "articulation points", "; those of the most edges out:"),
+        views.counted("points", "articulation points", "; highest out-degrees:"),
         *(views.listed(_points, lambda f: f.graph.out_degrees[_points(f)]), "ids"),
     ),
     Verb(
         *("minimum-spanning-forest", gasla.minimum_spanning_forest, {"ends": "tree_edges"}),
         lambda f: (
-            f"{len(f['edges']):,} edges of weight {f['total'].item():,} join {f.graph.n:,} vertices to "
+            f"{len(f['edges']):,} edges of total weight {f['total'].item():,} join {f.graph.n:,} vertices into "
             f"{f.graph.n - len(f['edges']):,} trees"
         ),
         shape="ids",
@@ -167,13 +169,13 @@ ALGORITHMS: tuple[Verb, ...] = (
     _groups("strong-components", gasla.strongly_connected_components, "component", "components"),
     Verb(
         *("condensation", gasla.condensation, {"labels": "component"}, views.grouped("strong components")),
-        views.several(views.groups, views.line(lambda f: f"{f['condensed'].m:,} pairs of them are joined by edges")),
+        views.several(views.groups, views.line(lambda f: f"{f['condensed'].m:,} edges between components")),
         unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
     Verb(
         *("ego-graph", gasla.ego_graph, {"vertices": "nearby"}),
         lambda f: (
-            f"{f['ego'].n:,} of {f.graph.n:,} vertices and {f['ego'].m:,} of {f.graph.m:,} edges are within "
+            f"{f['ego'].n:,} of {f.graph.n:,} vertices and {f['ego'].m:,} of {f.graph.m:,} edges are within distance "
             f"{f.arguments['radius']:g} of {f.end('source')}{', among them' if f['ego'].n else ''}"
         ),
         *(views.named("vertices"), "ids"),
@@ -181,7 +183,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     _scores(
         *("triangles", gasla.triangle_count, {"per_vertex": "triangles"}),
-        lambda f: f"{f['total']:,} triangles; the vertices in most of them:",
+        lambda f: f"{f['total']:,} triangles; vertices in the most triangles:",
         fixed={"per_vertex": True},
     ),
     _edges(
@@ -189,7 +191,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     _scores(
         *("clustering", gasla.clustering, {"scores": "clustering"}),
-        lambda _: "the vertices whose neighbours are neighbours of each other most often:",
+        lambda _: "highest clustering coefficients:",
     ),
     _similarity(gasla.jaccard),
     _similarity(gasla.overlap),
@@ -199,12 +201,12 @@ ALGORITHMS: tuple[Verb, ...] = (
     _similarity(gasla.preferential_attachment),
     Verb(
         *("top-k-similar", gasla.top_k_similar, {"vertices": "similar", "scores": "score"}),
-        lambda f: f"{(f['vertices'] >= 0).any(axis=1).sum():,} of {f.graph.n:,} vertices share a neighbour with others",
+        lambda f: f"{(f['vertices'] >= 0).any(axis=1).sum():,} of {f.graph.n:,} vertices share a neighbor with others",
         *(views.similar, "rows"),
     ),
     _scores(
         *("square-clustering", gasla.square_clustering, {"scores": "square_clustering"}),
-        lambda _: "the vertices whose neighbours have others in common most often:",
+        lambda _: "highest square clustering coefficients:",
     ),
     _edges(
         *("k-truss", gasla.k_truss, {"edges": "truss"}),
@@ -232,8 +234,8 @@ ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("pagerank-nibble", gasla.pagerank_nibble, {"member": "member"}),
         lambda f: (
-            f"{len(f['vertices']):,} of {f.graph.n:,} vertices are the community of {f.end('source')}, of conductance "
-            f"{f['conductance']:.3g}, first of them"
+            f"the community of {f.end('source')} has {len(f['vertices']):,} of {f.graph.n:,} vertices and conductance "
+            f"{f['conductance']:.3g}; its first vertices:"
         ),
         views.named("vertices"),
         unpack=lambda graph, found: {**found._asdict(), "member": np.isin(np.arange(graph.n), found.vertices)},
@@ -262,13 +264,13 @@ ALGORITHMS: tuple[Verb, ...] = (
     _scores("harmonic", gasla.harmonic_centrality, {"scores": "harmonic"}, CLOSEST),
     Verb(
         *("topological-order", gasla.topological_order, {"levels": "level"}),
-        lambda f: f"{f['levels'].max(initial=-1) + 1:,} levels; the first in order:",
+        lambda f: f"{f['levels'].max(initial=-1) + 1:,} levels; the first vertices in order:",
         views.listed("order", lambda f: f["levels"][f["order"]]),
         fixed={"levels": True},
     ),
     Verb(
         *("longest-path", gasla.longest_path, {"lengths": "length", "parents": "parent"}),
-        lambda f: f"the longest path leads through {len(f['path']):,} vertices, and its length is {f['length']:,.6g}:",
+        lambda f: f"the longest path has {len(f['path']):,} vertices and length {f['length']:,.6g}:",
         views.listed(
             "path", lambda f: f["lengths"][f["path"]], more=lambda f: f"more, to {f.label(int(f['path'][-1]))}"
         ),
@@ -277,22 +279,23 @@ ALGORITHMS: tuple[Verb, ...] = (
     _edges(
         *("maximum-flow", gasla.maximum_flow, {"flow": "flow"}),
         lambda f: (
-            f"{f['value']:,} from {_from_to(f)} along {len(_used(f)):,} of {f.graph.m:,} edges"
-            f"{', most along' * bool(len(_used(f)))}"
+            f"a maximum flow of {f['value']:,} from {_from_to(f)} uses {len(_used(f)):,} of {f.graph.m:,} edges"
+            f"{'; edges of the largest flow:' * bool(len(_used(f)))}"
         ),
         views.edges(_used),
     ),
     Verb(
         *("minimum-cut", gasla.minimum_cut, {"source_side": "source_side"}),
         lambda f: (
-            f"{len(_cut(f)):,} edges of {f['value']:,} together part {_from_to(f)}, with {f['source_side'].sum():,} "
-            f"and {(~f['source_side']).sum():,} vertices{', among them' * bool(len(_cut(f)))}"
+            f"a minimum cut from {_from_to(f)} has {len(_cut(f)):,} edges of total capacity {f['value']:,}, and "
+            f"{f['source_side'].sum():,} and {(~f['source_side']).sum():,} vertices on its sides"
+            f"{'; edges in the cut:' * bool(len(_cut(f)))}"
         ),
         views.edges(_cut),
     ),
     Verb(
         *("aggregate-features", gasla.aggregate_features, {"aggregated": "feature"}),
-        lambda f: f"{f.arguments['reduce']} over in-neighbours: the least, the mean and the largest of each feature",
+        lambda f: f"{f.arguments['reduce']} over in-neighbors: minimum, mean and maximum of each feature",
         *(views.features, "rows"),
         options=UNWEIGHTED,
     ),
@@ -300,7 +303,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     _walks("node2vec-walks", gasla.node2vec_walks),
     Verb(
         *("sample-neighbors", gasla.sample_neighbors, {"drawn": "drawn"}),
-        lambda f: f"{len(f['drawn']):,} neighbours of {len(f['sampled']):,} vertices were drawn; most often:",
+        lambda f: f"{len(f['drawn']):,} samples of neighbors of {len(f['sampled']):,} vertices; most often sampled:",
         *(views.times_named("drawn"), "ids"),
         defaults={"k": 5},
         unpack=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},

@@ -1,4 +1,4 @@
-"""`gasla bench`: how fast gasla is on this machine, beside its peers and beside what the machine can do."""
+"""The command `gasla bench`: times gasla, and compares it with other libraries and with the limits of the hardware."""
 
 import argparse
 from collections.abc import Iterable
@@ -12,27 +12,27 @@ from gasla.names import meant
 from gasla.progress import bar
 
 DESCRIPTION = """\
-Measure algorithms on graphs: one line per algorithm and graph, with the time, GTEPS, the share of the machine's
-ceiling, and the fastest peer. All contestants take turns in one run. gasla's answer is verified, and the others' are
-compared with it, before anything is timed; a wrong answer is reported, not timed.
+Measure algorithms on graphs. Prints one line per algorithm and graph: the time, GTEPS, the fraction of the hardware
+limit, and the fastest peer. Calls of all contestants are interleaved. Before timing, gasla's answer is verified and
+peers' answers are compared with it; a wrong answer is reported and not timed.
 
 graphs      ny (roads of New York), openflights, or a family and a scale, such as rmat20 for 2**20 vertices: rmat,
             kron, urand (uniform), grid, rgg (random geometric). Made once from fixed seeds, and stored in the cache.
-            Or a file; its edges are taken in both directions, with weights of 1 to 255
+            Or a file, read as an undirected graph, with weights replaced by pseudorandom numbers from 1 to 255
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles, betweenness
             and edge_betweenness (from 4 sources); strong_components and condensation (of a random half of the
             edges); core_number, hits (20 iterations); maximal_independent_set, greedy_color, maximal_matching,
             weighted_matching; multi_source_bfs, closeness and harmonic (from 64), multi_source_shortest_paths (from
             8); topological_order and longest_path (of each edge once, from the smaller vertex to the larger);
             personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); shortest_path, maximum_flow,
-            minimum_cut (between the first two sources); ego_graph (of radius 2); bipartite, bridges,
-            articulation_points; minimum_spanning_forest; aggregate_features (64 a vertex); label_propagation,
-            louvain_communities; modularity (of groups by number); edge_support, clustering, k_truss (of 6);
-            four_cliques; jaccard and adamic_adar (of each edge's ends); top_k_similar (10), square_clustering;
-            pagerank_nibble; random_walks and node2vec_walks (16 steps of about n walkers), sample_neighbors (10 of
-            each of these); mxv, mxm (the square), mxm_masked (closed wedges at edges)
-peers       those of them that are installed, the others are left out: graphblas, scipy, igraph, networkit on the CPU,
-            cusparse, cugraph on the GPU; gasla-cpu beside the GPU; or all that are installed for the device
+            minimum_cut (between the first two sources); ego_graph (radius 2); bipartite, bridges,
+            articulation_points; minimum_spanning_forest; aggregate_features (64 per vertex); label_propagation,
+            louvain_communities; modularity (of groups of consecutive ids); edge_support, clustering, k_truss (k = 6);
+            four_cliques; jaccard and adamic_adar (of the ends of each edge); top_k_similar (10), square_clustering;
+            pagerank_nibble; random_walks and node2vec_walks (16 steps, about n walkers), sample_neighbors (10 per
+            vertex, about n vertices); mxv, mxm (the matrix squared), mxm_masked (triangles per edge)
+peers       graphblas, scipy, igraph, networkit (on the CPU), cusparse, cugraph (on the GPU), gasla-cpu (gasla on the
+            CPU, with --device gpu), or "all" for all installed peers of the device; missing ones are left out
 """
 
 DEFAULT_GRAPHS = "rmat18,urand18,rgg18,grid18,ny"
@@ -43,22 +43,25 @@ def add_commands(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "bench",
-        help="how fast gasla is here, beside its peers and the machine's ceilings",
+        help="measure gasla on this machine, and compare it with other libraries",
         description=DESCRIPTION,
         epilog="TEPS: " + compute.TEPS + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--graphs", type=names, default=names(DEFAULT_GRAPHS), metavar="G,...", help=f"default: {DEFAULT_GRAPHS}")
-    add("--algorithms", type=names, metavar="A,...", help="default: the six algorithms")
-    add("--peers", type=names, default=[], metavar="P,...", help="default: none")
-    add("--device", choices=("cpu", "gpu"), default="cpu", help="where gasla computes (default: cpu)")
-    add("--functions", metavar="FILE", help="also time a Python file's functions f(graph) or f(graph, source)")
-    add("--rounds", type=int, metavar="N", help="calls of each contestant at most (default: 8; on the GPU 56)")
-    add("--budget", type=float, default=3.0, metavar="S", help="seconds a cell, answers aside (default: 3)")
-    add("--threads", type=int, metavar="N", help="threads to use")
-    add("--json", metavar="FILE", help="write every run, and with what it was taken")
-    add("--plot", metavar="FILE", help="draw the figures: .png, .svg or .pdf (needs Matplotlib)")
+    six = "default: bfs,sssp,pagerank,components,triangles,betweenness"
+    add("--algorithms", type=names, metavar="A,...", help=six)
+    add("--peers", type=names, default=[], metavar="P,...", help="libraries to compare with (default: none)")
+    add("--device", choices=("cpu", "gpu"), default="cpu", help="device on which gasla runs (default: cpu)")
+    add("--functions", metavar="FILE", help="also time the functions f(graph) or f(graph, source) in a Python file")
+    add("--rounds", type=int, metavar="N", help="maximum number of calls per contestant (default: 8; on the GPU 56)")
+    add(
+        "--budget", type=float, default=3.0, metavar="S", help="seconds per algorithm and graph for timing (default: 3)"
+    )
+    add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    add("--json", metavar="FILE", help="write all times, and the hardware and software used, to a JSON file")
+    add("--plot", metavar="FILE", help="plot the results: .png, .svg or .pdf (needs Matplotlib)")
     parser.set_defaults(run=run)
 
 
@@ -68,13 +71,13 @@ def names(text: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print the table, write what is asked for; 1 if an answer of gasla's was wrong."""
+    """Measure, print the table, write the requested files; returns 1 if an answer of gasla was wrong."""
     if options.rounds is not None and options.rounds < 1:
         raise ValueError(f"--rounds {options.rounds}: expected 1 or more")
     if not options.budget > 0:
         raise ValueError(f"--budget {options.budget}: expected a positive number of seconds")
     if not options.graphs:
-        raise ValueError("--graphs names no graph; expected some, such as rmat18,ny")
+        raise ValueError("--graphs is empty; expected graphs such as rmat18,ny")
     json = data.check_target(options.json) if options.json else None
     picture = data.check_picture(options.plot, "--plot") if options.plot else None
     compute.check_device(options.device)
@@ -100,9 +103,9 @@ def run(options: argparse.Namespace) -> int:
         graph = load_graph(name, options.device)
         for cell in report.measure(graph, partial(cells.measure, graph, algorithms, rivals, settings, functions)):
             say(table.line(cell))
-            if json:  # now, so that a run which is stopped here keeps its cells
+            if json:  # after each cell, so that an interrupted run keeps its results
                 report.write(json)
-        if json:  # and whether the machine was disturbed
+        if json:  # again, with the notes on disturbances
             report.write(json)
     say("", *table.explanation())
     if picture:
@@ -112,13 +115,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def say(*lines: str) -> None:
-    """Print lines now: the next one may take a while."""
+    """Print lines, flushed, because the next line may take a while."""
     for line in lines:
         print(line, flush=True)
 
 
 def load_graph(name: str, device: Device) -> Any:
-    """The graph of this name, on that device."""
+    """The graph with this name, on a device."""
     from gasla.bench.graphs import load
 
     with bar(f"making {name}"):
@@ -126,23 +129,23 @@ def load_graph(name: str, device: Device) -> Any:
 
 
 def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
-    """What was given, if it all exists."""
+    """`given` as a list; ValueError for an unknown name."""
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
-        raise ValueError(f"{option} {wrong[0]}: expected some of {', '.join(right)}{meant(wrong[0], right)}")
+        raise ValueError(f"{option} {wrong[0]}: expected names among {', '.join(right)}{meant(wrong[0], right)}")
     return given
 
 
 def choose_peers(wanted: list[str], device: Device) -> list[str]:
-    """The peers to compare with, as far as they are installed; "all" means all of those."""
+    """The installed ones of the wanted peers; "all" means all installed peers of the device."""
     from gasla.bench import peers
 
     if wanted == ["all"]:
         return peers.installed(device)
-    there = [name for name in check_names("--peers", wanted, peers.PEERS) if peers.is_there(name)]
+    there = [name for name in check_names("--peers", wanted, peers.PEERS) if peers.is_installed(name)]
     for name in wanted:
         if name not in there:
             say(f"{name} is left out: {peers.PEERS[name].package} is not installed")
         elif device not in peers.PEERS[name].beside:
-            raise ValueError(f"--peers {name}: it is there to be compared with on the GPU; add --device gpu")
+            raise ValueError(f"--peers {name}: available for comparison on the GPU only; add --device gpu")
     return there

@@ -1,4 +1,4 @@
-"""The course of `gasla bfs`, `gasla pagerank` and the like: read, compute, check, save, and say what came out."""
+"""Execution of the commands for algorithms (`gasla bfs`, …): read the graph, compute, check, save and print."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -28,22 +28,22 @@ def add_commands(commands: Any) -> None:
         verb.add_options(parser)
         add_options(parser)
         if verb.verifier is not None:
-            said = "verify the answer by its properties, or a sample of it; exit code 1 if wrong"
+            said = "verify the answer, or a sample of it; exit code 1 if it is wrong"
             parser.add_argument("--check", action="store_true", help=said)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Options that all algorithms have."""
+    """Options of all algorithms."""
     data.add_reading(parser)
-    parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer as one of {', '.join(data.TABLES)}")
+    parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer to a file: {', '.join(data.TABLES)}")
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute (default: cpu)")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use")
-    parser.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    parser.add_argument("--top", type=text.count, default=10, metavar="N", help="lines of output (default: 10)")
 
 
 def run(verb: Verb, options: Namespace) -> int:
-    """Run one algorithm as the options say."""
+    """Run one algorithm with the given options."""
     target = None if options.output is None else data.check_table(options.output, len(verb.columns(options)))
     check_device(options.device)
     if options.threads is not None:
@@ -68,7 +68,7 @@ def run(verb: Verb, options: Namespace) -> int:
     if getattr(options, "check", False):
         with bar("checking"):
             verb.check(named.graph, arguments, found.answer)
-        lines.append("check: the answer has all properties of a right one")
+        lines.append("check: the answer is correct")
     if target is not None:
         with bar(f"writing {target}"):
             data.write_table(target, verb.saved(found.answer, named.graph), named)
@@ -78,7 +78,7 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """An answer, or a named tuple or list of several, with arrays of NumPy; a graph on the CPU."""
+    """An answer, or a named tuple or list of answers, with NumPy arrays; graphs on the CPU."""
     if isinstance(answer, Graph):
         return answer.to("cpu")
     if isinstance(answer, list):
@@ -89,7 +89,7 @@ def on_host(answer: Any) -> Any:
 
 
 def statistics(verb: Verb, found: Answered, times: dict[str, float]) -> Iterator[str]:
-    """Sizes, iterations, edges, times, TEPS, and what the figures were taken with."""
+    """Lines with sizes, iterations, edges, times, TEPS, and the hardware and software."""
     graph, edges = found.graph, (verb.edges or traversed)(found)
     rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
     if (iterations := verb.iterations(found)) is not None:
@@ -97,12 +97,12 @@ def statistics(verb: Verb, found: Answered, times: dict[str, float]) -> Iterator
     rows["edges traversed"] = edges
     rows |= {f"time to {name}" if name == "read" else f"time of {name}": f"{t:.6f} s" for name, t in times.items()}
     rows["TEPS"] = f"{edges / times['call']:,.0f}  ({TEPS})"
-    rows["taken with"] = provenance()
-    yield from text.facts(rows)
+    rows["measured with"] = provenance()
+    yield from text.aligned(rows)
 
 
 def provenance() -> str:
-    """Versions and device, without which no figure means anything."""
+    """Versions, threads and processor, as one line."""
     import platform
 
     import llvmlite
@@ -118,7 +118,7 @@ def provenance() -> str:
 
 
 def check_device(device: Device) -> None:
-    """Say now, and not once a graph is read, that there is no GPU."""
+    """Raise ValueError if there is no GPU, before the graph is read."""
     try:
         module_of(device)
     except RuntimeError as error:
@@ -126,11 +126,11 @@ def check_device(device: Device) -> None:
 
 
 def set_threads(threads: int) -> None:
-    """Let kernels run on so many threads."""
+    """Set the number of threads of kernels."""
     from gasla.cpu.runtime import cores
     from gasla.cpu.runtime.threads import set_num_threads
 
     most = cores.usable()
     if not 1 <= threads <= most:
-        raise ValueError(f"--threads {threads}: expected a number from 1 to {most}, the processors there are")
+        raise ValueError(f"--threads {threads}: expected 1 to {most}, the number of usable processors")
     set_num_threads(threads)

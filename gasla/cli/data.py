@@ -1,4 +1,4 @@
-"""What the command line reads and writes: graphs with the names of their vertices, and tables of answers."""
+"""Input and output of the command line: graphs with names of vertices, and tables of answers."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -21,29 +21,29 @@ TABLES = (".npy", ".npz", ".csv", ".txt", ".parquet", ".feather")
 
 
 class Named(NamedTuple):
-    """A graph, what it is called, and its airports where the vertices are airports."""
+    """A graph with its name, and its airports if the vertices are airports."""
 
     name: str
     graph: Graph
     airports: Airports | None = None
 
     def vertex(self, text: str) -> int:
-        """The vertex of this name or number, or the airport of this code, city or name."""
+        """The vertex with this name or number, or the airport with this code, city or name."""
         if self.graph.names is not None:
             return self.graph.vertex(int(text) if self.graph.names.dtype.kind in "iu" and _is_number(text) else text)
         if _is_number(text):
-            number = int(text[:20])  # more digits only take it farther outside
+            number = int(text[:20])  # longer numbers are out of range anyway
             if not 0 <= number < self.graph.n:
-                raise ValueError(f"source {text[:60]} is outside a graph of {self.graph.n} vertices")
+                raise ValueError(f"vertex {text[:60]} is outside a graph of {self.graph.n} vertices")
             return number
         if self.airports is None:
-            raise ValueError(f"source {text!r} is no number; vertices are numbered from 0 to {self.graph.n - 1}")
+            raise ValueError(f"vertex {text!r} is not a number; expected 0 to {self.graph.n - 1}")
         from gasla.demo.airports import find_airport
 
         return find_airport(self.airports, text)
 
     def label(self, vertex: int) -> str:
-        """How a person would call a vertex."""
+        """The text for a vertex in the output."""
         if self.graph.names is not None:
             return str(self.graph.names[vertex])
         if self.airports is None:
@@ -57,26 +57,22 @@ def _is_number(text: str) -> bool:
 
 
 def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
-    """Options of what reads a graph."""
-    parser.add_argument("graph", metavar=name, help="a file, or openflights or ny-roads")
+    """Options of commands that read a graph."""
+    parser.add_argument("graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads")
     formats = "mtx, edges, gr, metis, npz, csv, parquet or feather"
-    parser.add_argument("--format", metavar="F", help=f"format of the file: {formats}")
-    parser.add_argument(
-        "--columns", metavar="SRC,DST[,WEIGHT]", help="columns of a table, by name or place from 0 (default: 0,1)"
-    )
-    parser.add_argument(
-        "--vertices", choices=("names", "numbers"), help="what the ids in a table are (default: as they look)"
-    )
-    parser.add_argument(
-        "--separator", metavar="S", help="what is between columns of a text, such as ; or tab (default: as it looks)"
-    )
-    parser.add_argument(
-        "--on-bad-rows", choices=("error", "skip"), default="error", help="of a text: refuse or count (default: error)"
-    )
+    parser.add_argument("--format", metavar="F", help=f"file format: {formats} (default: by the suffix of the file)")
+    columns = "columns of a table, by name or position from 0 (default: by usual names such as source, else 0,1)"
+    parser.add_argument("--columns", metavar="SRC,DST[,WEIGHT]", help=columns)
+    vertices = "whether ids in a table are names or numbers of vertices (default: strings and large integers are names)"
+    parser.add_argument("--vertices", choices=("names", "numbers"), help=vertices)
+    separator = "character between columns of a text file, such as ; or tab (default: detected)"
+    parser.add_argument("--separator", metavar="S", help=separator)
+    bad = "whether malformed rows of a text file are an error, or skipped with a warning (default: error)"
+    parser.add_argument("--on-bad-rows", choices=("error", "skip"), default="error", help=bad)
 
 
 def load(options: Namespace) -> Named:
-    """A graph that comes with gasla, or the one in a file, as `add_reading` has asked for it."""
+    """Load an included graph or a file, by the options of `add_reading`."""
     from gasla import datasets, io
 
     name, format, path = options.graph, options.format, Path(options.graph)
@@ -88,13 +84,13 @@ def load(options: Namespace) -> Named:
     if not path.exists():
         beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
         hint = meant(name, [*SHIPPED, *beside])
-        raise ValueError(f"{name}: there is no such file, and no such graph comes with gasla{hint}")
+        raise ValueError(f"{name}: no such file, and not one of the included graphs {', '.join(SHIPPED)}{hint}")
     return Named(name, Graph(io.read(path, format, **reading(options))))
 
 
 def reading(options: Namespace) -> dict[str, Any]:
-    """The options of reading that differ from the defaults of `gasla.io.read`."""
-    tabs = {"\\t": "\t", "tab": "\t"}  # as a shell passes them on
+    """The arguments of `gasla.io.read` for options that were given."""
+    tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
     found = _columns(options.columns)
     if options.vertices is not None:
         found["names"] = options.vertices == "names"
@@ -106,7 +102,7 @@ def reading(options: Namespace) -> dict[str, Any]:
 
 
 def _columns(text: str | None) -> dict[str, Any]:
-    """What `--columns` says.
+    """Parse `--columns` into arguments of `gasla.io.read`.
 
     Examples
     --------
@@ -117,20 +113,20 @@ def _columns(text: str | None) -> dict[str, Any]:
         return {}
     words = [int(word) if word.isascii() and word.isdigit() else word for word in text.split(",")]
     if len(words) not in (2, 3) or "" in words:
-        raise ValueError(f"--columns {text}: expected two or three, as in --columns source,target,weight")
+        raise ValueError(f"--columns {text}: expected two or three columns, as in --columns source,target,weight")
     return dict(zip(("src", "dst", "weight"), words))
 
 
 def check_table(path: str, columns: int) -> Path:
-    """The path of a table yet to be written, if it can be: said before hours of work, not after."""
+    """Check that a table can be written to a path, before the computation; returns the path."""
     target = Path(path)
     if target.suffix.lower() not in TABLES:
-        raise ValueError(f"--output {path}: the name must end in {', '.join(TABLES)}")
+        raise ValueError(f"--output {path}: unknown suffix; expected one of {', '.join(TABLES)}")
     if not columns:
-        raise ValueError(f"--output {path}: the answer is one number, and no file is made of it; leave the option out")
+        raise ValueError(f"--output {path}: the answer is a single number, which can't be saved; leave the option out")
     if target.suffix.lower() == ".npy" and columns > 1:
         raise ValueError(
-            f"--output {path}: a .npy file holds one array, and there are {columns}; use .npz, .csv or .txt"
+            f"--output {path}: a .npy file holds one array, and the answer has {columns}; use .npz, .csv or .txt"
         )
     if target.suffix.lower() in (".parquet", ".feather"):
         from gasla.graph.exchange.columns import arrow
@@ -140,17 +136,17 @@ def check_table(path: str, columns: int) -> Path:
 
 
 def check_target(path: str | Path) -> Path:
-    """The path of a file yet to be written, if its folder is there."""
+    """Check that the folder of an output file exists; returns the path."""
     target = Path(path)
     if not target.absolute().parent.is_dir():
-        raise ValueError(f"{path} can't be written: there is no folder {target.parent}")
+        raise ValueError(f"{path} can't be written: folder {target.parent} does not exist")
     if target.is_dir():
-        raise ValueError(f"{path} can't be written: that is a folder")
+        raise ValueError(f"{path} can't be written: it is a folder")
     return target
 
 
 def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
-    """The path of a picture yet to be drawn, if it can be: said before the work, not after."""
+    """Check that a picture can be drawn and saved to a path, before the computation; returns the path."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -163,11 +159,11 @@ def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
 
 
 def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
-    """Write one or more arrays, complete or not at all.
+    """Write one or more arrays to a file, atomically.
 
-    `.npy` and `.npz` hold the arrays as they are. Elsewhere one of several rows, each of a value a vertex, has as many
-    columns. `.txt` a line a vertex, to be read by `numpy.loadtxt`; `.csv` has a line of names
-    on top and numbers the vertices, and so have `.parquet` and `.feather`.
+    `.npy` and `.npz` files hold the arrays unchanged. All other formats have one row per vertex, and one column per row
+    of a two-dimensional array: `.txt` for `numpy.loadtxt`; `.csv`, `.parquet` and `.feather` with titles and a column
+    of vertex numbers.
     """
     from gasla.output import replacing
 
@@ -188,7 +184,7 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
 
 
 def _called(graph: Named) -> dict[str, Any]:
-    """What vertices are called, by columns."""
+    """Columns with the names of vertices, if any."""
     if graph.graph.names is not None:
         return {"name": graph.graph.names.tolist()}
     if graph.airports is not None:
@@ -207,7 +203,7 @@ def _write_arrow(stream: Any, ending: str, columns: Mapping[str, Any]) -> None:
 
 
 def _single(title: str, array: Array) -> Iterator[tuple[str, Array]]:
-    """The columns of an array, and their names."""
+    """The one-dimensional columns of an array, with titles."""
     if array.ndim == 1:
         yield title, array
     else:
@@ -215,14 +211,14 @@ def _single(title: str, array: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
-    """What NumPy would write to a file; by itself it goes past Python, and says nothing of a full disk."""
+    """The bytes that NumPy would write; its own file output bypasses Python, and does not report a full disk."""
     archive = BytesIO()
     save(archive, *arrays, **named)
     return archive.getbuffer()
 
 
 def _words(values: Array) -> list[str]:
-    """The shortest decimals that read back as the same numbers."""
+    """The numbers as text, with the fewest digits that read back as the same numbers."""
     words: list[str] = values.astype(str).tolist()
     return words
 

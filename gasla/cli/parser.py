@@ -1,4 +1,4 @@
-"""The parser of the command line: what is wrong is said in one line, and which word was probably meant."""
+"""The parser of the command line: errors are one line, with a suggestion for misspelled words."""
 
 import re
 from argparse import ArgumentParser
@@ -8,10 +8,10 @@ from gasla.names import meant
 
 
 class Parser(ArgumentParser):
-    """Python's own, whose errors are a line each; parsers of commands are of the same class."""
+    """An ArgumentParser with one-line errors; parsers of commands have the same class."""
 
     def error(self, message: str) -> NoReturn:
-        """Say it, and leave with exit code 2."""
+        """Print the message and exit with code 2."""
         found = re.search(r"invalid choice: (['\"])(.*?)\1 \(choose from (.*)\)", message, re.DOTALL)
         if found:
             hint = meant(found[2], re.findall(r"[\w.-]+", found[3])) or f"; expected one of {found[3]}"
@@ -19,7 +19,7 @@ class Parser(ArgumentParser):
         self.exit(2, f"{self.prog}: {' '.join(message.split())} ({self.prog} --help)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As Python's, but that an unknown option is an error of the command that was given it."""
+        """As in ArgumentParser, but an unknown option is an error of the command, with a suggestion."""
         options, unknown = super().parse_known_args(args, namespace)
         for word in unknown:
             if word.startswith("-"):

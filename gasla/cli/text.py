@@ -1,4 +1,4 @@
-"""Plain text from and for people: numbers that they give; rankings, histograms, lists of facts."""
+"""Plain text output: rankings, histograms, aligned lists; and parsing of numbers."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from gasla.cli.data import Named
 
 
 def count(word: str) -> int:
-    """A number of things, as an option gives it.
+    """Parse an option that is a whole number, 0 or more.
 
     Examples
     --------
@@ -23,12 +23,12 @@ def count(word: str) -> int:
     return int(word)
 
 
-def facts(rows: Mapping[str, object]) -> Iterator[str]:
+def aligned(rows: Mapping[str, object]) -> Iterator[str]:
     """Names and values, aligned.
 
     Examples
     --------
-    >>> list(facts({"vertices": 3, "edges": 1200}))
+    >>> list(aligned({"vertices": 3, "edges": 1200}))
     ['vertices  3', 'edges     1,200']
     """
     width = max(map(len, rows), default=0)
@@ -37,7 +37,7 @@ def facts(rows: Mapping[str, object]) -> Iterator[str]:
 
 
 def ranking(graph: Named, scores: NDArray[Any], top: int) -> Iterator[str]:
-    """The vertices of the highest scores."""
+    """The vertices with the highest scores."""
     for place, v in enumerate(np.argsort(-scores, kind="stable")[:top].tolist(), 1):
         score = scores[v].item()
         shown = f"{score:>14,}" if isinstance(score, int) else f"{score:14.6g}"
@@ -45,7 +45,7 @@ def ranking(graph: Named, scores: NDArray[Any], top: int) -> Iterator[str]:
 
 
 def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterator[str]:
-    """A bar for each count.
+    """A line with a bar for each count.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterato
 
 
 def shortened(names: Sequence[str], counts: Sequence[int], rows: int) -> tuple[list[str], list[int]]:
-    """Neighbouring rows of a long histogram added up, so that no more than `rows` are left.
+    """Merge adjacent rows of a histogram, so that at most `rows` remain.
 
     Examples
     --------

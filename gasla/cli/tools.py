@@ -1,4 +1,4 @@
-"""The commands beside the algorithms: info, generate, convert, demo, warm."""
+"""The commands that are not algorithms: info, generate, convert, demo, warm."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -11,42 +11,49 @@ from gasla.cli import data, text
 from gasla.progress import bar
 
 FAMILIES = {
-    "rmat": "power-law graph of Graph500, 16 edges a vertex",
-    "kron": "the same with 48 edges a vertex",
-    "uniform": "uniformly random edges, 16 a vertex",
-    "grid": "square grid, a tenth of its edges missing",
-    "rgg": "points in a square, near ones joined",
+    "rmat": "skewed degrees as in Graph500, 16 edges per vertex",
+    "kron": "as rmat, with 48 edges per vertex",
+    "uniform": "uniformly random edges, 16 per vertex",
+    "grid": "square grid with a tenth of its edges removed",
+    "rgg": "random points in a square, close ones joined",
 }
 
 
 def add_commands(commands: Any) -> None:
     """Add the five commands."""
-    info = commands.add_parser("info", help="what a graph is like")
+    said = "print properties of a graph: sizes, symmetry, components, weights, degrees"
+    info = commands.add_parser("info", help=said, description=said)
     data.add_reading(info)
     info.set_defaults(run=run_info)
 
     families = "; ".join(f"{name}: {what}" for name, what in FAMILIES.items())
-    generate = commands.add_parser("generate", help="make a graph of 2**SCALE vertices", description=families)
+    generate = commands.add_parser(
+        "generate", help="make a synthetic graph of 2**SCALE vertices", description=f"Families of graphs: {families}."
+    )
     generate.add_argument("family", choices=FAMILIES, metavar="FAMILY", help=", ".join(FAMILIES))
-    generate.add_argument("scale", type=int, metavar="SCALE")
-    generate.add_argument("--output", "-o", required=True, metavar="FILE", help="the file to write")
+    generate.add_argument("scale", type=int, metavar="SCALE", help="the graph has 2**SCALE vertices")
+    generate.add_argument(
+        "--output", "-o", required=True, metavar="FILE", help="file to write; its suffix is the format"
+    )
     generate.set_defaults(run=run_generate)
 
     convert = commands.add_parser("convert", help="write a graph in another format")
     data.add_reading(convert, "IN")
-    convert.add_argument("output", metavar="OUT", help="the file to write; its name tells the format")
-    convert.add_argument("--names", metavar="FILE", help="where to write the names of vertices: .csv, .parquet, …")
+    convert.add_argument("output", metavar="OUT", help="file to write; its suffix is the format")
+    convert.add_argument("--names", metavar="FILE", help="file for the names of vertices: .csv, .parquet or .feather")
     convert.set_defaults(run=run_convert)
 
-    demo = commands.add_parser("demo", help="the airports of the world: a report, and a map to look at")
+    demo = commands.add_parser("demo", help="analyze the flights of the world: print a report and draw a map")
     demo.add_argument("--from", dest="origin", metavar="AIRPORT", help="IATA code or city (default: the northernmost)")
-    demo.add_argument("--to", dest="destination", metavar="AIRPORT", help="likewise (default: the southernmost)")
+    demo.add_argument(
+        "--to", dest="destination", metavar="AIRPORT", help="IATA code or city (default: the southernmost)"
+    )
     demo.add_argument("--output", "-o", default="airports.png", metavar="FILE", help="the map (default: airports.png)")
-    demo.add_argument("--no-map", action="store_true", help="print the report alone")
+    demo.add_argument("--no-map", action="store_true", help="print only the report")
     demo.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
     demo.set_defaults(run=run_demo)
 
-    said = "compile ahead what NetworkX's functions run on gasla, which takes minutes, once"
+    said = "compile the code of the NetworkX backend ahead of its first use; takes minutes, once"
     commands.add_parser("warm", help=said, description=said).set_defaults(run=run_warm)
 
 
@@ -54,13 +61,13 @@ def run_info(options: Namespace) -> int:
     """`gasla info`."""
     with bar(f"reading {options.graph}"):
         named = data.load(options)
-    with bar("looking"):
-        lines = [*text.facts(_facts(named.graph)), "", *_degrees(named.graph)]
+    with bar("computing properties"):
+        lines = [*text.aligned(_properties(named.graph)), "", *_degrees(named.graph)]
     print("\n".join(lines))
     return 0
 
 
-def _facts(graph: Any) -> dict[str, object]:
+def _properties(graph: Any) -> dict[str, object]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -71,14 +78,14 @@ def _facts(graph: Any) -> dict[str, object]:
     return {
         "vertices": graph.n,
         "edges": graph.m,
-        "edges a vertex": f"{graph.m / max(graph.n, 1):.3g}",
+        "edges per vertex": f"{graph.m / max(graph.n, 1):.3g}",
         "symmetric": "yes" if graph.is_symmetric else "no",
         "self loops": len(np.unique(graph.out.indices[graph.out.owners() == graph.out.indices])),
         "components": int(connected_components(pattern, connection="weak")[0]),
         "weights": "none"
         if not graph.m or values is None
         else f"{values.dtype}, {values.min():,.6g} to {values.max():,.6g}",
-        "numbers": f"vertices {graph.id_dtype}, offsets {graph.out.indptr.dtype}",
+        "types": f"vertices {graph.id_dtype}, offsets {graph.out.indptr.dtype}",
         "bytes held": graph.nbytes,
         "fingerprint": fingerprint(pattern),
     }
@@ -118,9 +125,9 @@ def run_convert(options: Namespace) -> int:
         named = data.load(options)
     graph = named.graph
     if graph.names is None and names is not None:
-        raise ValueError(f"--names {names}: vertices of {options.graph} have no names, but numbers")
+        raise ValueError(f"--names {names}: the vertices of {options.graph} have no names")
     if graph.names is not None and names is None and not holds_names:
-        raise ValueError(f"{options.graph} has names, which {options.output} doesn't hold; add --names FILE.csv")
+        raise ValueError(f"{options.output} can't store the names of {options.graph}; add --names FILE.csv")
     with bar(f"writing {options.output}"):
         io.write(options.output, graph)
         if names is not None:
@@ -149,7 +156,7 @@ def run_demo(options: Namespace) -> int:
     from gasla.demo import airports as demo
 
     if not options.no_map:
-        data.check_picture(options.output, "the map", "or ask for the report alone with --no-map")
+        data.check_picture(options.output, "the map", "or pass --no-map for the report only")
     found = demo.examine(options.origin or demo.NORTHERNMOST, options.destination or demo.SOUTHERNMOST)
     print("\n".join(demo.report(found, options.top)))
     if not options.no_map:
@@ -165,5 +172,5 @@ def run_warm(options: Namespace) -> int:
 
     with bar("compiling"):
         count = warm()
-    print(f"{count} functions are compiled")
+    print(f"compiled {count} functions")
     return 0

@@ -1,7 +1,7 @@
-"""Views of an answer by its shape: scores of vertices, values of edges, sets, groups and rows of vertices, paths.
+"""Text output of answers by their shape: scores of vertices, values of edges, sets, groups and rows of vertices, paths.
 
-A heading is the first line that is printed, and a view yields the others. Both are functions of what was `Answered`;
-most are made by a function that is given the name of the part to show.
+A heading is the first line of output, and a view yields the other lines. Both are functions of an `Answered`; most
+functions here make one, given the name of the part of the answer to show.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,30 +19,30 @@ Pick = Callable[[Answered], Any]  # a part of an answer, or a line about it
 
 
 def several(*views: View) -> View:
-    """One view after the other."""
+    """Several views in sequence."""
     return lambda f: chain.from_iterable(view(f) for view in views)
 
 
 def line(heading: Pick) -> View:
-    """One more heading."""
+    """A view of one line."""
     return lambda f: [heading(f)]
 
 
-# --- a number for each vertex -----------------------------------------------------------------------------------------
+# --- one number per vertex --------------------------------------------------------------------------------------------
 
 
 def ranking(name: str) -> View:
-    """The vertices of the highest scores."""
+    """The vertices with the highest scores."""
     return lambda f: text.ranking(f.named, f[name], f.top)
 
 
 def times_named(name: str) -> View:
-    """The vertices that an array names most often."""
+    """The vertices that occur most often in an array."""
     return lambda f: text.ranking(f.named, np.bincount(f[name], minlength=f.graph.n), f.top)
 
 
 def histogram(name: str, word: str) -> View:
-    """How many vertices have each number, from 0 on."""
+    """The number of vertices with each value, from 0."""
 
     def view(f: Answered) -> Iterator[str]:
         counts = np.bincount(f[name][f[name] >= 0]).tolist()
@@ -53,12 +53,12 @@ def histogram(name: str, word: str) -> View:
 
 
 def counts(name: str, titles: Mapping[int, str]) -> View:
-    """How many vertices have each of some numbers."""
+    """The number of vertices with each of some values."""
     return lambda f: text.histogram([*titles.values()], [int((f[name] == x).sum()) for x in titles], "vertices")
 
 
 def distances(f: Answered) -> Iterator[str]:
-    """How many vertices there are at each distance, and the farthest."""
+    """A histogram of distances, and the farthest vertices."""
     distance = f["distances"]
     reached = is_reached(distance)
     if np.ptp(distance[reached]) > 0:
@@ -69,19 +69,19 @@ def distances(f: Answered) -> Iterator[str]:
 
 
 def per_source(name: str) -> View:
-    """For each source how many vertices it reaches, and how far the farthest is."""
+    """For each source, the number of vertices reached, and the largest distance."""
 
     def view(f: Answered) -> Iterator[str]:
         for source, row in list(zip(f.arguments["sources"], f[name]))[: f.top]:
             some = row[is_reached(row)]
             farthest = some.max(initial=0).item()
-            yield f"      {some.size:>14,} reached from {f.label(source)}, the farthest at {farthest:,.6g}"
+            yield f"      {some.size:>14,} reached from {f.label(source)}, largest distance {farthest:,.6g}"
 
     return view
 
 
 def groups(f: Answered) -> Iterator[str]:
-    """The largest groups of vertices with equal labels."""
+    """The largest groups, each with one of its vertices."""
     sizes = np.bincount(f["labels"])
     _, first = np.unique(f["labels"], return_index=True)
     for place, c in enumerate(np.argsort(-sizes, kind="stable")[: f.top].tolist(), 1):
@@ -89,7 +89,7 @@ def groups(f: Answered) -> Iterator[str]:
 
 
 def features(f: Answered) -> Iterator[str]:
-    """The least, the mean and the largest of each feature."""
+    """Minimum, mean and maximum of each feature."""
     numbers = np.atleast_2d(f["aggregated"].T)
     for i, one in enumerate(numbers[: f.top] if numbers.size else []):
         yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
@@ -101,7 +101,7 @@ def features(f: Answered) -> Iterator[str]:
 def listed(
     ids: str | Pick, numbers: Pick | None = None, places: bool = True, between: str = " – ", more: Pick | None = None
 ) -> Callable[[Answered], Iterator[str]]:
-    """The first vertices, or rows of vertices, with their places and their numbers; then how many `more` there are."""
+    """The first vertices, or rows of vertices, numbered, with optional values; then the number of `more`."""
 
     def view(f: Answered) -> Iterator[str]:
         found = f[ids] if isinstance(ids, str) else ids(f)
@@ -116,7 +116,7 @@ def listed(
 
 
 def named(ids: str | Pick) -> View:
-    """The first vertices, or rows of vertices, alone."""
+    """The first vertices, or rows of vertices, without numbers."""
     view = listed(ids, places=False)
     return lambda f: (f"      {line}" for line in view(f))
 
@@ -127,24 +127,24 @@ def edges(numbers: Pick) -> View:
 
 
 def members(name: str) -> Pick:
-    """The numbers of what is in a mask."""
+    """The positions where a mask is True."""
     return lambda f: np.flatnonzero(f[name])
 
 
 def highest(name: str) -> Pick:
-    """The numbers of edges, those of the highest values first."""
+    """The edge numbers, by descending values."""
     return lambda f: np.argsort(-f[name], kind="stable")
 
 
 def along_path(f: Answered) -> Array:
-    """How far along a shortest path each of its vertices is."""
+    """The distance of each vertex of a shortest path from its start."""
     numbers, values = f["edges"], f.graph.values
     lengths = np.ones(len(numbers)) if values is None else values[numbers]
     return np.append(0, lengths.cumsum(dtype=np.float64))[: len(f["path"])]
 
 
 def similar(f: Answered) -> Iterator[str]:
-    """The most similar pairs, of each vertex and the first of its others."""
+    """The most similar pairs of each vertex and the most similar other vertex."""
     first, scores = f["vertices"][:, :1], f["scores"].max(axis=1, initial=0)
     order = np.argsort(-scores, kind="stable")
     order = order[(first[order] >= 0).any(axis=1)]
@@ -155,8 +155,8 @@ def similar(f: Answered) -> Iterator[str]:
 # --- headings ---------------------------------------------------------------------------------------------------------
 
 
-def settled(title: str) -> Pick:
-    """Whether an iteration converged, and how far it came; then a title."""
+def convergence(title: str) -> Pick:
+    """Whether an iteration converged, its residual, and a title."""
     return lambda f: (
         f"{'converged' if f['converged'] else 'did NOT converge'} after {f['iterations']} iterations, residual "
         f"{f['residual']:.3g}; the {title}:"
@@ -164,7 +164,7 @@ def settled(title: str) -> Pick:
 
 
 def reached(name: str) -> Pick:
-    """How many vertices were reached from the source."""
+    """The number of vertices reached from the source."""
     return lambda f: f"{is_reached(f[name]).sum():,} of {f.graph.n:,} vertices reached from {f.end('source')}"
 
 
@@ -174,22 +174,22 @@ def from_sources(title: str) -> Pick:
 
 
 def inside(name: str, what: str, where: Pick) -> Pick:
-    """How many vertices or edges a mask has."""
+    """The number of vertices or edges in a mask."""
     return lambda f: f"{f[name].sum():,} of {len(f[name]):,} {what} {where(f)}{', among them' * bool(f[name].any())}"
 
 
 def positive(name: str, what: str) -> Pick:
-    """How many edges have a value above 0."""
+    """The number of edges with a value above 0."""
     return lambda f: f"{(f[name] > 0).sum():,} of {len(f[name]):,} stored edges {what}{', most' * bool(len(f[name]))}"
 
 
 def counted(name: str, what: str, title: str) -> Pick:
-    """How many there are, and a title if there are some."""
+    """The length of an array, and a title if it is not empty."""
     return lambda f: f"{len(f[name]):,} {what}{title * bool(len(f[name]))}"
 
 
 def grouped(what: str) -> Pick:
-    """How many groups there are."""
+    """The number of groups."""
 
     def heading(f: Answered) -> str:
         single = (np.bincount(f["labels"]) == 1).sum()
@@ -203,13 +203,13 @@ def grouped(what: str) -> Pick:
 
 
 def is_reached(values: Array) -> Array:
-    """Which levels or distances are those of vertices that were reached."""
+    """A mask of the levels or distances that belong to reached vertices."""
     reached: Array = values >= 0 if values.dtype.kind == "i" else np.isfinite(values)
     return reached
 
 
 def traversed(f: Answered) -> int:
-    """How many stored edges a call goes along: those whose source each search reaches; without searches, all."""
+    """The number of stored edges that a call traverses: for searches, edges whose source is reached; else all edges."""
     reached = next((f[name] for name in ("levels", "distances") if name in f.answer), None)
     if reached is not None and {"source", "sources"} & f.arguments.keys():
         return sum(_edges_from(f, is_reached(row)) for row in np.atleast_2d(reached))

@@ -1,1 +1,1 @@
-"""The map of the world's flights, which is gasla's demonstration."""
+"""The demonstration: an analysis and a map of the world's flights."""

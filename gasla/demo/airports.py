@@ -1,7 +1,4 @@
-"""What gasla can say of a real network: the airports of the world and the flights between them.
-
-`gasla demo` prints the report and draws the map; the functions here return what is in it.
-"""
+"""Analysis of a real network, the airports of the world and the flights between them, for `gasla demo`."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -17,7 +14,7 @@ from gasla.progress import bar
 
 Array = NDArray[Any]
 
-NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # of the airports that can be reached from most others
+NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # among the airports of the largest component
 CREDIT = "Data: OpenFlights.org (ODbL)"
 
 
@@ -26,11 +23,11 @@ class Leg(NamedTuple):
 
     start: int
     end: int
-    kilometres: float
+    kilometers: float
 
 
 class Network(NamedTuple):
-    """The airports that have a route: `matrix[i, j]` holds the kilometres of the route from i to j."""
+    """The airports with routes: `matrix[i, j]` is the length in kilometers of the route from i to j."""
 
     matrix: Any
     airports: Airports
@@ -38,7 +35,7 @@ class Network(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """Everything that the report and the map show."""
+    """The results for the report and the map."""
 
     network: Network
     rank: Array
@@ -66,7 +63,7 @@ def network() -> Network:
 
 
 def find_airport(airports: Airports, wanted: str) -> int:
-    """The airport with this IATA code, or the only one of this city or name.
+    """The airport with this IATA code, or the only airport with this city or name.
 
     Examples
     --------
@@ -75,7 +72,7 @@ def find_airport(airports: Airports, wanted: str) -> int:
     'London Heathrow Airport'
     >>> find_airport(airports, "London")
     Traceback (most recent call last):
-    ValueError: airport 'London' could be any of YXU, LTN, LGW, LCY, LHR, STN; give one of these
+    ValueError: airport 'London' could be any of YXU, LTN, LGW, LCY, LHR, STN; expected one of these codes
     """
     text = wanted.strip().casefold()
     for column in (airports.iata, airports.city, airports.name):
@@ -84,12 +81,12 @@ def find_airport(airports: Airports, wanted: str) -> int:
             return found[0]
         if found:
             several = ", ".join(str(airports.iata[v] or airports.name[v]) for v in found)
-            raise ValueError(f"airport {wanted!r} could be any of {several}; give one of these")
-    raise ValueError(f"airport {wanted!r} has no route or does not exist; give an IATA code such as LHR, or a city")
+            raise ValueError(f"airport {wanted!r} could be any of {several}; expected one of these codes")
+    raise ValueError(f"airport {wanted!r} has no route or does not exist; expected an IATA code such as LHR, or a city")
 
 
 def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
-    """The flights of the shortest way in kilometres; none if there is no way or none is needed."""
+    """The flights of the shortest route in kilometers; empty if there is no route, or origin is destination."""
     distances, parents = gasla.sssp(matrix, origin, parents=True)
     stops = [destination] if np.isfinite(distances[destination]) else [origin]
     while stops[-1] != origin:
@@ -99,7 +96,7 @@ def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
 
 
 def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Findings:
-    """Compute everything that the report and the map show."""
+    """Compute the results for the report and the map."""
     flights = network()
     start, end = (find_airport(flights.airports, wanted) for wanted in (origin, destination))
     graph = gasla.Graph(flights.matrix)
@@ -132,8 +129,8 @@ def report(found: Findings, top: int = 10) -> Iterator[str]:
 
 
 def _leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> Iterator[str]:
-    yield "The airports that matter most"
-    yield f"    {'by PageRank':36}  {'by betweenness (part of all shortest connections)'}"
+    yield "The most important airports"
+    yield f"    {'by PageRank':36}  {'by betweenness (fraction of all shortest paths)'}"
     by_rank, by_betweenness = (np.argsort(-score, kind="stable")[:top] for score in (rank, betweenness))
     for place, (a, b) in enumerate(zip(by_rank, by_betweenness), 1):
         left = f"{rank[a]:6.2%}  {airports.iata[a]}  {airports.city[a]}"
@@ -144,22 +141,24 @@ def _journey(found: Findings) -> Iterator[str]:
     start, end = (f"{found.network.airports.city[v]} ({_code(found, v)})" for v in (found.origin, found.destination))
     if not found.legs:
         yield (
-            f"There is no way to fly from {start} to {end}" if found.origin != found.destination else f"{start} is here"
+            f"There is no route from {start} to {end}"
+            if found.origin != found.destination
+            else f"{start} is both origin and destination"
         )
         return
-    total = sum(leg.kilometres for leg in found.legs)
-    yield f"The shortest way from {start} to {end}: {total:,.0f} km, {_flights(len(found.legs))}"
+    total = sum(leg.kilometers for leg in found.legs)
+    yield f"The shortest route from {start} to {end}: {total:,.0f} km, {_flights(len(found.legs))}"
     for leg in found.legs:
         names = (f"{_code(found, v)} {found.network.airports.city[v]}" for v in (leg.start, leg.end))
-        yield "    {:24} → {:24} {:>7,.0f} km".format(*names, leg.kilometres)
+        yield "    {:24} → {:24} {:>7,.0f} km".format(*names, leg.kilometers)
     fewest = int(found.level[found.destination])
     if fewest < len(found.legs):
-        yield f"    ({_flights(fewest)} are enough on a longer way)"
+        yield f"    ({_flights(fewest)} are enough on a longer route)"
 
 
 def _pieces(airports: Airports, component: Array) -> Iterator[str]:
     sizes = np.bincount(component)
-    yield f"The network falls into {sizes.size} pieces without a route between them"
+    yield f"The network has {sizes.size} connected components"
     for piece in np.argsort(-sizes, kind="stable")[:8]:
         members = airports.city[component == piece]
         names = "the rest of the world" if sizes[piece] > 20 else ", ".join(sorted(set(members.tolist()))[:5])
@@ -167,7 +166,7 @@ def _pieces(airports: Airports, component: Array) -> Iterator[str]:
 
 
 def _levels(found: Findings) -> Iterator[str]:
-    yield f"How many flights everything is from {found.network.airports.city[found.origin]}"
+    yield f"Number of flights from {found.network.airports.city[found.origin]}"
     counts = np.bincount(found.level[found.level > 0], minlength=2)
     for level, count in enumerate(counts[1:].tolist(), 1):
         airports = "airport " if count == 1 else "airports"
@@ -193,13 +192,13 @@ def draw_map(found: Findings, path: str | Path, dpi: int = 150) -> None:
     a, b = flights.matrix.nonzero()
     start, end = np.unique(np.sort(np.stack([a, b]), axis=0), axis=1)
     stops = [found.origin, *(leg.end for leg in found.legs)] if found.legs else []
-    total = sum(leg.kilometres for leg in found.legs)
+    total = sum(leg.kilometers for leg in found.legs)
     captions = Captions(
         title="The airports that hold the world together",
         subtitle=f"{found.rank.size:,} airports and {flights.matrix.nnz:,} routes of June 2014, along great circles",
         size="size: PageRank",
-        heat="color: betweenness, part of all shortest connections",
-        route=f"the shortest way: {' → '.join(airports.city[stops].tolist())}, {total:,.0f} km" if stops else "",
+        heat="color: betweenness, fraction of all shortest paths",
+        route=f"the shortest route: {' → '.join(airports.city[stops].tolist())}, {total:,.0f} km" if stops else "",
         credit=f"{CREDIT} · drawn by gasla",
     )
     places = Places(airports.longitude, airports.latitude, airports.city, found.rank, found.betweenness)

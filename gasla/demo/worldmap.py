@@ -1,9 +1,8 @@
-"""Draws a network of places on a map of the world, with nothing but Matplotlib: no coastlines are needed or downloaded.
+"""Draw a network of places on a map of the world with Matplotlib, without coastline data.
 
-Every connection is the great circle between its ends. All of them are added up in one image of light, as a long
-exposure would see them, so that busy regions glow and a lone ocean crossing stays a fine line; the continents show
-themselves. Places are dots on top, sized and colored by what was computed of them. The projection is Equal Earth
-(Šavrič, Patterson, Jenny, 2018).
+Each connection is a great circle. All connections are summed up in one image, like a long exposure, so that busy
+regions glow and a single ocean crossing is a fine line; continents become visible by themselves. Places are dots with
+given size and color. The projection is Equal Earth (Šavrič, Patterson, Jenny, 2018).
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,10 +18,10 @@ from gasla.output import replacing
 Array = NDArray[Any]
 Box = tuple[float, float, float, float]  # left, right, bottom, top of the map
 
-CENTRE = 11.0  # this meridian is in the middle: the map's edges then run through the Bering Strait and tear no land
+CENTER = 11.0  # the central meridian; the edges of the map then run through the Bering Strait, and cut no land
 SOUTH, NORTH = -59.0, 84.0
 WIDTH = 16.0  # inches
-NAMED = 46  # so many places get a name, room permitting
+NAMED = 46  # maximum number of places with a name
 
 SKY, SEA, GRID, TEXT, FAINT, ROUTE = "#05070d", "#080d18", "#1b2738", "#e8eef7", "#8593a8", "#c8ff3d"
 LIGHT = ["#080d18", "#0b2036", "#0f4166", "#1e7aa8", "#62c3e0", "#e4fbff"]
@@ -30,13 +29,13 @@ HEAT = ["#ff9a3c", "#ff6a3d", "#ff3d6e", "#ff4fd8", "#f9c9ff"]
 
 
 class Places(NamedTuple):
-    """What is drawn of each place."""
+    """The data of each place."""
 
     longitude: Array
     latitude: Array
     name: Array
-    size: Array  # the largest gets the largest dot
-    heat: Array  # decides the color of the dot
+    size: Array  # determines the size of the dot
+    heat: Array  # determines the color of the dot
 
 
 class Captions(NamedTuple):
@@ -44,9 +43,9 @@ class Captions(NamedTuple):
 
     title: str
     subtitle: str
-    size: str  # what the size of a dot means
-    heat: str  # what its color means
-    route: str  # what the highlighted way is
+    size: str  # the meaning of the size of a dot
+    heat: str  # the meaning of its color
+    route: str  # the meaning of the highlighted route
     credit: str
 
 
@@ -65,17 +64,17 @@ def draw(
     Parameters
     ----------
     places : Places
-        What is to be drawn.
+        The places to draw.
     start, end : array of int
-        The places that each connection joins.
+        The two places of each connection.
     captions : Captions
-        What is written around the map.
+        The texts around the map.
     path : str or Path
-        Where the picture goes; the ending chooses the format.
+        Output file; the suffix determines the format.
     route : sequence of int
-        Places along a way that is drawn over everything else.
+        Places along a highlighted route.
     dpi : int, default 150
-        Pixels an inch; the picture is 16 inches wide.
+        Pixels per inch; the picture is 16 inches wide.
     """
     figure, axes, box = _canvas()
     _ground(axes)
@@ -89,7 +88,7 @@ def draw(
 
 
 def picture_format(path: str | Path) -> str:
-    """The format that the name of a picture asks for.
+    """The format of a picture, by the suffix of its name.
 
     Examples
     --------
@@ -97,14 +96,16 @@ def picture_format(path: str | Path) -> str:
     'png'
     >>> picture_format("airports.doc")
     Traceback (most recent call last):
-    ValueError: airports.doc: the name of a picture must end in one of ...
+    ValueError: airports.doc: unknown picture format; expected a name that ends in one of ...
     """
     from matplotlib.backend_bases import FigureCanvasBase
 
     known = FigureCanvasBase.get_supported_filetypes()
     ending = Path(path).suffix.lower()
     if ending.removeprefix(".") not in known:
-        raise ValueError(f"{path}: the name of a picture must end in one of .{', .'.join(sorted(known))}")
+        raise ValueError(
+            f"{path}: unknown picture format; expected a name that ends in one of .{', .'.join(sorted(known))}"
+        )
     return ending.removeprefix(".")
 
 
@@ -119,13 +120,13 @@ def project(longitude: Array, latitude: Array) -> tuple[Array, Array]:
     """
     t = np.arcsin(np.sqrt(3) / 2 * np.sin(np.radians(latitude)))
     stretch = 1.340264 - 3 * 0.081106 * t**2 + 7 * 0.000893 * t**6 + 9 * 0.003796 * t**8
-    x = 2 * np.sqrt(3) / 3 * np.radians(_from_centre(longitude)) * np.cos(t) / stretch
+    x = 2 * np.sqrt(3) / 3 * np.radians(_from_center(longitude)) * np.cos(t) / stretch
     return x, t * (1.340264 - 0.081106 * t**2 + 0.000893 * t**6 + 0.003796 * t**8)
 
 
-def _from_centre(longitude: Array) -> Array:
-    """Degrees from the map's middle, -180 at its left edge and 180 at its right."""
-    return (longitude - CENTRE + 180) % 360 - 180
+def _from_center(longitude: Array) -> Array:
+    """Degrees from the central meridian: -180 at the left edge of the map and 180 at the right."""
+    return (longitude - CENTER + 180) % 360 - 180
 
 
 def _on_sphere(places: Places) -> Array:
@@ -143,14 +144,14 @@ def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
 
 
 def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> Array:
-    """All connections added up on a grid of pixels, two samples a pixel; at each point a long one shines less."""
+    """The sum of all connections on a grid of pixels, two samples per pixel; longer ones are fainter at each point."""
     left, right, bottom, top = box
     height = round(width * (top - bottom) / (right - left))
     points = _on_sphere(places)
     arc = np.arccos(np.clip((points[start] * points[end]).sum(axis=1), -1, 1))
     image = np.zeros(width * height)
     shorter = -1.0
-    for samples in 2 ** np.arange(3, 14):  # arcs of about the same length together
+    for samples in 2 ** np.arange(3, 14):  # arcs of similar length are processed together
         longest = samples / 2 * (right - left) / width if samples < 8192 else np.inf
         group = np.flatnonzero((arc > shorter) & (arc <= longest))
         shorter = longest
@@ -163,7 +164,7 @@ def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> 
 
 
 def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> None:
-    """Add points to an image, each shared out among the four pixels around it."""
+    """Add points to an image, each distributed over the four surrounding pixels."""
     height = image.size // width
     column, row = np.floor(x - 0.5).astype(int), np.floor(y - 0.5).astype(int)
     right, up = x - 0.5 - column, y - 0.5 - row
@@ -178,11 +179,11 @@ def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> No
 
 
 def _canvas() -> tuple[Any, Any, Box]:
-    """A figure of its own, apart from pyplot's state, and the axes of the map."""
+    """A new figure, independent of pyplot's state, and the axes of the map."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    edge, _ = project(np.array([CENTRE + 179.999]), np.zeros(1))
+    edge, _ = project(np.array([CENTER + 179.999]), np.zeros(1))
     _, ends = project(np.zeros(2), np.array([SOUTH, NORTH]))
     box = (-1.01 * float(edge[0]), 1.01 * float(edge[0]), 1.02 * float(ends[0]), 1.01 * float(ends[1]))
     figure = Figure(figsize=(WIDTH, 8.4))
@@ -194,9 +195,9 @@ def _canvas() -> tuple[Any, Any, Box]:
 
 
 def _ground(axes: Any) -> None:
-    """The sea, and lines of latitude and longitude."""
+    """Draw the sea, and lines of latitude and longitude."""
     up = np.linspace(SOUTH, NORTH, 200)
-    west, east = CENTRE - 179.999, CENTRE + 179.999
+    west, east = CENTER - 179.999, CENTER + 179.999
     axes.fill(*project(np.repeat([west, east], 200), np.r_[up, up[::-1]]), color=SEA, linewidth=0, zorder=0)
     across = np.linspace(west, east, 400)
     for meridian in range(-180, 180, 30):
@@ -206,7 +207,7 @@ def _ground(axes: Any) -> None:
 
 
 def _shine(axes: Any, light: Array, box: Box) -> None:
-    """The connections, on a logarithmic scale of brightness."""
+    """Draw the connections, on a logarithmic scale of brightness."""
     from matplotlib.colors import LinearSegmentedColormap
 
     lit = light > 0
@@ -220,12 +221,12 @@ def _shine(axes: Any, light: Array, box: Box) -> None:
 
 
 def _area(part: Array | float) -> Any:
-    """The area of a dot, in square points, whose place has this part of the largest size."""
+    """The area of a dot in square points, for a size relative to the largest."""
     return 140 * np.asarray(part) ** 1.3
 
 
 def _heat(places: Places) -> Any:
-    """From values to colors: small differences near zero show too."""
+    """The map from values to colors; a power scale makes small differences near zero visible."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -234,7 +235,7 @@ def _heat(places: Places) -> Any:
 
 
 def _dots(axes: Any, places: Places, joined: Array) -> None:
-    """A dot for each place with a connection, the large ones with a halo; a grain of dust for the others."""
+    """Draw a dot with a halo for each place with a connection, and a tiny dot for all others."""
     x, y = project(places.longitude, places.latitude)
     axes.scatter(x[~joined], y[~joined], s=0.25, color="#3a4a63", linewidth=0, zorder=1)
     order = np.flatnonzero(joined)[np.argsort(places.size[joined])]
@@ -245,7 +246,7 @@ def _dots(axes: Any, places: Places, joined: Array) -> None:
 
 
 def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
-    """The chosen route, glowing, with a ring at each stop."""
+    """Draw the highlighted route, with a ring at each stop."""
     points = _on_sphere(places)
     for a, b in pairwise(route):
         curve = _along(points[a], points[b], np.linspace(0, 1, 400)[:, None])
@@ -258,14 +259,14 @@ def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
 
 
 def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
-    """A projected curve, cut where it leaves the map on one side to come back on the other."""
-    cuts = 1 + np.flatnonzero(np.abs(np.diff(_from_centre(longitude))) > 180)
+    """A projected curve, split where it leaves the map on one side and reenters on the other."""
+    cuts = 1 + np.flatnonzero(np.abs(np.diff(_from_center(longitude))) > 180)
     for piece in np.split(np.arange(longitude.size), cuts):
         yield project(longitude[piece], latitude[piece])
 
 
 def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None:
-    """Names beside the stops of the route and the most important places: none over another, few over large dots."""
+    """Write names at the stops of the route and the most important places, without overlaps, avoiding large dots."""
     x, y = project(places.longitude, places.latitude)
     order = np.argsort(-_importance(places), kind="stable")
     dots = axes.transData.transform(np.stack([x, y], axis=1)[order[:60]])
@@ -295,7 +296,7 @@ def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None
 
 
 def _importance(places: Places) -> Array:
-    """Large dots and hot ones come first."""
+    """The priority of names: relative size plus relative heat."""
     return places.size / places.size.max() + places.heat / (places.heat.max() or 1)
 
 
@@ -319,7 +320,7 @@ def _name(axes: Any, name: Any, at: tuple[float, float], towards: tuple[int, int
 
 
 def _legend(figure: Any, places: Places, captions: Captions) -> None:
-    """All that is written around the map."""
+    """Write the texts around the map, and the legends."""
     from matplotlib.lines import Line2D
 
     figure.text(0.02, 0.955, captions.title, color=TEXT, fontsize=20, weight="bold", va="center")

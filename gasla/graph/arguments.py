@@ -155,7 +155,7 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
 
 
 def has_negative(graph: Graph) -> bool:
-    """`check_weights`, cached on the CPU until `notice_values` finds changed values."""
+    """Whether any weight is negative (`check_weights`), cached on the CPU until the values change."""
     return graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
 
 

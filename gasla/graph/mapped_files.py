@@ -1,4 +1,4 @@
-"""The files that a graph's arrays are mapped from: a change of theirs is noticed before the next call computes."""
+"""The files that a graph's arrays are mapped from; a change to them is detected before the next call computes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gasla.graph.adjacency import Array
 
 
 class MappedFiles:
-    """The files that a graph is mapped from, as they were when it was opened."""
+    """The files that a graph is mapped from, and their state when it was opened."""
 
     def __init__(self, paths: list[Path], values: Array | None) -> None:
         self._found = {path: _state(path) for path in paths}
@@ -30,8 +30,8 @@ class MappedFiles:
                 is_same = False
             if not is_same:
                 raise RuntimeError(
-                    f"{path} has changed since the graph was opened, whose edges it holds; "
-                    f"expected the folder to stay as it was: call gasla.io.open({str(path.parent)!r}) again"
+                    f"{path} has changed since the graph was opened; "
+                    f"expected the files to stay unchanged: call gasla.io.open({str(path.parent)!r}) again"
                 )
 
     def hold(self, values: Array | None) -> bool:

@@ -50,7 +50,7 @@ def test_graph_is_kept_and_read_back_the_same() -> None:
 
 
 def test_unknown_graph_is_refused() -> None:
-    with pytest.raises(ValueError, match="no benchmark graph is called 'star3'"):
+    with pytest.raises(ValueError, match="there is no benchmark graph 'star3'"):
         graphs.load("star3")
 
 
@@ -158,7 +158,7 @@ def test_only_who_takes_turns_makes_pauses(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cells, "PAUSE", 0.5)
     monkeypatch.setattr(cells, "interleave", lambda calls, rounds, budget, keep, pause: pauses.append(pause) or {})
     for names in ("a", "ab"):
-        cells.in_turns("cpu", {name: lambda number: None for name in names}, QUICK, frozenset())
+        cells.time_interleaved("cpu", {name: lambda number: None for name in names}, QUICK, frozenset())
     assert pauses == [0, 0.5]
 
 
@@ -337,11 +337,11 @@ def test_the_command(names: tuple[str, ...], tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--algorithms", "dijkstra"], "--algorithms dijkstra: expected some of bfs"),
-        (["--peers", "networkx"], "--peers networkx: expected some of graphblas"),
+        (["--algorithms", "dijkstra"], "--algorithms dijkstra: expected names among bfs"),
+        (["--peers", "networkx"], "--peers networkx: expected names among graphblas"),
         (["--peers", "gasla-cpu"], "add --device gpu"),
-        (["--graphs", "star3"], "no benchmark graph is called 'star3'"),
-        (["--plot", "figures.doc"], "figures.doc: the name of a picture must end in"),
+        (["--graphs", "star3"], "there is no benchmark graph 'star3'"),
+        (["--plot", "figures.doc"], "figures.doc: unknown picture format; expected a name that ends in"),
     ],
 )
 def test_unsupported_input_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -353,15 +353,15 @@ def test_unsupported_input_is_refused(arguments: list[str], said: str, capsys: p
 def test_peers_that_are_not_installed_are_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(peers, "is_there", lambda name: name == "scipy")
+    monkeypatch.setattr(peers, "is_installed", lambda name: name == "scipy")
     what = ["--graphs", "grid4", "--algorithms", "components", "--peers", "cugraph,scipy", "--rounds", "1"]
     assert main(["bench", *what]) == 0
     printed = capsys.readouterr().out
     assert "cugraph is left out: cugraph is not installed" in printed
     assert any(line.startswith("grid4") and "scipy" in line for line in printed.splitlines())
-    monkeypatch.setattr(peers, "is_there", lambda name: True)
+    monkeypatch.setattr(peers, "is_installed", lambda name: True)
     assert main(["bench", *what]) == 2
-    assert "--peers cugraph: it is there to be compared with on the GPU; add --device gpu" in capsys.readouterr().err
+    assert "--peers cugraph: available for comparison on the GPU only; add --device gpu" in capsys.readouterr().err
 
 
 def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_a_graph_without_edges_is_refused(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "a.txt"
     path.write_text(text)
     assert main(["bench", "--graphs", str(path), "--algorithms", "bfs", "--rounds", "1"]) == 2
-    said = f"gasla: {path}: no two vertices are joined; expected edges, to measure something\n"
+    said = f"gasla: {path}: the graph has no edges besides self loops; expected edges to measure something\n"
     assert capsys.readouterr().err == said
 
 
@@ -439,7 +439,7 @@ def test_what_was_disturbed_is_measured_once_more(
     assert not left and len(notes) == times and {note["measured"] for note in notes} == {"grid4"}
     said = capsys.readouterr().err
     is_much = [note["stolen"] > 0.05 or note["slowed"] > 0.25 for note in notes]
-    assert said.count("grid4: the machine was not its own") == sum(is_much)
+    assert said.count("grid4: the machine was busy with other work") == sum(is_much)
     assert ("may be too high" in said) == is_much[-1]
 
 

@@ -68,8 +68,8 @@ def test_routes_are_the_shortest(start: str, end: str) -> None:
     assert legs[-1].end == b
     assert all(one.end == other.start for one, other in pairwise(legs))
     for leg in legs:
-        assert leg.kilometres == pytest.approx(flights.matrix[leg.start, leg.end], rel=1e-6)
-    total = sum(leg.kilometres for leg in legs)
+        assert leg.kilometers == pytest.approx(flights.matrix[leg.start, leg.end], rel=1e-6)
+    total = sum(leg.kilometers for leg in legs)
     assert total == pytest.approx(dijkstra(flights.matrix, indices=[a])[0, b], rel=1e-6)
 
 
@@ -104,7 +104,7 @@ def test_the_report_has_all_parts(found: demo.Findings) -> None:
     assert "3,188 airports: the rest of the world" in text
     assert "9 flights" in text
     assert "never" in text
-    assert "  6 " not in text.split("The shortest way")[0]  # five places in the ranking
+    assert "  6 " not in text.split("The shortest route")[0]  # five places in the ranking
 
 
 @pytest.mark.thorough
@@ -116,7 +116,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "Auckland (AKL)" in capsys.readouterr().out
     assert_picture(picture)
     assert main(["demo", "--from", "LHR", "--to", "GEA", "--no-map"]) == 0
-    assert "There is no way to fly from London (LHR)" in capsys.readouterr().out
+    assert "There is no route from London (LHR)" in capsys.readouterr().out
     assert main(["demo", "--from", "LHR", "--to", "LHR", "--no-map"]) == 0
 
 
@@ -169,7 +169,7 @@ def test_the_example_is_the_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_equal_earth_keeps_areas_equal() -> None:
     """A cell between two meridians and two parallels has the area of its part of the sphere."""
     for south, north in [(0.0, 1.0), (40.0, 41.0), (70.0, 71.0)]:
-        longitude = worldmap.CENTRE + np.array([20.0, 21.0, 21.0, 20.0])
+        longitude = worldmap.CENTER + np.array([20.0, 21.0, 21.0, 20.0])
         x, y = worldmap.project(longitude, np.array([south, south, north, north]))
         flat = 0.5 * abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1)))
         round_ = np.radians(1) * (np.sin(np.radians(north)) - np.sin(np.radians(south)))

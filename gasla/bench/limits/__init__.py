@@ -1,1 +1,1 @@
-"""How fast this machine can be at most, and so each cell."""
+"""Limits of the hardware (`ceilings`), and the lower bounds of times that follow from them (`floors`)."""

@@ -1,8 +1,7 @@
-"""What the machine can do at most: it copies, reads at random places, adds there by atomics, waits at a barrier.
+"""Measured limits of the hardware: bandwidth of copies, random reads, atomic additions, time of a barrier.
 
-Each is measured with a kernel that does nothing else: on the CPU on gasla's own threads, on the GPU through
-`gasla.gpu.runtime.compile`. Caches serve small arrays faster than memory serves large ones, so rates are taken at
-some sizes.
+Each is measured by a kernel that does nothing else: on the CPU on gasla's threads, on the GPU through
+`gasla.gpu.runtime.compile`. Because small arrays fit in caches, rates are measured for several array sizes.
 """
 
 from __future__ import annotations
@@ -17,40 +16,40 @@ import numpy as np
 from gasla.arrays import Device
 
 SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # bytes
-REPEATS = 3  # the best counts
-MOST_ROUNDS = 1 << 13  # of a copy of little data
-WORD = 4  # bytes that are read, or added to, at a random place
+REPEATS = 3  # the best of these counts
+MOST_ROUNDS = 1 << 13  # maximum number of repeated copies of a small array
+WORD = 4  # bytes per random read or atomic addition
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Rates by the bytes that are worked on, and the seconds of a barrier of all threads."""
+    """Rates per second by array size in bytes, and the time of a barrier of all threads."""
 
     device: Device
-    copy: dict[int, float]  # bytes a second, read and written
-    gather: dict[int, float]  # reads of 4 bytes a second
-    atomics: dict[int, float]  # additions to 4 bytes a second
-    barrier: float
+    copy: dict[int, float]  # bytes read plus bytes written
+    gather: dict[int, float]  # random reads of 4 bytes
+    atomics: dict[int, float]  # atomic additions to 4 bytes
+    barrier: float  # seconds
 
     def rate(self, kind: str, size: float) -> float:
-        """The highest rate that was seen on as much data, or on more."""
+        """The highest rate measured on arrays of about this size or larger."""
         rates: dict[int, float] = getattr(self, kind)
         least = max((s for s in rates if s <= size), default=min(rates))
         return max(rate for s, rate in rates.items() if s >= least)
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON holds."""
+        """The ceilings as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Ceilings:
-        """The same, read back."""
+        """Ceilings from a JSON object."""
         rates = {kind: {int(s): r for s, r in saved[kind].items()} for kind in ("copy", "gather", "atomics")}
         return cls(**{**saved, **rates})
 
 
 def measure(device: Device, sizes: tuple[int, ...] = SIZES) -> Ceilings:
-    """Find them all, in about two seconds.
+    """Measure all ceilings, in about two seconds.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def _rate(work: Callable[[int], tuple[float, float]], size: int) -> float:
 
 
 class Cpu:
-    """Every method returns how much was done, and the seconds that it took."""
+    """The measurements on the CPU. Methods return the amount of work done and the time in seconds."""
 
     BYTES, READS, ADDS, WAITS = 1 << 28, 1 << 24, 1 << 22, 1 << 12
 
@@ -81,7 +80,7 @@ class Cpu:
         from gasla.cpu.runtime.threads import num_threads
 
         self.kernels, self.threads = ceilings_cpu, num_threads()
-        for work in (self.copy, self.gather, self.atomics):  # compiled, or found in the cache
+        for work in (self.copy, self.gather, self.atomics):  # compile first
             work(1 << 12)
 
     def _seconds(self, kernel: Any, *arguments: Any) -> float:
@@ -120,7 +119,7 @@ extern "C" __global__ void wait(u32* counter, u32 rounds) { wait_often(counter, 
 
 
 class Gpu:
-    """The same on the current GPU."""
+    """The measurements on the current GPU."""
 
     BYTES, READS, ADDS, WAITS = 1 << 34, 1 << 29, 1 << 27, 1 << 10
     THREADS = 512

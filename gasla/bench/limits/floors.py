@@ -1,8 +1,8 @@
-"""The least time of a cell on this machine: bytes over its bandwidth, random reads over their rate, barriers.
+"""Lower bounds of times on this machine: bytes / bandwidth, random reads / rate, number of barriers.
 
-A floor counts only what every way of computing the answer must do, so that no program reaches it; it says which of the
-three is in the way. Each count has its reason beside it. Random reads count on flat random graphs alone: on skewed ones
-most edges lead to a few vertices, which may lie near, and on grids neighbours are near each other.
+A floor counts only work that every algorithm for the problem has to do, so no program reaches it. It also says which of
+the three resources dominates. Comments give the reason for each count. Random reads count only for uniformly random
+graphs: in skewed graphs most edges lead to a few hubs, which stay in the cache, and in grids neighbors are close.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from gasla.bench.graphs import FEATURES, SELECTED, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
 from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, STEPS
 
-SECTOR = 32  # bytes: the least that is read at a random place
+SECTOR = 32  # bytes fetched by a random read, at least
 
 
 class Floor(NamedTuple):
-    """Seconds, and what they are spent on."""
+    """A lower bound in seconds, and the resource that dominates it."""
 
     seconds: float
     cause: str
 
 
 class Work(NamedTuple):
-    """A graph as a floor sees it."""
+    """The input of a floor."""
 
     n: int
     m: int
-    is_scattered: bool  # whether neighbours are anywhere, and none is read so often that a cache could keep it
+    is_scattered: bool  # whether random reads count, see `BenchmarkGraph.is_scattered`
     ceilings: Ceilings
 
     def floor(self, size: float, reads: float, barriers: float, vector: float | None = None) -> Floor:
-        """Bytes and random reads go on at the same time, so that the larger counts; barriers come on top.
+        """The larger time of streaming `size` bytes and of random `reads` (they overlap), plus the barriers.
 
-        The reads are those of a vector of 4 bytes a vertex, or of so many bytes as are given.
+        Random reads are from an array of `vector` bytes, by default 4 bytes per vertex.
         """
         ceilings = self.ceilings
         rate = ceilings.rate("gather", 4 * self.n if vector is None else vector)
@@ -49,7 +49,7 @@ class Work(NamedTuple):
 
 
 def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: Ceilings) -> Floor | None:
-    """The least time of a call from the first source, or from several at once; None where it has not been counted."""
+    """The lower bound for a call with one or several sources; None for algorithms without a count."""
     if algorithm not in COUNTS:
         return None
     work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
@@ -60,19 +60,19 @@ Count = Callable[[Work, list[Reach]], Floor]
 
 
 def streamed(size: Callable[[int, int], float], barriers: int = 1) -> Count:
-    """Bytes that are read or written once, by n and m."""
+    """A count of bytes read or written once, as a function of n and m."""
     return lambda work, _: work.floor(size(work.n, work.m), 0, barriers)
 
 
 def gathered(
     size: Callable[[int, int], float], reads: Callable[[int, int], float], barriers: int = 1, wide: int = 4
 ) -> Count:
-    """The same, and random reads of a vector of so many bytes a vertex."""
+    """A count of bytes, and of random reads from an array of `wide` bytes per vertex."""
     return lambda work, _: work.floor(size(work.n, work.m), reads(work.n, work.m), barriers, wide * work.n)
 
 
 def times(count: float, once: Count) -> Count:
-    """The same again and again."""
+    """`count` repetitions."""
 
     def repeated(work: Work, reaches: list[Reach]) -> Floor:
         found = once(work, reaches)
@@ -82,7 +82,7 @@ def times(count: float, once: Count) -> Count:
 
 
 def after(first: Count, second: Count) -> Count:
-    """One after the other; the cause is the second's."""
+    """Two counts in sequence; the dominating resource is that of the second."""
 
     def both(work: Work, reaches: list[Reach]) -> Floor:
         one, other = first(work, reaches), second(work, reaches)
@@ -92,7 +92,9 @@ def after(first: Count, second: Count) -> Count:
 
 
 def searched(fields: int, all_at_once: bool = False) -> Count:
-    """So many bytes a vertex are written; each reached one looks up its row and a sector of it; a barrier a level."""
+    """A search: writes `fields` bytes per vertex; each reached vertex reads its row offsets and a sector of its row;
+    one barrier per level.
+    """
 
     def search(work: Work, reaches: list[Reach]) -> Floor:
         found = max(reaches, key=lambda reach: reach.depth) if all_at_once else reaches[0]
@@ -103,12 +105,12 @@ def searched(fields: int, all_at_once: bool = False) -> Count:
 
 
 def relaxed(work: Work, reaches: list[Reach]) -> Floor:
-    """Every edge and its weight are read once, and the distance at its end; a barrier a level at least."""
+    """Shortest paths: every edge, its weight and the distance at its end are read once; one barrier per level."""
     return work.floor(8 * work.m + 4 * (len(reaches) + 1) * work.n, work.m, max(found.depth for found in reaches))
 
 
 def dependencies(work: Work, reaches: list[Reach]) -> Floor:
-    """From every source a search, and twice all edges, with a number of eight bytes at their ends."""
+    """Betweenness: from every source, a search and two passes over all edges with 8-byte values at their ends."""
     total, cause = 0.0, ""
     for found in reaches:
         sums = work.floor(2 * (4 * work.m + 32 * work.n), 2 * work.m, 2 * found.depth, vector=8 * work.n)
@@ -117,110 +119,108 @@ def dependencies(work: Work, reaches: list[Reach]) -> Floor:
 
 
 def features(work: Work, _: list[Reach]) -> Floor:
-    """Every edge and its weight, and a row of features at its end, which fills whole lines: so bytes are what counts.
+    """Every edge, its weight, and the row of features at its end; rows fill whole cache lines, so only bytes count.
 
-    On a graph whose neighbours are near each other a row need come from memory only once.
+    If neighbors are close to each other, each row is fetched from memory only once.
     """
     rows = work.m if work.is_scattered else work.n
     return work.floor(8 * work.m + 4 * FEATURES * (rows + work.n), 0, 1)
 
 
 def walks(work: Work, _: list[Reach]) -> Floor:
-    """A step looks up where a list begins and reads one entry of it, and both are anywhere; it writes where it led."""
+    """Each step reads a list offset and one entry, both at random, and writes a vertex."""
     return work.floor(4 * STEPS * work.n, 2 * STEPS * work.n, 0, vector=4 * (work.n + work.m))
 
 
 def samples(work: Work, _: list[Reach]) -> Floor:
-    """A vertex looks up where its list begins, and reads so many entries of it."""
+    """Each vertex reads its list offset and `DRAWN` entries, all at random."""
     return work.floor(4 * DRAWN * work.n, (1 + min(DRAWN, work.m / work.n)) * work.n, 0, vector=4 * work.m)
 
 
 LEVELS = searched(4)
 ITERATION = gathered(
     lambda n, m: 4 * m + 24 * n, lambda n, m: m
-)  # every edge, the share at its end; six numbers a vertex
+)  # every edge, the value at its end; six numbers per vertex
 EVERY_EDGE = gathered(
     lambda n, m: 4 * m + 16 * n, lambda n, m: m
-)  # and what its end has; row pointers, two numbers a vertex
+)  # every edge, the value at its end; row offsets, two numbers per vertex
 FIXED = gathered(
     lambda n, m: 4 * m + 24 * n, lambda n, m: m, wide=8
-)  # one step: edges, scores of 8 bytes read and written
-CUTS = gathered(lambda n, m: 2 * m + 4 * n, lambda n, m: m / 2)  # every edge, from either end
+)  # one iteration: edges, 8-byte scores read and written
+CUTS = gathered(lambda n, m: 2 * m + 4 * n, lambda n, m: m / 2)  # every undirected edge, from one end
 ONCE = streamed(
     lambda n, m: 2 * m + 4 * n
 )  # each edge in one direction; how often lists are read again depends on the graph
-SUPPORT = streamed(lambda n, m: 10 * m + 4 * n)  # the same, and eight bytes are written for each stored edge
+SUPPORT = streamed(lambda n, m: 10 * m + 4 * n)  # as ONCE, and eight bytes written per stored edge
 SELECTED_TWICE = gathered(
     lambda n, m: SELECTED * 8 * m + 12 * n, lambda n, m: SELECTED * 2 * m, 2
 )  # forward and backward
 ONE_WAY = gathered(
     lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2
-)  # what an end waits for; a count, a level and a place
-FREE = gathered(lambda n, m: 4 * m + 5 * n, lambda n, m: m)  # each edge, and whether its end is free; a byte and a mate
+)  # each edge, the count of remaining in-edges at its end; a count, a level and a position per vertex
+FREE = gathered(lambda n, m: 4 * m + 5 * n, lambda n, m: m)  # each edge, whether its end is matched; a byte and a mate
 RESIDUAL = gathered(
     lambda n, m: 28 * m + 8 * n, lambda n, m: m, 2
-)  # a search: of each edge end, capacity, what was sent
+)  # one search: the end, capacity and flow of each edge
 
 COUNTS: dict[str, Count] = {
     "levels": LEVELS,
-    "bfs": searched(8),  # parents, too
+    "bfs": searched(8),  # levels and parents
     "multi_source_bfs": searched(4, all_at_once=True),
-    "closeness": searched(24, all_at_once=True),  # a word and two sums a vertex
+    "closeness": searched(24, all_at_once=True),  # a 64-bit word and two sums per vertex
     "harmonic": searched(24, all_at_once=True),
     "sssp": relaxed,
     "multi_source_shortest_paths": relaxed,
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
     "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),  # along both directions
-    "personal_pageranks": times(  # eight numbers at the end of an edge, and as many a vertex read and written
+    "personal_pageranks": times(  # eight numbers at the end of an edge, and eight per vertex read and written
         PAGERANK_ITERATIONS, gathered(lambda n, m: 4 * m + 128 * n, lambda n, m: m, wide=32)
     ),
     "katz": FIXED,
     "eigenvector": FIXED,
-    "shortest_path": streamed(lambda n, m: 8, 0),  # it may be one edge
-    "bipartite": streamed(lambda n, m: 8, 0),  # an edge or two may tell that it isn't
+    "shortest_path": streamed(lambda n, m: 8, 0),  # the path may be one edge
+    "bipartite": streamed(lambda n, m: 8, 0),  # a few edges may form an odd cycle
     "bridges": CUTS,
     "articulation_points": CUTS,
     "aggregate_features": features,
-    "components": gathered(lambda n, m: 16 * n, lambda n, m: n),  # one neighbour's label; most edges need not be read
+    "components": gathered(lambda n, m: 16 * n, lambda n, m: n),  # the label of one neighbor; most edges can be skipped
     "strong_components": SELECTED_TWICE,
     "condensation": after(SELECTED_TWICE, gathered(lambda n, m: SELECTED * 4 * m + 8 * n, lambda n, m: SELECTED * m)),
-    "ego_graph": streamed(lambda n, m: n, RADIUS),  # a byte a vertex says which are near
+    "ego_graph": streamed(lambda n, m: n, RADIUS),  # one byte per vertex marks the members
     "triangles": ONCE,
     "clustering": ONCE,
     "square_clustering": ONCE,
     "four_cliques": ONCE,
     "edge_support": SUPPORT,
-    "k_truss": SUPPORT,  # asks for it at least once
+    "k_truss": SUPPORT,  # computed at least once
     "jaccard": SUPPORT,
     "adamic_adar": SUPPORT,
-    "top_k_similar": streamed(
-        lambda n, m: 4 * m * m / max(n, 1)
-    ),  # of each edge the list at its end, of the mean length
-    "core_number": gathered(lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2),  # from the end that goes first
-    "label_propagation": times(2, EVERY_EDGE),  # with fewer passes no label has come further than a step
+    "top_k_similar": streamed(lambda n, m: 4 * m * m / max(n, 1)),  # for each edge, the list at its end, of mean length
+    "core_number": gathered(lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2),  # each edge from the end removed first
+    "label_propagation": times(2, EVERY_EDGE),  # two passes are needed to move a label further than one step
     "louvain_communities": times(2, EVERY_EDGE),
     "modularity": EVERY_EDGE,
-    "pagerank_nibble": streamed(lambda n, m: 8 * n),  # scores are written; how far pushes go depends on the graph
+    "pagerank_nibble": streamed(lambda n, m: 8 * n),  # the scores; the number of pushes depends on the graph
     "random_walks": walks,
     "node2vec_walks": walks,
     "sample_neighbors": samples,
     "maximal_independent_set": gathered(
         lambda n, m: (13 + SECTOR) * n, lambda n, m: n
-    ),  # its row, and a neighbour's rank
-    "greedy_color": gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m),  # the colour at each edge's end
+    ),  # one entry of each row, and the rank of that neighbor
+    "greedy_color": gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m),  # the color at the end of each edge
     "maximal_matching": FREE,
-    "weighted_matching": gathered(lambda n, m: 8 * m + 5 * n, lambda n, m: m),  # with its weight
+    "weighted_matching": gathered(lambda n, m: 8 * m + 5 * n, lambda n, m: m),  # as FREE, with weights
     "minimum_spanning_forest": gathered(
         lambda n, m: 8 * m + 12 * n, lambda n, m: m, 4
-    ),  # weights, and trees of the ends
+    ),  # weights, and the trees of both ends
     "topological_order": ONE_WAY,
-    "longest_path": after(ONE_WAY, gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m / 2)),  # once more, with weights
+    "longest_path": after(ONE_WAY, gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m / 2)),  # again, with weights
     "maximum_flow": RESIDUAL,
     "minimum_cut": RESIDUAL,
     "betweenness": dependencies,
-    "edge_betweenness": after(streamed(lambda n, m: 8 * m, 0), dependencies),  # and a number an edge is written
-    "mxv": gathered(lambda n, m: 8 * m + 12 * n, lambda n, m: m, 0),  # each entry, and the element that it meets
-    "row sums": streamed(lambda n, m: 4 * m + 8 * n, 0),  # a product whose terms are the values alone
-    "mxm": streamed(lambda n, m: 16 * m, 0),  # two matrices are read; how much is written depends on them
-    "mxm_masked": streamed(lambda n, m: 6 * m, 0),  # half the entries are read, and as many counts written
+    "edge_betweenness": after(streamed(lambda n, m: 8 * m, 0), dependencies),  # one number per edge is written, too
+    "mxv": gathered(lambda n, m: 8 * m + 12 * n, lambda n, m: m, 0),  # each entry, and the vector element it multiplies
+    "row sums": streamed(lambda n, m: 4 * m + 8 * n, 0),  # products that don't read the vector
+    "mxm": streamed(lambda n, m: 16 * m, 0),  # both matrices are read; the size of the result depends on them
+    "mxm_masked": streamed(lambda n, m: 6 * m, 0),  # half the entries are read, and one count per entry written
 }

@@ -1,4 +1,4 @@
-"""cuSPARSE by way of CuPy: its product of a matrix and a vector, of which PageRank can be made."""
+"""cuSPARSE by way of CuPy: sparse products, and PageRank by power iteration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gasla.bench.peers import personal_iteration, power_iteration
 
 
 class CuSparse:
-    """Power iteration with float32 products."""
+    """Sparse products in float32, and algorithms made of them."""
 
     name = "cusparse"
 
@@ -31,11 +31,11 @@ class CuSparse:
         return power_iteration(self.pattern)
 
     def personal_pageranks(self) -> Any:
-        """Power iteration with float32 products, for all at once."""
-        return personal_iteration(self.pattern, self.graph.homes)
+        """Power iteration with a dense matrix, for all personalizations at once."""
+        return personal_iteration(self.pattern, self.graph.personalizations)
 
     def aggregate_features(self) -> Any:
-        """A product of the matrix, which is its own transpose, with a dense one."""
+        """The product of the symmetric matrix and a dense matrix."""
         return self.graph.matrix @ self.graph.features
 
     def mxv(self) -> Any:

@@ -1,4 +1,4 @@
-"""python-graphblas over SuiteSparse:GraphBLAS, with the algorithms of LAGraph written in it."""
+"""SuiteSparse:GraphBLAS by way of python-graphblas, with the algorithms of LAGraph."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ PLUS_SECOND = semiring.plus_second[FP32]
 PLUS_FIRST = semiring.plus_first[FP64]
 PLUS_PAIR = semiring.plus_pair[INT64]
 PLUS_TIMES = semiring.plus_times[FP32]
-BUCKET = (
-    1 / 8
-)  # width of a delta-stepping bucket, as a share of the largest weight: the fastest of 1/16 to 1/2 on R-MAT
-SAMPLED_EDGES = 4  # edges a vertex in the first phase of FastSV
+BUCKET = 1 / 8  # width of a delta-stepping bucket relative to the largest weight: the fastest of 1/16 to 1/2 on R-MAT
+SAMPLED_EDGES = 4  # edges per vertex in the first phase of FastSV
 
 
 class GraphBLAS:
-    """Direction-optimising BFS, delta-stepping, PageRank, FastSV, Sandia LL and batched Brandes."""
+    """Direction-optimizing BFS, delta-stepping, PageRank, FastSV, Sandia LL and batched Brandes."""
 
     name = "graphblas"
 
@@ -42,7 +40,7 @@ class GraphBLAS:
 
     @cached_property
     def pattern(self) -> Matrix:
-        """The edges, all with the same stored value: the fastest form for what ignores weights."""
+        """The edges with a single stored value, the fastest form for algorithms that ignore weights."""
         return _matrix(self.graph.matrix, np.array([1], np.int32), iso=True)
 
     @cached_property
@@ -51,7 +49,7 @@ class GraphBLAS:
 
     @cached_property
     def light_and_heavy(self) -> tuple[Matrix, Matrix, float]:
-        """The edges of at most one bucket's width, the others, and that width."""
+        """Edges of at most the width of a bucket, all other edges, and the width."""
         weights = _matrix(self.graph.matrix, self.graph.matrix.data)
         delta = float(np.ceil(BUCKET * self.graph.matrix.data.max()))
         return (
@@ -62,7 +60,7 @@ class GraphBLAS:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return a vector as an array, its missing entries as -1; numbers and arrays as they are."""
+        """Return a vector as an array with -1 for missing entries; numbers and arrays unchanged."""
         if isinstance(result, list):
             return levels_of(result, GraphBLAS.dense)
         if isinstance(result, tuple):
@@ -142,10 +140,10 @@ class GraphBLAS:
             authorities << authorities.apply(binary.truediv[FP32], right=_fp32(authorities.reduce().get(0)))
             hubs << PLUS_SECOND(A @ authorities)
             hubs << hubs.apply(binary.truediv[FP32], right=_fp32(hubs.reduce().get(0)))
-        return hubs.to_dense(fill_value=0)  # who has no edge
+        return hubs.to_dense(fill_value=0)  # vertices without edges
 
     def maximal_independent_set(self) -> np.ndarray:
-        """LAGraph_MaximalIndependentSet: Luby's, with scores by lot that are the lower the more edges a vertex has."""
+        """LAGraph_MaximalIndependentSet: Luby's algorithm, with random scores that decrease with the degree."""
         A, n, degrees = self.pattern, self.n, np.diff(self.graph.matrix.indptr)
         draws = np.random.default_rng(0).random(n, np.float32)
         score = Vector.from_dense((0.0001 + draws) / (1 + 2 * degrees).astype(np.float32))
@@ -166,7 +164,7 @@ class GraphBLAS:
         return members
 
     def components(self) -> np.ndarray:
-        """LG_CC_FastSV6: hook and shortcut over a few edges a vertex, then over those outside the largest tree."""
+        """LG_CC_FastSV6: hooking and shortcutting on a few edges per vertex, then on edges outside the largest tree."""
         indptr, indices = self.graph.matrix.indptr, self.graph.matrix.indices
         parent = np.arange(self.n, dtype=np.int32)
         if len(indices) > 2 * SAMPLED_EDGES * self.n:
@@ -189,7 +187,7 @@ class GraphBLAS:
         return _fast_sv(indptr, indices, parent, self.pattern)
 
     def triangles(self) -> int:
-        """LAGr_TriangleCount: Sandia LL, large degrees first where they are skewed (LUT takes twice as long there)."""
+        """LAGr_TriangleCount: Sandia LL, sorted by degree if degrees are skewed (LUT takes twice as long then)."""
         A, degrees = self.pattern, np.diff(self.graph.matrix.indptr)
         if degrees.mean() > 4 * np.median(degrees):
             order = np.argsort(-degrees, kind="stable")
@@ -200,19 +198,19 @@ class GraphBLAS:
         return counts.reduce_scalar().get(0)
 
     def edge_support(self) -> tuple[Matrix, csr_array]:
-        """Edges in no triangle have no entry, until `dense` gives them one."""
+        """Triangles per edge; edges in no triangle have no entry, which `dense` fills in."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern.T)
         return counts, self.graph.matrix
 
     def jaccard(self) -> tuple[Matrix, csr_array]:
-        """Common neighbours at edges."""
+        """Common neighbors of both ends of each edge, divided by the size of the union."""
         common = Matrix(FP64, self.n, self.n)
         common(self.pattern.S) << semiring.plus_pair[FP64](self.pattern @ self.pattern.T)
         return self._over_either(common), self.graph.matrix
 
     def top_k_similar(self) -> np.ndarray:
-        """Common neighbours of all pairs; the largest of each row are NumPy's to find."""
+        """Jaccard similarity of all pairs; NumPy selects the largest of each row."""
         common = semiring.plus_pair[FP64](self.pattern @ self.pattern.T).new()
         indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
         best = np.zeros((self.n, SIMILAR))
@@ -223,7 +221,7 @@ class GraphBLAS:
         return best
 
     def _over_either(self, common: Matrix) -> Matrix:
-        """Common neighbours over what both degrees come to without them."""
+        """Common neighbors divided by the size of the union of both neighborhoods."""
         degrees = self.degrees.dup(FP64).diag()
         either = semiring.plus_second[FP64](common @ degrees).new()
         either << either.ewise_mult(semiring.plus_first[FP64](degrees @ common), binary.plus)
@@ -231,7 +229,7 @@ class GraphBLAS:
         return common.ewise_mult(either, binary.truediv).new()
 
     def adamic_adar(self) -> tuple[Matrix, csr_array]:
-        """The same with a weight a common neighbour, which the rows of one side are multiplied by first."""
+        """Common neighbors, each weighted by 1 / log(degree)."""
         weights = 1 / np.log(np.maximum(np.diff(self.graph.matrix.indptr), 2))
         weighed = semiring.plus_second[FP64](self.pattern @ Vector.from_dense(weights).diag()).new()
         sums = Matrix(FP64, self.n, self.n)
@@ -239,7 +237,7 @@ class GraphBLAS:
         return sums, self.graph.matrix
 
     def k_truss(self) -> tuple[Matrix, csr_array]:
-        """LAGraph_KTruss: dot products at what is left, and entries that are large enough, until none falls."""
+        """LAGraph_KTruss: count triangles at remaining edges, drop edges in too few, until none is dropped."""
         left = self.pattern
         while True:
             counts = Matrix(INT64, self.n, self.n)
@@ -273,17 +271,17 @@ class GraphBLAS:
         return PLUS_TIMES(self.weighted @ self.weighted).new()
 
     def mxm_masked(self) -> Matrix:
-        """Pairs of edges to lower vertices whose ends are joined, at each edge."""
+        """Triangles at each edge of the lower triangle: L @ L under the mask L."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.lower.S) << PLUS_PAIR(self.lower @ self.lower)
         return counts
 
     def aggregate_features(self) -> np.ndarray:
-        """A product of the matrix, which is its own transpose, with a dense one."""
+        """The product of the symmetric matrix and a dense matrix."""
         return PLUS_TIMES(self.weighted @ self.features).new().to_dense(fill_value=0)
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
-        """LAGr_Betweenness: numbers of shortest paths forward, dependencies backward, for all sources at once."""
+        """LAGr_Betweenness (Brandes): path counts forward, dependencies backward, for all sources at once."""
         A, k, n = self.pattern, len(sources), self.n
         rows = np.arange(k)
         paths = Matrix.from_coo(rows, sources, np.ones(k), nrows=k, ncols=n)
@@ -325,12 +323,12 @@ def _matrix(A: csr_array, values: np.ndarray, iso: bool = False) -> Matrix:
 
 
 def _fp32(x: float) -> Scalar:
-    """A typed scalar: with a plain Python number, selecting from an FP32 vector goes wrong without a word."""
+    """A typed scalar: selecting from an FP32 vector by a plain Python number silently gives wrong results."""
     return Scalar.from_value(np.float32(x))
 
 
 def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
-    """Lower the distances over these edges; return those that fell."""
+    """Relax these edges; return the distances that decreased."""
     candidates = Vector(FP32, distances.size)
     candidates << MIN_PLUS(bucket @ edges)
     better = candidates.ewise_mult(distances, binary.lt).new()
@@ -342,14 +340,14 @@ def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
 def _some_edges(
     indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that start at `first`, cut to `count` entries each, as indptr and indices of their own."""
+    """Return the first `count` entries of the rows that start at `first`, as indptr and indices."""
     ends = np.cumsum(count)
     positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - count), count)
     return np.append(0, ends), indices[positions]
 
 
 def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Matrix | None = None) -> np.ndarray:
-    """Return every vertex's root: hook to the smallest grandparent of a neighbour until no grandparent changes."""
+    """Return the root of each vertex: hook to the smallest grandparent of a neighbor until no grandparent changes."""
     n = len(parent)
     if A is None:
         A = Matrix.ss.import_csr(
@@ -377,7 +375,7 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
 
 
 def _at_edges(found: Matrix, A: csr_array) -> np.ndarray:
-    """What a matrix has at each stored edge, in the order of the rows; 0 without an entry."""
+    """The entry of a matrix at each stored edge, by rows; 0 if missing."""
     rows, columns, values = found.to_coo()
     owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     keys, wanted = owners * A.shape[0] + A.indices, rows.astype(np.int64) * A.shape[0] + columns.astype(np.int64)

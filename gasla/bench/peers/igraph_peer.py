@@ -1,4 +1,4 @@
-"""python-igraph. One thread."""
+"""python-igraph, single-threaded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scipy.sparse import triu
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import RADIUS, upper_places
 
-FEW = 1 << 17  # entries: R-MAT of scale 12 has fewer, and four million cliques of four vertices
+FEW = 1 << 17  # largest number of entries for listing cliques; R-MAT of scale 12 has fewer, and 4 million 4-cliques
 
 
 class Igraph:
-    """igraph's own algorithms; its PageRank is missing because it cannot run a given number of iterations."""
+    """Algorithms of igraph; without PageRank, because the number of iterations can't be set."""
 
     name = "igraph"
 
@@ -48,7 +48,7 @@ class Igraph:
 
     @cached_property
     def from_anywhere(self) -> igraph.Graph:
-        """The same, and a vertex before all others; longer edges are shorter."""
+        """The acyclic graph with negated weights, and an extra vertex with edges of length 0 to all others."""
         n, graph = self.matrix.shape[0], self.acyclic.copy()
         graph.add_vertex()
         graph.add_edges([(n, v) for v in range(n)])
@@ -75,9 +75,9 @@ class Igraph:
         return self.native.connected_components().membership
 
     def eigenvector(self) -> list[float]:
-        """ARPACK, which goes on to the limit; others stop where the scores change little."""
+        """By ARPACK, to machine precision; others stop when scores change little."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a graph has no edges, or other vectors serve as well
+            warnings.simplefilter("ignore")  # warnings about graphs without edges, or several eigenvectors
             return self.native.eigenvector_centrality()
 
     def bipartite(self) -> bool:
@@ -93,14 +93,14 @@ class Igraph:
         return self.directed.connected_components(mode="strong").membership
 
     def condensation(self) -> igraph.Graph:
-        """Without weights, which others add up."""
+        """Without weights, which other libraries sum."""
         return self.directed.connected_components(mode="strong").cluster_graph()
 
     def ego_graph(self, source: int) -> igraph.Graph:
         return self.native.induced_subgraph(self.native.neighborhood(source, order=RADIUS))
 
     def triangles(self) -> int:
-        """A local clustering coefficient is a share of the pairs of neighbours; listing triangles is far slower."""
+        """From local clustering coefficients, because listing triangles is far slower."""
         degrees = np.array(self.native.degree(), dtype=np.float64)
         shares = np.array(self.native.transitivity_local_undirected(mode="zero"))
         return round((shares * degrees * (degrees - 1) / 2).sum() / 3)
@@ -117,12 +117,12 @@ class Igraph:
         return upper_places(self.matrix)
 
     def jaccard(self) -> np.ndarray:
-        """Of each edge once, and then for both directions."""
+        """Computed once per undirected edge, then copied to both directions."""
         return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
 
     @cached_property
     def four_cliques(self) -> Callable[[], int] | None:
-        """Listed, as its count of all motifs takes ten times as long; of small graphs, for there are soon too many."""
+        """By listing cliques, for small graphs only; counting all motifs takes ten times as long."""
         return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))
 
     def label_propagation(self) -> list[int]:
@@ -139,21 +139,21 @@ class Igraph:
         return self.native.coreness()
 
     def greedy_color(self) -> list[int]:
-        """Next comes the vertex that has most neighbours with a colour."""
+        """Colors next the vertex with the most colored neighbors."""
         return self.native.vertex_coloring_greedy()
 
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
 
     def edge_betweenness(self, sources: list[int]) -> np.ndarray:
-        """Of each edge once, and then for both directions."""
+        """Computed once per undirected edge, then copied to both directions."""
         return np.array(self.native.edge_betweenness(directed=False, sources=sources))[self.places]
 
     def topological_order(self) -> list[int]:
         return self.acyclic.topological_sorting()
 
     def maximum_flow(self) -> float:
-        """By push-relabel, in the order of heights."""
+        """By push-relabel, highest label first."""
         return float(self.native.maxflow(*self.graph.ends, capacity=self.weights).value)
 
     @cached_property
@@ -163,15 +163,15 @@ class Igraph:
         return graph
 
     def shortest_path(self) -> float:
-        """By Dijkstra's algorithm, with an end."""
+        """By Dijkstra's algorithm, which stops at the target."""
         path = self.measured.get_shortest_path(*self.graph.ends, weights="length", output="epath")
         return sum(self.weights[e] for e in path)
 
     def minimum_cut(self) -> float:
-        """The same, of which it takes the half that finds the cut."""
+        """By the first phase of push-relabel."""
         return float(self.native.mincut(*self.graph.ends, capacity=self.weights).value)
 
     def longest_path(self) -> np.ndarray:
-        """Shortest paths of negative lengths, by Bellman and Ford's algorithm: it has nothing nearer."""
+        """Shortest paths with negated weights by Bellman-Ford, because igraph has no algorithm for longest paths."""
         start = self.matrix.shape[0]
         return -np.array(self.from_anywhere.distances(start, weights="length", mode="out")[0][:start])

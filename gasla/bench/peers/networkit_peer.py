@@ -14,7 +14,7 @@ from gasla.bench.peers import DAMPING, NIBBLE, PAGERANK_ITERATIONS, TOLERANCE, t
 
 
 class NetworKit:
-    """NetworKit's own algorithms; its betweenness draws its sources itself, so that cell is missing."""
+    """Algorithms of NetworKit; without betweenness, because its sources can't be chosen."""
 
     name = "networkit"
 
@@ -68,20 +68,20 @@ class NetworKit:
         return search.getDistances()
 
     def shortest_path(self) -> float:
-        """By Dijkstra's algorithm, from both ends."""
+        """By bidirectional Dijkstra."""
         search = nk.distance.BidirectionalDijkstra(self.weighted, *self.graph.ends)
         search.run()
         return float(search.getDistance())
 
     def pagerank(self) -> list[float]:
-        """Return ranks that sum to less than one where a vertex has no edge."""
+        """Ranks; they sum to less than 1 if a vertex has no edge."""
         ranking = nk.centrality.PageRank(self.unweighted, DAMPING, 0.0)
         ranking.maxIterations = PAGERANK_ITERATIONS
         ranking.run()
         return ranking.scores()
 
     def katz(self) -> Any:
-        """Scores of another form, which `dense` brings into the common one."""
+        """Scores in NetworKit's definition, which `dense` converts to the common one."""
         ranking = nk.centrality.KatzCentrality(self.unweighted, self.graph.attenuation, 1.0, TOLERANCE)
         ranking.run()
         return ranking.scores(), self.graph
@@ -103,12 +103,12 @@ class NetworKit:
 
     @cached_property
     def edge_numbers(self) -> np.ndarray:
-        """Of each stored entry, that of its edge."""
+        """The edge id of each stored entry."""
         ends = zip(*(ids.tolist() for ids in triu(self.matrix, 1).tocsr().tocoo().coords))
         return np.array([self.indexed.edgeId(u, v) for u, v in ends], int)[upper_places(self.matrix)]
 
     def jaccard(self) -> np.ndarray:
-        """Of each edge once, and then for both directions."""
+        """Computed once per undirected edge, then copied to both directions."""
         return np.array(nk.sparsification.JaccardSimilaritySparsifier().scores(self.indexed))[self.edge_numbers]
 
     def label_propagation(self) -> list[int]:
@@ -140,7 +140,7 @@ class NetworKit:
         return nk.independentset.Luby().run(self.unweighted)
 
     def maximal_matching(self) -> nk.matching.Matching:
-        """Suitors, the quicker and the better of its two."""
+        """By the suitor algorithm, the faster and better of its two."""
         return self._matching(self.unweighted)
 
     def weighted_matching(self) -> nk.matching.Matching:
@@ -157,6 +157,6 @@ class NetworKit:
 
 
 def _with_worth(scores: Any, graph: BenchmarkGraph) -> Any:
-    """Katz scores: NetworKit's are alpha A (scores + 1) + beta, divided by a norm that their sum tells."""
+    """Convert Katz scores from NetworKit's definition, alpha A (scores + 1) + beta, divided by a norm."""
     attenuated = graph.attenuation * graph.pattern.astype(np.float64)
     return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))

@@ -1,4 +1,4 @@
-"""SciPy: scipy.sparse.csgraph, and sparse products where csgraph has no such algorithm. One thread."""
+"""SciPy, single-threaded: scipy.sparse.csgraph, and sparse products for algorithms that csgraph lacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scipy.sparse.linalg import eigsh
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import hub_iteration, levels_of, personal_iteration, power_iteration, searches
 
-LARGEST_PRODUCT = 1 << 30  # multiplications of L @ L; beyond, its memory and time are out of all proportion
+LARGEST_PRODUCT = 1 << 30  # largest number of multiplications of L @ L; larger ones take too much memory and time
 
 
 class SciPy:
@@ -39,12 +39,12 @@ class SciPy:
 
     @cached_property
     def weights(self) -> Any:
-        """The weights as csgraph wants them; it would convert them in every call."""
+        """The matrix in float64, to which csgraph would convert it in every call."""
         return self.graph.matrix.astype(np.float64)
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Levels of searches; of a matrix the sum of its entries."""
+        """Levels of searches; the sum of entries of a matrix; arrays unchanged."""
         if isinstance(result, list):
             return levels_of(result, np.asarray)
         return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result
@@ -53,7 +53,7 @@ class SciPy:
         return int((np.diff(self.graph.matrix.indptr).astype(np.int64) ** 2).sum())
 
     def bfs(self, source: int) -> np.ndarray:
-        """Return parents; csgraph marks the source and what is out of reach with -9999."""
+        """Return parents; csgraph uses -9999 for the source and for unreachable vertices."""
         return breadth_first_order(self.weights, source)[1]
 
     def multi_source_bfs(self, sources: list[int]) -> Any:
@@ -63,7 +63,7 @@ class SciPy:
         return dijkstra(self.weights, indices=sources)
 
     def closeness(self, sources: list[int]) -> np.ndarray:
-        """From a search of each source; a source is none of those that reach it."""
+        """From one search per source; a source does not count for itself."""
         levels = self.dense(searches(self, sources))
         count, among = (levels > 0).sum(axis=0), np.full(self.n, len(sources))
         among[sources] -= 1
@@ -71,7 +71,7 @@ class SciPy:
         return scores
 
     def harmonic(self, sources: list[int]) -> np.ndarray:
-        """The same."""
+        """From one search per source."""
         levels = self.dense(searches(self, sources))
         scores: np.ndarray = np.where(levels > 0, 1 / np.maximum(levels, 1), 0).sum(axis=0)
         return scores
@@ -80,16 +80,16 @@ class SciPy:
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
     def pagerank(self) -> np.ndarray:
-        """Power iteration with float32 products."""
+        """By power iteration with float32 products."""
         ranks: np.ndarray = power_iteration(self.pattern)
         return ranks
 
     def eigenvector(self) -> Any:
-        """ARPACK, which goes on to the limit; others stop where the scores change little."""
+        """By ARPACK, to machine precision; others stop when scores change little."""
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:
-        """Hubs and authorities with float32 products, along the matrix's own rows: it is its own transpose."""
+        """Hubs and authorities by float32 products with the symmetric matrix."""
         hubs: np.ndarray = hub_iteration(self.pattern)
         return hubs
 
@@ -98,15 +98,15 @@ class SciPy:
 
     @cached_property
     def directed(self) -> Any:
-        """As csgraph wants it."""
+        """The directed graph in float64."""
         return self.graph.one_way.astype(np.float64)
 
     def strong_components(self) -> np.ndarray:
-        """By Tarjan's algorithm, in Pearce's form."""
+        """By Pearce's variant of Tarjan's algorithm."""
         return connected_components(self.directed, connection="strong")[1]
 
     def minimum_spanning_forest(self) -> Any:
-        """By Kruskal's algorithm, as a matrix."""
+        """By Kruskal's algorithm; returns weights."""
         return minimum_spanning_tree(self.weights).data
 
     def maximum_flow(self) -> int:
@@ -118,11 +118,11 @@ class SciPy:
         return int((lower @ lower).multiply(lower).sum())
 
     def personal_pageranks(self) -> Any:
-        """Power iteration with float32 products, for all at once."""
-        return personal_iteration(self.pattern, self.graph.homes)
+        """By power iteration with a dense matrix, for all personalizations at once."""
+        return personal_iteration(self.pattern, self.graph.personalizations)
 
     def aggregate_features(self) -> Any:
-        """A product of the matrix, which is its own transpose, with a dense one."""
+        """The product of the symmetric matrix and a dense matrix."""
         return self.graph.matrix @ self.graph.features
 
     def _mxm_masked(self) -> Any:

@@ -1,1 +1,1 @@
-"""What a run of `gasla bench` leaves: a table, a file, a picture, and with what it was measured."""
+"""Output of `gasla bench`: table, JSON file, plot, provenance, and a check whether the machine was disturbed."""

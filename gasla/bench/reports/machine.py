@@ -1,8 +1,8 @@
-"""Whether the machine was this process's own while it measured: a spin test, before and after.
+"""Detects whether other processes or machines disturbed a measurement, by a spin test before and after.
 
-Each core does a fixed amount of arithmetic. Wall time beyond the time on a processor went to somebody else. More time
-on it than the fastest spin took is a slower clock, or a neighbour on the same core. Linux also tells what a
-hypervisor took. What was disturbed is measured again, once; the file says so, and so does the screen.
+In a spin, each core does a fixed amount of arithmetic. Wall time beyond the CPU time was taken by other processes. More
+CPU time than in the fastest spin means a lower clock, or another thread on the same physical core. Linux also reports
+the time taken by a hypervisor. A disturbed measurement is repeated once, and the output says so.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from typing import Any, NamedTuple, TypeVar
 
 from gasla.cpu.runtime import cores
 
-STOLEN = 0.05  # the share of time that may go to others
-SLOWED = 0.25  # how much longer a spin may take: clocks, and cores that share their parts, vary by a fifth when idle
-ATTEMPTS = 2  # to measure, and to find the machine quiet before
-PAUSE = 1.0  # seconds before the machine is looked at again
-WORK = 1_000_000  # rounds of a hash, which need neither memory nor Python's lock: 0.2 to 0.6 s
+STOLEN = 0.05  # largest acceptable fraction of time taken by others
+SLOWED = 0.25  # largest acceptable slowdown of a spin; clocks and hyperthreads vary by a fifth on an idle machine
+ATTEMPTS = 2  # number of measurements, and of spins before a measurement
+PAUSE = 1.0  # seconds between two spins before a measurement
+WORK = 1_000_000  # rounds of a hash, which needs neither memory nor the GIL: 0.2 to 0.6 s
 STAT = Path("/proc/stat")
 
 _T = TypeVar("_T")
 
 
 class Spin(NamedTuple):
-    """The arithmetic on all cores at once: the largest share of time without a core, and the longest time on one."""
+    """The result of a spin: the largest fraction of wall time without a core, and the largest CPU time in seconds."""
 
     stolen: float
     seconds: float
 
 
 class Disturbance(NamedTuple):
-    """What was lost between two looks at the machine, as shares of the time."""
+    """Time lost between two spins, as fractions."""
 
     stolen: float
     slowed: float
 
     @property
     def is_much(self) -> bool:
-        """Whether it is too much for figures."""
+        """Whether measured times are unreliable."""
         return self.stolen > STOLEN or self.slowed > SLOWED
 
     def __str__(self) -> str:
@@ -51,15 +51,15 @@ class Disturbance(NamedTuple):
 
 
 def spin() -> Spin:
-    """Do the arithmetic, on as many threads as there are cores for; on Linux each on a core of its own."""
+    """Run the arithmetic on one thread per usable core, on Linux with pinned threads."""
     count = cores.usable()
     places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    together, found = Barrier(count), list[tuple[float, float]]()
+    barrier, found = Barrier(count), list[tuple[float, float]]()
 
     def work(number: int) -> None:
         if len(places) == count:
-            os.sched_setaffinity(0, places[number : number + 1])  # of this thread alone
-        together.wait()
+            os.sched_setaffinity(0, places[number : number + 1])  # affects this thread only
+        barrier.wait()
         wall, own = time.perf_counter(), time.thread_time()
         hashlib.pbkdf2_hmac("sha256", b"", b"", WORK)
         found.append((time.perf_counter() - wall, time.thread_time() - own))
@@ -73,7 +73,7 @@ def spin() -> Spin:
 
 
 def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:
-    """Yield what is measured, and once more if the machine was disturbed; each time is noted.
+    """Yield the results of a measurement, and of a second one if the machine was disturbed; appends to `notes`.
 
     Examples
     --------
@@ -90,12 +90,12 @@ def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, 
         notes.append({"measured": what, "stolen": round(found.stolen, 4), "slowed": round(found.slowed, 4)})
         if not found.is_much:
             return
-        then = "measured again" if attempt + 1 < ATTEMPTS else "its figures may be too high"
-        print(f"{what}: the machine was not its own ({found}); {then}", file=sys.stderr, flush=True)
+        then = "measuring again" if attempt + 1 < ATTEMPTS else "times may be too high"
+        print(f"{what}: the machine was busy with other work ({found}); {then}", file=sys.stderr, flush=True)
 
 
 def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
-    """What two spins tell, and what the system says was stolen between them.
+    """The disturbance by the spins before and after, and the fraction `stolen` that the system reports in between.
 
     Examples
     --------
@@ -107,11 +107,11 @@ def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
     return Disturbance(max(before.stolen, after.stolen, stolen), max(before.seconds, after.seconds) / _fastest - 1)
 
 
-_fastest = float("inf")  # of this process's spins
+_fastest = float("inf")  # seconds of the fastest spin in this process
 
 
 def _quiet() -> Spin:
-    """A look at the machine; another one if somebody else is at work."""
+    """A spin; a second one after a pause if other processes were active."""
     found = spin()
     for _ in range(ATTEMPTS - 1):
         if found.stolen > STOLEN:
@@ -121,7 +121,7 @@ def _quiet() -> Spin:
 
 
 def _jiffies() -> list[int]:
-    """What the machine's time went to so far, as Linux counts it; empty elsewhere."""
+    """The CPU times of the machine by kind, in Linux's ticks; empty on other systems."""
     try:
         return [int(word) for word in STAT.read_text().partition("\n")[0].split()[1:9]]
     except (OSError, ValueError):
@@ -129,6 +129,6 @@ def _jiffies() -> list[int]:
 
 
 def _stolen(before: list[int], after: list[int]) -> float:
-    """The share of all cores' time that went to other machines on the same hardware: the eighth number."""
+    """The fraction of CPU time that the hypervisor gave to other virtual machines: the eighth number."""
     spent = [b - a for a, b in zip(before, after)]
     return spent[7] / max(sum(spent), 1) if len(spent) > 7 else 0.0

@@ -1,4 +1,4 @@
-"""The figures of a run as a picture: a panel an algorithm, GTEPS of everyone on every graph, ceilings as lines."""
+"""Plot of a run: a panel per algorithm, bars of GTEPS by graph and contestant, lines at the hardware limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gasla.bench.reports.report import Report
 
 PAPER, INK, FAINT, GRID = "#ffffff", "#1b2733", "#6b7783", "#e3e7eb"
 OURS = "#0b6e99"
-OTHERS = {  # one colour a peer, the same in every picture
+OTHERS = {  # the color of each peer
     "graphblas": "#e08e45",
     "scipy": "#8aa29e",
     "networkit": "#c2575b",
@@ -33,14 +33,14 @@ TITLES = {
 }
 LABEL: dict[str, Any] = {"fontsize": 8, "color": INK, "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.8}}
 COLUMNS = 3
-MANY = 6  # groups in a panel, beyond which what stands below them is slanted
-CROWD = 30  # bars in a panel, beyond which there is no room for figures above them
-CLOSE = 1.9  # a ceiling less than so many times a bar's height is where its figure would stand, and has it above
-DECADES = 6  # at most: who is slower than that looks like who isn't there
+MANY = 6  # with more groups in a panel, labels below are slanted
+CROWD = 30  # with more bars in a panel, there are no numbers above them
+CLOSE = 1.9  # if the ceiling is below this multiple of a bar, the number is drawn above the ceiling line
+DECADES = 6  # largest range of the axis; slower contestants get no visible bar
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw the picture; the ending of the name tells the format."""
+    """Draw the plot; the suffix of `path` determines the format."""
     from matplotlib.figure import Figure
 
     from gasla.demo.worldmap import picture_format
@@ -61,12 +61,12 @@ def draw(report: Report, path: Path) -> None:
 
 
 def columns(count: int) -> int:
-    """How many panels stand side by side."""
+    """The number of panels per row."""
     return 2 if count == 4 else min(COLUMNS, max(1, count))
 
 
 def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
-    """The title of each panel, and its cells with what stands below them."""
+    """The title of each panel, and its cells with their labels."""
     grouped: dict[str, list[tuple[str, Cell]]] = {}
     for cell in cells:
         family, _, member = cell.algorithm.partition(" ")
@@ -82,7 +82,7 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
 
 
 def shown(cell: Cell) -> list[str]:
-    """Whose bars are drawn, own first; a semiring that another is compared with has a group of its own."""
+    """The contestants with bars, own first; semirings used for comparison have groups of their own."""
     return [cell.own, *(name for name in cell.entries if name != cell.own and name in (GASLA, *OTHERS))]
 
 
@@ -106,7 +106,7 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
 
 
 def plain(axes: Any, title: str) -> None:
-    """A panel without any more ink than it needs."""
+    """Title, grid and axes of a panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
@@ -118,32 +118,32 @@ def plain(axes: Any, title: str) -> None:
 
 
 def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True) -> None:
-    """The bars of one cell side by side, gasla's first, with its figure above if wanted; its ceiling as a line."""
+    """The bars of one cell, own first and with a number above it if `figures`; the ceiling as a line."""
     names = shown(cell)
     width = min(0.82 / len(names), 0.4)
     left = place - width * len(names) / 2
     for k, name in enumerate(names):
-        centre, height = left + (k + 0.5) * width, cell.gteps(name)
+        center, height = left + (k + 0.5) * width, cell.gteps(name)
         if height is not None:
-            axes.bar(centre, height - bottom, 0.9 * width, bottom, color=colour(cell, name), zorder=2)
+            axes.bar(center, height - bottom, 0.9 * width, bottom, color=color(cell, name), zorder=2)
         else:
             text = "wrong" if cell.entries[name].note.startswith("wrong") else "failed"
-            axes.text(centre, bottom * 1.15, text, rotation=90, fontsize=7, color=FAINT, ha="center", va="bottom")
+            axes.text(center, bottom * 1.15, text, rotation=90, fontsize=7, color=FAINT, ha="center", va="bottom")
         if figures and name == cell.own and height is not None:
             text, limit = f"{height:.2g}" if height < 99 else f"{height:,.0f}", ceiling(cell)
             above = limit if limit and height < limit < CLOSE * height else height
-            axes.text(centre, above * 1.08, text, ha="center", va="bottom", zorder=4, **LABEL)
+            axes.text(center, above * 1.08, text, ha="center", va="bottom", zorder=4, **LABEL)
     if limit := ceiling(cell):
         axes.hlines(limit, place - 0.45, place + 0.45, color=INK, linewidth=1.4, zorder=3)
 
 
 def ceiling(cell: Cell) -> float | None:
-    """The GTEPS that the least time would come to."""
+    """The GTEPS at the lower bound of the time."""
     return cell.edges[0] / cell.floor.seconds / 1e9 if cell.floor and cell.edges else None
 
 
-def colour(cell: Cell, name: str) -> str:
-    """One for gasla's functions and products, one for each of the others."""
+def color(cell: Cell, name: str) -> str:
+    """The color of a contestant: one for gasla, one for each of the others."""
     is_ours = name == GASLA or (name == cell.own and cell.algorithm.startswith("mxv"))
     return OURS if is_ours else OTHERS.get(name, FAINT)
 
@@ -151,7 +151,7 @@ def colour(cell: Cell, name: str) -> str:
 def write_around(
     figure: Any, report: Report, found: list[tuple[str, list[tuple[str, Cell]]]], width: float, height: float
 ) -> None:
-    """Title, legend, and the definition of what is drawn."""
+    """Title, legend, and the definition of TEPS."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -162,7 +162,7 @@ def write_around(
     handles += [
         Patch(color=c, label=n)
         for n, c in OTHERS.items()
-        if any(n in cell.entries and colour(cell, n) == c for cell in cells)
+        if any(n in cell.entries and color(cell, n) == c for cell in cells)
     ]
     if any(ceiling(cell) for cell in cells):
         handles.append(Line2D([], [], color=INK, linewidth=1.4, label="ceiling: bandwidth, random reads or barriers"))

@@ -1,4 +1,4 @@
-"""Where and with what a figure was measured."""
+"""The hardware and software of a measurement."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
     Parameters
     ----------
     device : "cpu" or "gpu"
-        The processor is named in any case.
+        With "gpu", the GPU is described in addition to the processor.
     commit : str, optional
-        What to say instead of asking git, where this is a copy of a checkout.
+        The commit, for copies of a checkout without git.
     """
-    in_git = not commit and bool(_git("ls-files", HERE.name))  # and not merely installed inside another checkout
+    in_git = not commit and bool(_git("ls-files", HERE.name))  # False if installed inside another checkout
     found = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD") if in_git else commit,
@@ -50,7 +50,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
 
 
 def _gpu() -> dict[str, Any]:
-    """Return the GPU's name and memory, and the versions of driver, CUDA and CuPy."""
+    """Return name and memory of the GPU, and versions of driver, CUDA and CuPy."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -73,7 +73,7 @@ def _git(*arguments: str) -> str:
 
 
 def _output(command: list[str]) -> str:
-    """Return what a program prints, or "" where there is no such program."""
+    """Return the output of a program, or "" if it is missing or fails."""
     try:
         done = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=False)
     except OSError:
@@ -82,7 +82,7 @@ def _output(command: list[str]) -> str:
 
 
 def processor() -> str:
-    """The processor's own name, where the system tells it."""
+    """The model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

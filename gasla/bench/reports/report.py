@@ -1,4 +1,4 @@
-"""A run of `gasla bench`: its cells, and with what they were measured. As JSON, whole and with every run."""
+"""A run of `gasla bench`: cells, graphs, ceilings and provenance, written to and read from JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class Report(NamedTuple):
-    """What was measured, with what, and where the machine's ceilings are."""
+    """All results of a run."""
 
     provenance: dict[str, Any]
     graphs: dict[str, dict[str, Any]]
@@ -27,20 +27,20 @@ class Report(NamedTuple):
 
     @classmethod
     def begin(cls, ceilings: Ceilings, commit: str | None = None) -> Report:
-        """A run yet without cells, on the device of these ceilings."""
+        """A new run without cells, on the device of the ceilings."""
         return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
     def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
-        """Yield the cells of one graph as they come, and keep all.
+        """Yield the cells of one graph as they are measured, and keep them.
 
-        If the machine was disturbed they are measured once more, and these are kept.
+        If the machine was disturbed, all are measured and yielded again, and replace the first.
         """
         self.graphs[graph.name] = {
             "n": graph.graph.n,
             "m": graph.graph.m,
             "sources": graph.sources,
             "depth": max((graph.reach(s).depth for s in graph.sources), default=0),  # levels of a search
-            "fingerprint": graph.fingerprint,  # shows whether a graph that is made again is the same
+            "fingerprint": graph.fingerprint,  # identifies the graph
         }
         first = len(self.cells)
 
@@ -53,11 +53,11 @@ class Report(NamedTuple):
         yield from self.watch(graph.name, attempt)
 
     def watch(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
-        """Yield what is measured, and all of it once more if the machine was disturbed; the provenance says so."""
+        """`machine.watch`, with its notes added to the provenance."""
         return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def write(self, path: Path, **more: Any) -> None:
-        """Write all of it as JSON."""
+        """Write the report, and further entries, as JSON."""
         saved = {
             "provenance": self.provenance,
             "definition": TEPS,
@@ -72,7 +72,7 @@ class Report(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> Report:
-        """The same, from the file."""
+        """Read a report from a JSON file."""
         saved = json.loads(path.read_text(encoding="utf-8"))
         ceilings = saved.get("ceilings")
         return cls(

@@ -1,4 +1,4 @@
-"""The table of `gasla bench` on a terminal: a line a cell, what went wrong below it."""
+"""The table of `gasla bench`: one line per cell, with any error notes beneath."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADER = f"{'graph':<12}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceilin
 
 
 def line(cell: Cell, verdict: str = "") -> str:
-    """Return a cell as a line of the table, with a verdict if there is one, and lines for what went wrong."""
+    """Return a cell as a line of the table, with an optional verdict, and lines with the notes on contestants."""
     share, best = cell.share, cell.best
     ceiling = f"{100 * share:5.1f}% {cell.floor.cause}" if share is not None and cell.floor else "    -"
     peer = f"{milliseconds(cell.seconds(best)):>9} {best}" if best else f"{'-':>9}"
@@ -33,12 +33,12 @@ def line(cell: Cell, verdict: str = "") -> str:
 
 
 def milliseconds(seconds: float | None) -> str:
-    """The same of seconds."""
+    """A time in milliseconds, with three significant digits."""
     return number(None if seconds is None else 1e3 * seconds)
 
 
 def number(value: float | None) -> str:
-    """Three digits that count.
+    """A number with three significant digits.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def number(value: float | None) -> str:
 
 
 def introduction(report: Report) -> Iterator[str]:
-    """On what and with what is measured."""
+    """Lines on the hardware, the software and the ceilings."""
     found = report.provenance
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items() if name != "gasla")
     gasla = found["versions"].get("gasla", "from a source tree")
@@ -65,12 +65,12 @@ def introduction(report: Report) -> Iterator[str]:
 
 
 def ceilings(found: Ceilings) -> Iterator[str]:
-    """The machine's ceilings, as far as data in caches and beyond."""
+    """Lines on the ceilings of the machine, by array size."""
 
     def rates(kind: str, scale: float) -> str:
         return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(found, kind).items())
 
-    yield f"ceilings ({found.device}), by the data worked on:"
+    yield f"ceilings ({found.device}), by array size:"
     yield f"    streaming copy, GB/s             {rates('copy', 1e9)}"
     yield f"    random 4-byte reads, G/s         {rates('gather', 1e9)}"
     yield f"    atomic additions, G/s            {rates('atomics', 1e9)}"
@@ -78,7 +78,7 @@ def ceilings(found: Ceilings) -> Iterator[str]:
 
 
 def size(count: int) -> str:
-    """Bytes, for people.
+    """A number of bytes as KiB or MiB.
 
     Examples
     --------
@@ -89,10 +89,10 @@ def size(count: int) -> str:
 
 
 def explanation() -> Iterator[str]:
-    """What the columns mean."""
+    """Lines that explain the columns."""
     yield TEPS
-    yield ("ms, GTEPS: medians over the sources of searches. ratio: gasla's time over the best peer's.")
+    yield "ms, GTEPS: medians over the sources of searches. ratio: gasla's time divided by the best peer's."
     yield (
-        "of the ceiling: the least time that this machine needs for the bytes, random reads and barriers that any way "
-        "of computing the same takes, over gasla's time."
+        "of the ceiling: lower bound of the time, divided by gasla's time. The bound counts bytes, random reads and "
+        "barriers that every algorithm for the problem needs on this machine."
     )

@@ -69,7 +69,7 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
 
 
 def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
-    """All units in order: the first rank lists the files, and each rank inspects some of them."""
+    """All units of all files, in order: the first rank lists the files, and each rank inspects some of them."""
     files = _allgather_json(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
     formats = {path: io.format_of(path, format) for path in files}
     other = next((path for path in files if formats[path] not in io.TABLES), None)

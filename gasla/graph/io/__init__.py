@@ -258,7 +258,7 @@ def convert(
     """
     source, target = as_path(source), as_path(target)
     if format_of(target) != "folder":
-        raise ValueError(f"{target} is no name of a folder; expected one that ends in {', '.join(folder.SUFFIXES)}")
+        raise ValueError(f"{target} is not a folder name; expected one that ends in {', '.join(folder.SUFFIXES)}")
     if memory is not None and (not isinstance(memory, int) or memory < 1):
         raise ValueError(f"memory is {memory!r}; expected a number of bytes, 1 or more")
     parts, naming = _parts(source, format_of(source, format), reading)
@@ -268,7 +268,7 @@ def convert(
 
 
 def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Names | None]:
-    """The edges of a file, some at a time if its format and its columns allow that; and the names of vertices."""
+    """The edges of a file, in blocks if its format and its columns allow that; and the names of vertices."""
     is_plain_text = format != "edges" or (path.is_file() and is_plain(path))
     if format in ("edges", "mtx", "gr") and not reading and is_plain_text:
         return _FORMATS[format].parts(path), None

@@ -108,7 +108,7 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """The edges, some at a time."""
+    """The edges, in blocks."""
     with open_text(path) as text:
         start = text.tell()
         header = _look(path, text)

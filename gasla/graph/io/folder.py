@@ -74,7 +74,9 @@ def _description(path: Path) -> Description:
     """Read ``graph.json``."""
     file = path / DESCRIPTION
     if not file.is_file():
-        why = f"has no file {DESCRIPTION}" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+        why = (
+            f"has no file {DESCRIPTION}" if path.is_dir() else "is not a folder" if path.exists() else "does not exist"
+        )
         raise FormatError(path, None, f"{why}; {_EXPECTED}")
     try:
         found = json.loads(file.read_text("utf-8"))

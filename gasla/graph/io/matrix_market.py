@@ -63,7 +63,7 @@ def read(path: Path) -> csr_array:
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """The edges, some at a time; of a symmetric matrix each entry is followed by its mirror image."""
+    """The edges, in blocks; of a symmetric matrix each entry is followed by its mirror image."""
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)

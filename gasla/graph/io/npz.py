@@ -65,7 +65,7 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
                 return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
     except MemoryError:
         raise
-    except Exception as error:  # damaged archives, compression and headers raise many types
+    except Exception as error:  # damaged archives, compression and headers raise many exception types
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: seek before the start
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error

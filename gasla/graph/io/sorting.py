@@ -2,7 +2,7 @@
 
 The edges arrive in parts and are spooled to disk while degrees are counted. Two passes follow, each of which
 distributes edges among buckets of consecutive vertices and then sorts one bucket at a time in memory: by source, which
-gives the rows, and by target, which gives the columns. Beside a bucket, memory holds two counts per vertex.
+gives the rows, and by target, which gives the columns. Besides a bucket, memory holds two counts per vertex.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, names: Names | 
     parts : iterable of Part
         Either all with weights or all without.
     memory : int
-        Bytes that sorting may take, apart from 16 for each vertex.
+        Bytes that sorting may take, besides 16 per vertex.
     names : Names, optional
     """
     with placing_folder(path, DESCRIPTION) as folder:
@@ -109,7 +109,7 @@ class _Spool:
         return np.dtype(np.float64)
 
     def blocks(self) -> Iterator[tuple[Array, Array, Array | None]]:
-        """Sources, targets and weights, some at a time; the spool is gone afterwards."""
+        """Sources, targets and weights, in blocks; deletes the spool afterwards."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
         kind, offset = self.weight_type, 0
         with ExitStack() as stack:
@@ -163,7 +163,7 @@ class _Buckets:
         return self._kind
 
     def each(self) -> Iterator[tuple[int, int, Array]]:
-        """First and last vertex of a bucket, and its edges; the file is gone afterwards."""
+        """First and last vertex of each bucket, and its edges; deletes the bucket's file."""
         for i, path in enumerate(self._paths):
             kind = self._kind or self._record(None)
             edges = np.fromfile(path, kind)
@@ -172,7 +172,7 @@ class _Buckets:
 
 
 def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
-    """Write the lists by rows and by columns, and find out what the graph is like."""
+    """Write the lists by rows and by columns, and determine the graph's properties."""
     n, m, kind = spool.n, spool.m, spool.weight_type
     buckets = _Buckets(folder, "by-source", spool.degrees, memory)
     buckets.fill(_counted(spool.blocks(), m, "edges distributed by source"))
@@ -228,7 +228,7 @@ class _Lists:
 
 
 def _edges_of(folder: Path, m: int, kind: np.dtype[Any] | None) -> Iterator[tuple[Array, Array, Array | None]]:
-    """Targets, sources and values of the edges by rows, some at a time."""
+    """Targets, sources and values of the edges by rows, in blocks."""
     offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
     values = None if kind is None else np.load(folder / "rows-values.npy", mmap_mode="r")
     for start in range(0, m, BLOCK):
