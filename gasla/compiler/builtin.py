@@ -81,8 +81,6 @@ def _fetch(emit: Emitter, node: Any, array: Operand, index: Operand, value: Oper
 _add("fetch_add", _fetch, by_kind={"i": "add", "u": "add", "f": "fadd"})
 _add("fetch_or", _fetch, by_kind={"i": "or", "u": "or"})
 _add("fetch_and", _fetch, by_kind={"i": "and", "u": "and"})
-_add("fetch_min", _fetch, by_kind={"i": "min", "u": "umin"})
-_add("fetch_max", _fetch, by_kind={"i": "max", "u": "umax"})
 
 
 @builtin

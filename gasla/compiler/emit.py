@@ -169,7 +169,6 @@ CASTS = {
 MARKS = {"inline": "alwaysinline"}  # decorators, and the attributes of LLVM that they are
 PYTHON_TYPES = {int: I64, float: F64, bool: BOOL}
 PYTHONS: dict[str, Any] = {f.__name__: f for f in (min, max, abs, len, range, int, float, bool, sum)}
-PYTHONS["array"] = array_of  # array[f64] and array[f64, 2] are types
 NAMES: dict[str, Any] = {**NUMBERS, "bool": BOOL, "inf": float("inf"), "nan": float("nan")}
 # What NumPy and `math` call otherwise than the language.
 SAME = {"absolute": "abs", "fabs": "abs", "arctan2": "atan2", "power": "pow", "arcsin": "asin", "arccos": "acos"}
@@ -225,7 +224,6 @@ class Emitter:
             else:
                 value = kind
             self.bind(parameter, value)
-        self.returns = self.annotated(of.node.returns)
         self.block(of.node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
@@ -258,19 +256,6 @@ class Emitter:
         number = getattr(node, "lineno", of.node.lineno)
         text = of.lines[number - 1].strip() if number <= len(of.lines) else ""
         raise CompileError(f"{of.file}:{number}: {message}\n    {text}")
-
-    def annotated(self, node: Any) -> Type | None:
-        """The type that an annotation names, if it does: a Python type such as `int` says nothing here."""
-        if node is None or (isinstance(node, ast.Name) and node.id in ("int", "float", "Any")):
-            return None
-        if isinstance(node, ast.Attribute | ast.BinOp) or (isinstance(node, ast.Constant) and node.value is None):
-            return None
-        return self._type(node, self.expr(node))
-
-    def _type(self, node: Any, found: Operand) -> Type:
-        if isinstance(found, Known) and isinstance(found.value, Type):
-            return found.value
-        self.fail(node, f"{ast.unparse(node)} is not a type; expected one such as i64, f64 or array[f64]")
 
     # --- instructions and labels --------------------------------------------------------------------------------------
 
@@ -533,7 +518,7 @@ class Emitter:
             return found
         if isinstance(found, type) and issubclass(found, np.generic):
             return Known(scalar_type(np.dtype(found)))
-        if found in (range, array_of):
+        if found is range:
             return Known(found)
         if found in PYTHON_TYPES:
             return Known(PYTHON_TYPES[found])
@@ -747,8 +732,6 @@ class Emitter:
         if isinstance(of, Value) and of.type.kind == "a":
             found = self.locate(node, of)
             return found if found.type.kind == "a" else self.read(found)
-        if of == Known(array_of):
-            return Known(self._array_type(node))
         index = self.expr(node.slice)
         if isinstance(index, Known) and isinstance(index.value, int):
             if isinstance(of, Known) and isinstance(of.value, tuple):
@@ -761,13 +744,6 @@ class Emitter:
             return self.make(of.type.of, f"extractelement {of.typed}, {self.settled(node.slice, index).typed}")
         what = of.type if isinstance(of, Value) else of.value
         self.fail(node, f"{what} has no items that {ast.unparse(node.slice)} picks; a tuple's are picked by constants")
-
-    def _array_type(self, node: Any) -> Type:
-        of, *more = _indices(node)
-        count = self.expr(more[0]) if more else Known(1)
-        if not (isinstance(count, Known) and isinstance(count.value, int) and count.value > 0 and len(more) < 2):
-            self.fail(node, "expected array[type] or array[type, count]")
-        return array_of(self._type(of, self.expr(of)), count.value)
 
     def _e_Attribute(self, node: Any) -> Operand:
         of = self.expr(node.value)
@@ -903,17 +879,11 @@ class Emitter:
             self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(parameters)}")
         kinds: list[Type | Known] = []
         values = []
-        for parameter, value, at in zip(parameters, given, node.args):
-            is_const = isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "const"
-            if is_const and isinstance(value, Value):
-                self.fail(at, f"{parameter.arg} of {of.name} is a value; expected what is known while compiling")
-            wanted = None if is_const else inside.annotated(parameter.annotation)
-            is_number = isinstance(value, Value) or isinstance(value.value, bool | int | float | tuple)
-            if is_const or not (wanted or is_number):
-                assert isinstance(value, Known)
+        for value, at in zip(given, node.args):
+            if isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple):
                 kinds.append(value)
             else:
-                values.append(self.to(at, value, wanted) if wanted else self.settled(at, value))
+                values.append(self.settled(at, value))
                 kinds.append(values[-1].type)
         made = self.instance(of, kinds)
         if made is None:

@@ -31,10 +31,6 @@ class Unit(Sources):
         parameters = emitter.parameters()
         if len(takes) != len(parameters):
             emitter.fail(function.node, f"{function.name} is given {len(takes)} arguments; expected {len(parameters)}")
-        for parameter, kind in zip(parameters, takes):
-            wanted = emitter.annotated(parameter.annotation)
-            if wanted not in (None, kind):
-                emitter.fail(parameter, f"{parameter.arg} of {function.name} is {kind}; expected {wanted}")
         made = emitter.instance(function, list(takes))
         assert made is not None
         self.text.append(_entry(function.name, made))

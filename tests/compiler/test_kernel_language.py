@@ -91,7 +91,7 @@ REFUSED = {
     "def f(x, a):\n    return a[::2][0]": "2: a slice is read only",
     "def f(x, a):\n    return a[-1:][0]": "2: -1 bounds a slice",
     "def f(x):\n    if x:\n        k = 1\n    return k": "4: k may not be set here",
-    "def f(x) -> i64:\n    if x:\n        return 1": "1: f may end without returning i64",
+    "def f(x):\n    if x:\n        return 1": "1: f may end without returning i64",
     "def f(x):\n    if x:\n        return 1\n    return 1.0": "4: 1.0 is not a value of i64",
     "def f(x):\n    return f(x)": "2: f calls itself",
     "def f(x):\n    for k in x:\n        pass": "2: a loop is over something else",
@@ -103,7 +103,6 @@ REFUSED = {
     "def f(x):\n    return fetch_add(x, 0, 1)": "2: x is not an array of one dimension",
     "def f(x):\n    return bits(x)": "2: bits takes a float",
     "def f(x):\n    return g(x, 1)\ndef g(x): return x": "2: g is given 2 arguments; expected 1",
-    "def f(x):\n    return g(x)\ndef g(k: const): return k": "2: k of g is a value",
     "def f(x, *more): pass": "1: f has special parameters",
     "def f(x):\n    for k in g(x):\n        pass\ndef g(x):\n    yield x\n    return": "6: g yields and returns",
     "def f(x):\n    return 1 in (1, 2)": "2: In is not in the language",
@@ -127,16 +126,14 @@ def test_what_is_not_in_the_language_is_refused_by_its_line(text: str) -> None:
 
 
 def test_arguments_are_checked_before_the_call() -> None:
-    kernel = compiled("def f(x: array[f64], k: u8):\n    x[0] = k")
+    kernel = compiled("def f(x, k):\n    x[0] = k")
     x = np.zeros(3)
     kernel(x, np.uint8(7))
     assert x.tolist() == [7, 0, 0]
     for wrong, error, message in [
         ((x,), CompileError, "f is given 1 arguments; expected 2"),
-        ((x.astype(np.float32), np.uint8(7)), CompileError, "x of f is array[f32]; expected array[f64]"),
         ((x[::2], np.uint8(7)), ValueError, "not C-contiguous"),
         ((x.astype(">f8"), np.uint8(7)), TypeError, "native order"),
-        ((x, 7), CompileError, "k of f is i64; expected u8"),
         (("x", 7), TypeError, "a kernel is given 'x'"),
     ]:
         with pytest.raises(error, match=re.escape(message)):
@@ -231,14 +228,14 @@ def test_what_a_function_takes_from_around_it_is_part_of_it() -> None:
 
 
 def test_what_is_known_while_compiling_leaves_no_instruction() -> None:
-    text = "def g(a, wide: const):\n    if wide:\n        return a + 1\n    return missing\n"
-    text += "def f(number: i64):\n    return g(number, True)"
+    text = "def g(a, wide):\n    if wide is None:\n        return a + 1\n    return missing\n"
+    text += "def f(number):\n    return g(number, None)"
     assert compiled(text)(41) == 42
 
 
 def test_none_in_a_tuple_is_known_where_it_is_taken_out() -> None:
     text = "def g(pair, k):\n    return pair[0][k] if pair[1] is None else pair[1][k]\n"
-    text += "def f(number: i64, x, y):\n    a, b = (x, y), (None, None)\n"
+    text += "def f(number, x, y):\n    a, b = (x, y), (None, None)\n"
     text += "    return g(a, number) if b[0] is None else missing"
     x = np.arange(5, 8)
     assert compiled(text)(1, x, None) == 6
@@ -247,7 +244,7 @@ def test_none_in_a_tuple_is_known_where_it_is_taken_out() -> None:
 
 def test_a_thread_may_change_what_others_read() -> None:
     """Calls let go of the interpreter's lock, and atomic additions of several threads all count."""
-    text = "def f(number: i64, total: array[i64], gate: array[i64]):\n    fetch_add(gate, 0, 1)\n"
+    text = "def f(number, total, gate):\n    fetch_add(gate, 0, 1)\n"
     text += "    while load(gate, 0) < 2:\n        pause()\n    for k in range(100000):\n        fetch_add(total, 0, 1)"
     kernel = compiled(text)
     total, gate = np.zeros(1, np.int64), np.zeros(1, np.int64)

@@ -128,8 +128,6 @@ TWIN: dict[str, Any] = {
     "fetch_add": _fetch(lambda a, b: a + b),
     "fetch_or": _fetch(lambda a, b: a | b),
     "fetch_and": _fetch(lambda a, b: a & b),
-    "fetch_min": _fetch(min),
-    "fetch_max": _fetch(max),
     "compare_and_swap": _swap,
     "load": lambda array, index: array[index],
     "load_unordered": lambda array, index: array[index],
@@ -391,7 +389,7 @@ class Writer:
         elif how == 1:
             self._add(indent, f"{name}[{self.draw.randrange(3)}::{self.draw.randrange(1, 4)}] = {value}")
         elif how == 2 and kind[0] in "iu":
-            change = self.draw.choice(["fetch_add", "fetch_or", "fetch_and", "fetch_min", "fetch_max"])
+            change = self.draw.choice(["fetch_add", "fetch_or", "fetch_and"])
             self._add(indent, f"{self._new(kind)} = {change}({name}, {index}, {value})")
         elif how == 3:
             old = f"{name}[{index}]" if self.draw.random() < 0.6 else self.expr(kind, 1)
