@@ -1,9 +1,9 @@
-"""Writes one function of the kernel language as LLVM IR, statement by statement.
+"""Emits the functions of the kernel language as LLVM IR, statement by statement.
 
-A value is one scalar or several: an array is its address and its lengths, a tuple all that its items are. A variable is
-a place on the stack for each of them, which LLVM turns into registers; a parameter that is never set needs none. What
-is known while compiling (a number without a type yet, a type, a function) is computed here and leaves no instruction:
-an `if` on it emits one branch alone.
+A value consists of scalars, its leaves: those of an array are its address and lengths, those of a tuple the leaves of
+its items. A variable is a stack slot for each leaf, which LLVM turns into a register; a parameter that is never set
+needs none. Constants (numbers that have no type yet, types, functions) are evaluated here and need no instructions: of
+an `if` on a constant only one branch is emitted.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from gasla.compiler.kernel_types import (
 
 
 class Value:
-    """A value of the running kernel: its type, and a name or constant in LLVM IR for each of the type's leaves."""
+    """A value in the running kernel: its type, and a name or constant of LLVM IR for each leaf."""
 
     def __init__(self, kind: Type, *names: str) -> None:
         self.type, self.names = kind, names
 
     @property
     def text(self) -> str:
-        """The name of a value that has one."""
+        """The name of a value with one leaf."""
         (name,) = self.names
         return name
 
     @property
     def typed(self) -> str:
-        """The names as operands of an instruction: each after its type."""
+        """The leaves as operands of an instruction, each with its type."""
         return ", ".join(f"{leaf.ir} {name}" for leaf, name in zip(self.type.leaves, self.names))
 
 
 class Known(NamedTuple):
-    """A value known while compiling: a number, a tuple of numbers, a type, a function."""
+    """A constant, known while compiling: a number, a tuple of numbers, a type, a function."""
 
     value: Any
 
 
 class Function(NamedTuple):
-    """A function's text, where it stands, and what its names mean there."""
+    """A function: its syntax tree, its file, and the names of its module."""
 
     node: ast.FunctionDef
     file: str
@@ -81,21 +81,21 @@ class Instance(NamedTuple):
 
     symbol: str
     returns: Type
-    takes: list[Type]  # without what is known while compiling
+    takes: list[Type]  # without constants
 
 
 Operand = Value | Known
 
 
 class Builtin:
-    """A function that the language comes with: `emit(emitter, node, *arguments)` writes what stands for a call."""
+    """A built-in function of the language: `emit(emitter, node, *arguments)` emits a call of it."""
 
     def __init__(self, name: str, emit: Callable[..., Any]) -> None:
         self.name, self.emit = name, emit
 
     def __call__(self, *_: Any) -> Any:
-        """Refuse: compiled code alone can do this."""
-        raise TypeError(f"{self.name} is called in kernels alone")
+        """Raise: only compiled code can call this."""
+        raise TypeError(f"{self.name} was called by Python; expected a call in a compiled function")
 
     def __repr__(self) -> str:
         return f"<{self.name} of the kernel language>"
@@ -109,27 +109,27 @@ class Extern(NamedTuple):
     takes: tuple[Type, ...] = ()
 
     def __call__(self, *_: Any) -> Any:
-        """Refuse: compiled code alone calls it."""
-        raise TypeError(f"{self.name} is called in kernels alone")
+        """Raise: only compiled code can call this."""
+        raise TypeError(f"{self.name} was called by Python; expected a call in a compiled function")
 
 
 class Sources:
-    """What is compiled together: the text so far, and the functions in it, each once for each combination of types."""
+    """The text of a compilation unit so far, and its functions, each once for each combination of types."""
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin]) -> None:
         self.machine, self.builtins = machine, builtins
         self.text: list[str] = []
-        self.heads: dict[str, str] = {}  # declarations, and constants
-        self.parts: dict[str, str] = {}  # the texts of functions that have objects of their own, by symbol
+        self.heads: dict[str, str] = {}  # declarations and tables of constants
+        self.parts: dict[str, str] = {}  # the IR of functions with objects of their own, by symbol
         self.instances: dict[tuple[Any, ...], Instance | None] = {}
 
     def ir(self) -> str:
-        """The text of LLVM IR."""
+        """The LLVM IR."""
         return "\n".join([*self.heads.values(), *self.text, ""])
 
 
-# Of each operator: its name, what Python computes, and LLVM's instructions for kinds of scalars. Those without are
-# written out, in several.
+# For each operator: its name, Python's function, and LLVM's instruction for each kind of scalar. Operators without
+# instructions take several, which `binary` emits.
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any], dict[str, str]]] = {
     ast.Add: ("add", operator.add, {"iu": "add", "f": "fadd"}),
     ast.Sub: ("sub", operator.sub, {"iu": "sub", "f": "fsub"}),
@@ -158,7 +158,7 @@ UNARY: dict[type, Callable[[Any], Any]] = {
     ast.Invert: operator.inv,
     ast.Not: operator.not_,
 }
-# Conversions by the kinds from and to: to fewer bits, and to more.
+# Instructions of conversions, by source and target kind: to fewer bits, and to more.
 CASTS = {
     **dict.fromkeys(("ii", "iu"), ("trunc", "sext")),
     **dict.fromkeys(("ui", "uu", "bi", "bu"), ("trunc", "zext")),
@@ -166,34 +166,34 @@ CASTS = {
     "if": ("sitofp", "sitofp"),
     "ff": ("fptrunc", "fpext"),
 }
-MARKS = {"inline": "alwaysinline"}  # decorators, and the attributes of LLVM that they are
+MARKS = {"inline": "alwaysinline"}  # LLVM's attributes for marks of functions
 PYTHON_TYPES = {int: I64, float: F64, bool: BOOL}
 PYTHONS: dict[str, Any] = {f.__name__: f for f in (min, max, abs, len, range, int, float, bool, sum)}
 NAMES: dict[str, Any] = {**NUMBERS, "bool": BOOL, "inf": float("inf"), "nan": float("nan")}
-# What NumPy and `math` call otherwise than the language.
+# Functions whose names differ in NumPy or `math` and in the language.
 SAME = {"absolute": "abs", "fabs": "abs", "arctan2": "atan2", "power": "pow", "arcsin": "asin", "arccos": "acos"}
 SAME |= {"arctan": "atan", "bitwise_count": "count_bits"}
 
 
 class Variable:
-    """A place on the stack for each leaf of a type."""
+    """A variable: a stack slot for each leaf of its type."""
 
     def __init__(self, kind: Type, slots: list[str]) -> None:
         self.type, self.slots = kind, slots
 
 
 class Frame:
-    """A function that is being written out, and what its names stand for there."""
+    """A function that is being emitted, and the meaning of its names."""
 
     def __init__(self, function: Function, give: Callable[[Operand], None] | None = None) -> None:
         self.function = function
-        self.give = give  # what a generator does with what it yields
+        self.give = give  # of a generator: called with each yielded value
         self.variables: dict[str, Variable] = {}
-        self.bound: dict[str, Operand] = {}  # what is known, and parameters that are never set
-        self.loops: list[tuple[str, str]] = []  # labels: where each goes on, and where it ends
+        self.bound: dict[str, Operand] = {}  # constants, and parameters that are never set
+        self.loops: list[tuple[str, str]] = []  # the labels of `continue` and `break`
 
 
-# Functions in objects of their own, and the texts of these and of those that they need. The functions keep ids alive.
+# Functions with objects of their own, and their IR with that of their callees. Holding the functions keeps ids unique.
 _apart: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 
 
@@ -206,15 +206,15 @@ class Emitter:
         self.slots: list[str] = []
         self.returns: Type | None = None
         self.flags = "reassoc nsz " if "reassociating" in function.marks else ""
-        self.dead = False  # whether what comes next can't be reached
-        self.assigned: frozenset[Variable] = frozenset()  # those that are set by now, on every path
-        self.arrivals: dict[str, frozenset[Variable]] = {}  # of each label, what is set on all jumps to it so far
+        self.dead = False  # whether the next statement is unreachable
+        self.assigned: frozenset[Variable] = frozenset()  # variables that are set on every path to here
+        self.arrivals: dict[str, frozenset[Variable]] = {}  # for each label, variables set on all jumps to it so far
         self._count = 0
 
     # --- a function ---------------------------------------------------------------------------------------------------
 
     def function(self, given: list[Type | Known], symbol: str) -> Instance:
-        """Emit the function; `given` has a type or a known value for each parameter."""
+        """Emit the function; `given` has a type or a constant for each parameter."""
         of, takes = self.frame.function, []
         for parameter, kind in zip(self.parameters(), given, strict=True):
             value: Operand
@@ -244,14 +244,14 @@ class Emitter:
         return a.args
 
     def bind(self, parameter: ast.arg, value: Operand) -> None:
-        """Have a parameter stand for a value: a variable only where the function sets it."""
+        """Bind a parameter to a value; it becomes a variable only if the function sets it."""
         if isinstance(value, Known) or parameter.arg not in _names_set(self.frame.function.node):
             self.frame.bound[parameter.arg] = value
         else:
             self.set_variable(parameter, parameter.arg, value)
 
     def fail(self, node: Any, message: str) -> NoReturn:
-        """Raise an error that shows the line of a node."""
+        """Raise a CompileError that shows the line of a node."""
         of = self.frame.function
         number = getattr(node, "lineno", of.node.lineno)
         text = of.lines[number - 1].strip() if number <= len(of.lines) else ""
@@ -260,26 +260,26 @@ class Emitter:
     # --- instructions and labels --------------------------------------------------------------------------------------
 
     def emit(self, text: str) -> None:
-        """Add an instruction, unless it can't be reached."""
+        """Add an instruction, unless it is unreachable."""
         if not self.dead:
             self.lines.append("  " + text)
 
     def make(self, kind: Type, text: str) -> Value:
-        """The value of an instruction."""
+        """Add an instruction, and name its result."""
         self._count += 1
         self.emit(f"%t{self._count} = {text}")
         return Value(kind, f"%t{self._count}")
 
     def op(self, name: str, a: Value, b: Value) -> Value:
-        """The value of an instruction that takes two values of one type, and gives another."""
+        """Add a binary instruction on two values of one type."""
         return self.make(a.type, f"{name} {a.typed}, {b.text}")
 
     def choose(self, condition: Value, a: Value, b: Value) -> Value:
-        """One of two values; both are there."""
+        """Select one of two values, both computed."""
         return self.make(a.type, f"select {condition.typed}, {a.typed}, {b.typed}")
 
     def compare(self, what: str, a: Value, b: Value) -> Value:
-        """Compare two values of one type; NaN is unequal to all."""
+        """Compare two values of one type; NaN is unequal to everything."""
         if a.type.scalar.kind == "f":
             name = f"fcmp {'une' if what == 'ne' else 'o' + what}"
         else:
@@ -300,7 +300,7 @@ class Emitter:
         return Value(returns, *(self.make(t, f"extractvalue {returns.ir} {found.text}, {k}").text for k, t in leaves))
 
     def declare(self, name: str, returns: Type, takes: Iterable[Type]) -> None:
-        """Note a function of LLVM or C that the text calls."""
+        """Declare a function of LLVM or C."""
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
     def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "") -> Any:
@@ -309,12 +309,12 @@ class Emitter:
         return self.call(kind, name, values, flags)
 
     def labels(self, *names: str) -> list[str]:
-        """Labels that no other place has."""
+        """New labels."""
         self._count += 1
         return [f"{name}.{self._count}" for name in names]
 
     def jump(self, *labels: str, condition: Value | None = None) -> None:
-        """End a block; with a condition by a choice of two labels."""
+        """End a basic block with a jump, or with a conditional jump to one of two labels."""
         if not self.dead:
             where = ", ".join(f"label %{label}" for label in labels)
             self.emit(f"br {where}" if condition is None else f"br {condition.typed}, {where}")
@@ -323,7 +323,7 @@ class Emitter:
         self.dead = True
 
     def label(self, label: str) -> None:
-        """Begin a block; what comes next is dead if nothing leads here."""
+        """Begin a basic block; it is dead if nothing jumps to it."""
         self.jump(label)
         self.dead = label not in self.arrivals
         if not self.dead:
@@ -351,7 +351,7 @@ class Emitter:
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
     def set_variable(self, node: Any, name: str, value: Operand) -> None:
-        """Set a variable of the text, whose type is that of what it is first set to."""
+        """Set a variable of the function; its type is that of the first value it is set to."""
         if name in self.frame.bound:
             self.fail(node, f"{name} is known while compiling; expected another name for what is set here")
         variable = self.frame.variables.get(name)
@@ -364,7 +364,7 @@ class Emitter:
     # --- types --------------------------------------------------------------------------------------------------------
 
     def to(self, node: Any, value: Operand, kind: Type) -> Value:
-        """A value as one of a type that holds all of its own."""
+        """Convert a value to a wider type, which holds all of its values."""
         if isinstance(value, Known):
             return self.constant(node, value.value, kind)
         have = value.type
@@ -379,7 +379,7 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def stored(self, node: Any, value: Operand, kind: Type) -> Value:
-        """A value as an array's item, which NumPy converts it to; but a float is no integer, nor a number a bool."""
+        """Convert a value to an array's item type, as NumPy does; but no float to an integer, and no number to bool."""
         if isinstance(value, Known) or value.type == kind or kind.kind not in "iuf":
             return self.to(node, value, kind)
         if value.type.kind not in ("biuf" if kind.kind == "f" else "biu"):
@@ -387,7 +387,7 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
-        """What is known while compiling, as a value of a type."""
+        """A constant as a value of a type."""
         if kind == NONE and number is None:
             return Value(NONE)
         if kind.kind == "v":
@@ -404,7 +404,7 @@ class Emitter:
         self.fail(node, f"{shown} is not a value of {kind}")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
-        """A value with a type: a number that meets no other is i64, f64 or bool; None has one within tuples."""
+        """A value with a type: a constant becomes i64, f64 or bool; None has a type within tuples."""
         if isinstance(value, Value):
             return value
         number = value.value
@@ -416,7 +416,7 @@ class Emitter:
         )
 
     def common(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Type:
-        """The type that two values meet in, as NumPy has it; a number known while compiling takes the other's."""
+        """The common type of two values, as in NumPy; a constant takes the type of the other value."""
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
             if (a.type == BOOL) != (b.type == BOOL):
@@ -433,12 +433,12 @@ class Emitter:
         return found or self.fail(nodes[1], f"{a.type} meets {b.type}, and no type holds both; convert one of them")
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
-        """Two values as those of the type that they meet in."""
+        """Convert two values to their common type."""
         kind = self.common(nodes, a, b)
         return self.to(nodes[0], a, kind), self.to(nodes[1], b, kind)
 
     def cast(self, node: Any, value: Operand, kind: Type) -> Value:
-        """`kind(value)`. A float becomes the nearest integer towards 0 that there is; NaN becomes 0."""
+        """`kind(value)`. A float becomes the nearest integer of the type towards 0; NaN becomes 0."""
         if isinstance(value, Known):
             number = value.value
             if kind.kind not in "iu" or not isinstance(number, float):
@@ -506,7 +506,7 @@ class Emitter:
         self.fail(node, f"{name} is not known here")
 
     def meaning(self, node: Any, value: Any) -> Operand:
-        """What an object of Python stands for."""
+        """The meaning of a Python object in a kernel."""
         found = getattr(value, "kernel_function", value)
         if isinstance(found, np.generic):
             return self.constant(node, found.item(), scalar_type(found.dtype))
@@ -561,7 +561,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}")
 
     def _plainly(self, node: Any, function: Callable[..., Any], *given: Any) -> Any:
-        """What Python makes of numbers known while compiling."""
+        """Evaluate a Python function of constants."""
         try:
             return function(*given)
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -580,7 +580,7 @@ class Emitter:
                 self.fail(node, f"{ast.unparse(node)} has no type, and more than 64 bits")
             return Known(self._plainly(node, plain, a.value, b.value))
         if what in ("shl", "shr") and isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {I64, U64}:
-            b = self.cast(nodes[1], b, a.type)  # how far a shift goes has no say in the type
+            b = self.cast(nodes[1], b, a.type)  # the shift count does not affect the type
         a, b = self.same(nodes, a, b)
         if what == "div" and a.type.kind in "iu":
             a, b = self.cast(node, a, F64), self.cast(node, b, F64)
@@ -596,7 +596,7 @@ class Emitter:
         self.fail(node, f"{a.type} has no operator {what}; {hint}")
 
     def _shift(self, a: Value, b: Value, what: str) -> Value:
-        """Shift by `b` bits; as NumPy, by the width or more gives 0, or the sign."""
+        """Shift by `b` bits; as in NumPy, a shift by the width or more gives 0, or the sign."""
         kind, bits = a.type, a.type.scalar.bits
         name = "shl" if what == "shl" else "ashr" if kind.scalar.kind == "i" else "lshr"
         if b.text.isdigit() and int(b.text) < bits:
@@ -607,7 +607,7 @@ class Emitter:
         return shifted if name == "ashr" else self.choose(is_less, shifted, Value(kind, "zeroinitializer"))
 
     def _divide(self, a: Value, b: Value, what: str) -> Value:
-        """Divide rounding down, as Python does; 0 where b is 0, and the one quotient that overflows wraps."""
+        """Divide rounding down, as Python does; 0 if b is 0. The only quotient that overflows wraps."""
         zero, one = Value(a.type, "0"), Value(a.type, "1")
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, what)
@@ -632,7 +632,7 @@ class Emitter:
         return self.op("add", rest, self.choose(is_off, b, zero))
 
     def _e_Compare(self, node: Any) -> Operand:
-        """A comparison; a chain looks at what comes later only if all before holds."""
+        """A comparison; a chain evaluates operands only while all comparisons before hold."""
         if len(node.ops) > 1:
             return self._e_BoolOp(self._chained(node))
         (op,), (side,) = node.ops, node.comparators
@@ -654,7 +654,7 @@ class Emitter:
         return self.compare(what, a, b)
 
     def _chained(self, node: Any) -> ast.BoolOp:
-        """`a < b < c` as `a < b and b < c`, where names stand for a and b, which are computed once."""
+        """`a < b < c` as `a < b and b < c`, with names for a and b, which are evaluated once."""
         names = []
         for side in (node.left, node.comparators[0]):
             (name,) = self.labels("side")
@@ -666,7 +666,7 @@ class Emitter:
     # --- conditions ---------------------------------------------------------------------------------------------------
 
     def truth(self, node: Any) -> Operand:
-        """A condition: known, or a bool."""
+        """A condition: a constant or a bool."""
         found = self.expr(node)
         if isinstance(found, Known):
             return Known(bool(found.value))
@@ -675,7 +675,7 @@ class Emitter:
         return self.cast(node, found, BOOL)
 
     def test(self, node: Any, yes: str, no: str) -> None:
-        """Go to one label if a condition holds, and else to another; what can't matter is not looked at."""
+        """Jump to one of two labels by a condition; operands of `and` and `or` are evaluated only if they matter."""
         if isinstance(node, ast.BoolOp):
             for part in node.values[:-1]:
                 (further,) = self.labels("further")
@@ -705,7 +705,7 @@ class Emitter:
         return self.make(BOOL, f"phi i1 [ true, %{yes} ], [ false, %{no} ]")
 
     def _e_IfExp(self, node: Any) -> Operand:
-        """`a if c else b`: its type is known once both sides are."""
+        """`a if c else b`, of the common type of both sides."""
         yes, no, first, second, end = self.labels("yes", "no", "first", "second", "end")
         self.test(node.test, yes, no)
         sides = (yes, node.body, first), (no, node.orelse, second)
@@ -760,7 +760,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
-        """The address of the item that is `index` items behind another."""
+        """The address `index` items after another."""
         if index.type.kind not in "iu":
             self.fail(node, f"an index is {index.type}; expected an integer")
         if index.type.kind == "u" and index.type.bits < 64:
@@ -768,7 +768,7 @@ class Emitter:
         return self.make(start.type, f"getelementptr inbounds {start.type.of.stored}, {start.typed}, {index.typed}")
 
     def locate(self, node: Any, array: Value) -> Value:
-        """Where `array[...]` is: the address of an item, or what is left of an array."""
+        """The address of `array[...]`, or the subarray if there are fewer indices than dimensions."""
         (start, *lengths), indices = parts(array), _indices(node)
         if len(indices) > len(lengths):
             self.fail(node, f"{array.type} is given {len(indices)} indices")
@@ -784,7 +784,7 @@ class Emitter:
         return joined(array_of(array.type.of, len(lengths)), start, *lengths) if lengths else start
 
     def _step_in(self, node: Any, start: Value, lengths: list[Value]) -> Value:
-        """The address of a part of an array: at an index of its first dimension."""
+        """The address at an index of an array's first dimension."""
         found = self.expr(node)
         if isinstance(found, Known) and isinstance(found.value, int) and found.value < 0:
             self.fail(node, f"{ast.unparse(node)} is no index: they do not count from the end")
@@ -792,7 +792,7 @@ class Emitter:
         return self.place(node, start, self._times(self.cast(node, index, I64), lengths[1:]) if lengths[1:] else index)
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
-        """Where a slice begins and ends."""
+        """The bounds of a slice."""
         bounds = []
         for part, default in ((node.lower, Value(I64, "0")), (node.upper, length)):
             found = default if part is None else self.expr(part)
@@ -807,13 +807,13 @@ class Emitter:
         return index
 
     def read(self, place: Value, how: str = "") -> Value:
-        """What is at an address; `how` is "" or "atomic ORDER"."""
+        """Load from an address; `how` is "" or "atomic ORDER"."""
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         found = self.make(kind, f"load {atomic} {kind.stored}, {place.typed} {order}, align {kind.size}")
         return self.make(BOOL, f"trunc i8 {found.text} to i1") if kind == BOOL else found
 
     def write(self, place: Value, value: Value, how: str = "") -> None:
-        """Put a value at an address."""
+        """Store a value at an address."""
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         if kind == BOOL:
             value = self.cast(None, value, I8)
@@ -822,7 +822,7 @@ class Emitter:
     def fill(
         self, node: Any, source: Any, start: Value, lengths: list[Value], indices: list[Any], value: Operand
     ) -> None:
-        """`a[...] = value`: a loop over each dimension that has a slice, or no index."""
+        """`a[...] = value`: a loop over each dimension with a slice or without an index."""
         if not lengths:
             self.write(start, self.stored(source, value, start.type.of))
             return
@@ -892,7 +892,7 @@ class Emitter:
         return found
 
     def instance(self, of: Function, given: list[Type | Known]) -> Instance | None:
-        """A function for some types, and for what is known while compiling; None while it is being made."""
+        """A function for some types and constants; None while it is being emitted."""
         done = self.unit.instances
         key = id(of.node), *(x if isinstance(x, Type) else ("known", type(x.value), x.value) for x in given)
         if key not in done:
@@ -904,7 +904,7 @@ class Emitter:
         return done[key]
 
     def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
-        """A function in an object of its own: it is named by a hash of its text, so all programs can share it."""
+        """A function in an object of its own, named by a hash of its IR, so that all programs can share it."""
         key = self.unit.machine, id(of.names), *key
         if key not in _apart:
             unit = Sources(self.unit.machine, self.unit.builtins)
@@ -923,7 +923,7 @@ class Emitter:
     # --- statements ---------------------------------------------------------------------------------------------------
 
     def block(self, body: list[Any]) -> None:
-        """Emit statements, as far as they can be reached."""
+        """Emit statements up to the first unreachable one."""
         for node in body:
             if self.dead:
                 return
@@ -941,7 +941,7 @@ class Emitter:
 
     def _s_Assign(self, node: Any) -> None:
         if isinstance(node.value, ast.Tuple) and all(isinstance(target, ast.Tuple) for target in node.targets):
-            # All are computed before any is set; numbers known while compiling take their targets' types.
+            # All values are computed before any is set; constants take their targets' types.
             values = [self.expr(x) for x in node.value.elts]
             for target in node.targets:
                 if len(target.elts) != len(values):
@@ -972,7 +972,7 @@ class Emitter:
         return array
 
     def assign(self, target: Any, value: Operand, source: Any) -> None:
-        """Set a name, items of an array, or several."""
+        """Assign to a name, to items of an array, or to a tuple of those."""
         if isinstance(target, ast.Tuple):
             value = self.settled(source, value)
             if value.type.kind != "t" or len(value.type.of) != len(target.elts):
@@ -1041,7 +1041,7 @@ class Emitter:
         self.dead = True
 
     def _whole(self, value: Value) -> str:
-        """A value as one operand, after its type."""
+        """A value as a single typed operand."""
         if value.type.kind not in "at":
             return value.typed
         whole = Value(value.type, "poison")
@@ -1053,7 +1053,7 @@ class Emitter:
 
     def _s_For(self, node: Any) -> None:
         call = node.iter
-        if isinstance(call, ast.Tuple):  # the loop's body once for each, of what is known while compiling
+        if isinstance(call, ast.Tuple):  # of constants: the body is unrolled
             self._unrolled(node, call)
             return
         of = self.expr(call.func if isinstance(call, ast.Call) else call)
@@ -1081,7 +1081,7 @@ class Emitter:
         self._count_from(node, first, last, step, lambda count: self.set_variable(node, node.target.id, count), node)
 
     def _over_items(self, node: Any, array: Value) -> None:
-        """A loop over the items, or the rows, of an array."""
+        """A loop over the items or rows of an array."""
         start, length, *lengths = parts(array)
 
         def body(count: Value) -> None:
@@ -1092,7 +1092,7 @@ class Emitter:
         self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
 
     def _over_generator(self, node: Any, of: Function) -> None:
-        """A loop over what a generator yields: its body, in which the loop's stands for each `yield`."""
+        """A loop over a generator: its body is emitted with the loop's body in place of each `yield`."""
         parameters, arguments = of.node.args.args, node.iter.args
         if node.orelse or node.iter.keywords or len(arguments) != len(parameters):
             self.fail(node, f"expected a loop without else over {of.name}(...), of {len(parameters)} arguments")
@@ -1136,9 +1136,9 @@ class Emitter:
     def _count_from(
         self, node: Any, first: Value, last: Value, by: Operand, do: Callable[[Value], None], loop: Any = None
     ) -> None:
-        """Count as `range` does. A loop's body comes after `do`; none where `loop` is None.
+        """A loop that counts as `range` does: `do`, then the body of `loop`, if that is not None.
 
-        Steps of other than 1 are counted by turns, as the last may go beyond the largest number of the type.
+        Loops with other steps than 1 and -1 count their iterations, as the counter may overflow after the last.
         """
         kind, step = first.type, by.value if isinstance(by, Known) else 0
         if kind.kind not in "iu":
@@ -1171,9 +1171,9 @@ class Emitter:
         self.label(end)
 
     def _turns(self, first: Value, last: Value, by: Value, step: int) -> Value:
-        """How many turns a range has: (distance + |step| - 1) // |step|, without overflow; none by 0.
+        """The number of iterations: (distance + |step| - 1) // |step|, without overflow; 0 if the step is 0.
 
-        `step` is `by`, where that is known while compiling; else 0.
+        `step` is the value of `by` if that is a constant, else 0.
         """
         kind = first.type
         zero, one = Value(kind, "0"), Value(kind, "1")
@@ -1194,7 +1194,7 @@ class Emitter:
 
 
 def joined(kind: Type, *values: Value) -> Value:
-    """A value made of others."""
+    """A value of the leaves of several."""
     return Value(kind, *(name for value in values for name in value.names))
 
 
@@ -1205,7 +1205,7 @@ def joined_tuple(values: Iterable[Value]) -> Value:
 
 
 def parts(value: Value) -> list[Value]:
-    """The leaves of a value: of an array its address and its lengths."""
+    """The leaves of a value, as values."""
     return [Value(leaf, name) for leaf, name in zip(value.type.leaves, value.names)]
 
 
@@ -1216,7 +1216,7 @@ def item(value: Value, k: int) -> Operand:
 
 
 def listed(values: Iterable[Value]) -> str:
-    """Values as LLVM lists arguments."""
+    """Values as a list of arguments in LLVM IR."""
     return ", ".join(value.typed for value in values if value.names)
 
 
@@ -1227,18 +1227,18 @@ def _names_set(node: ast.FunctionDef) -> frozenset[str]:
 
 
 def _indices(node: Any) -> list[Any]:
-    """What stands between a subscript's brackets."""
+    """The indices of a subscript."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _wrapped(number: int, kind: Type) -> int:
-    """The number of an integer's type that has the same low bits."""
+    """The number of an integer type with the same low bits."""
     below = 1 << kind.bits - 1 if kind.kind == "i" else 0
     return (number + below) % (1 << kind.bits) - below
 
 
 def float_text(number: float, bits: int) -> str:
-    """A float as LLVM writes it: the bits of a float64, which a float32 is rounded to first."""
+    """A float in LLVM IR: the bits of a float64, of a number rounded to `bits` bits."""
     with np.errstate(over="ignore"):
         rounded = np.dtype(f"f{bits // 8}").type(number)
     if bits == 16:

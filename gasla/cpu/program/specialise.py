@@ -119,29 +119,21 @@ class Arrays:
         return Code(ast.Tuple(found) if self.is_tuple else found[0])
 
 
-class Template:
-    """A function of a file of kernels, which is parsed when it is first used."""
+class Template(NamedTuple):
+    """A function of a file of kernels."""
 
-    def __init__(self, text: str, file: "File") -> None:
-        self.text, self.file = text, file
-        self.decorator = text[1 : text.index("\n")] if text[0] == "@" else ""
-        self.name = text[text.index("def ") + 4 : text.index("(")]
-
-    @functools.cached_property
-    def node(self) -> ast.FunctionDef:
-        node = ast.parse(self.text).body[0]
-        assert isinstance(node, ast.FunctionDef)
-        return node
+    node: ast.FunctionDef
+    file: "File"
+    decorator: str  # empty if there is none
 
 
 class File:
     """A file of kernels."""
 
     def __init__(self, text: str) -> None:
-        head, *functions = _pieces(text)
         self.known: dict[str, Any] = {}  # values of names while code is generated
         self.modules: dict[str, str] = {}  # the module of each name that the generated text may import
-        body = ast.parse(head).body
+        body = ast.parse(text).body
         self.is_template = any(isinstance(node, ast.ImportFrom) and node.module == OWN for node in body)
         for node in body if self.is_template else ():
             if isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -149,7 +141,9 @@ class File:
             elif isinstance(node, ast.Assign):
                 exec(compile(ast.Module([node], []), "", "exec"), self.known)
         self.known.pop("__builtins__", None)
-        self.known |= {one.name: one for one in (Template(each, self) for each in functions)}
+        for node in body:
+            if isinstance(node, ast.FunctionDef):
+                self.known[node.name] = Template(node, self, "".join(map(ast.unparse, node.decorator_list)))
 
     def _take(self, module: str, names: Iterable[str]) -> None:
         for name in names:
@@ -162,17 +156,6 @@ class File:
                 self.known[name] = file.known[name]
             elif module != OWN:
                 self.modules[name] = module
-
-
-def _pieces(text: str) -> list[str]:
-    """Split a file into the text before its functions, and the text of each function with its decorator."""
-    found, is_marked = [""], False
-    for line in text.splitlines(keepends=True):
-        if line.startswith("@") or (line.startswith("def ") and not is_marked):
-            found.append("")
-        is_marked = line.startswith("@")
-        found[-1] += line
-    return found
 
 
 @functools.cache
