@@ -15,7 +15,7 @@ import gasla
 from tests.helpers import ROOT
 
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.py"))
-SIZES = {"narrow": (390, 844), "wide": (1440, 900)}
+SIZES = {"narrow": (390, 844), "tablet": (900, 900), "wide": (1440, 900)}
 
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
