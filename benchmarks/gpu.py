@@ -187,12 +187,12 @@ def followed(program: Any, start: dict[str, Any], graph: Any, source: int) -> np
     """For each iteration: active vertices, edges, 1 for push or 2 for pull, nanoseconds on the GPU clock at its end."""
     from gasla.gpu.program.engine import Prepared
     from gasla.graph.arguments import NO_LIMIT
-    from gasla.operations.prepare import Course, in_pieces
+    from gasla.operations.prepare import Course, run_in_pieces
     from gasla.program.frontier import Frontier
 
     run = Prepared().begin(program, graph, start, Frontier(graph.n, [source]))
     try:
-        return np.concatenate(in_pieces(run, NO_LIMIT, Course(trace=True)))
+        return np.concatenate(run_in_pieces(run, NO_LIMIT, Course(trace=True)))
     finally:
         run.close()
 

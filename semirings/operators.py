@@ -188,9 +188,9 @@ class Monoid:
         if terminal is None or has_wide(value.type):  # checking all lanes takes as long as going on
             return None
         if terminal is not ANY:
-            return as_expr(functools.reduce(operator.and_, (part == end for part, end in _beside(value, terminal))))
-        present = (differs(*part) for part in _beside(value, self.identity(value.type)))
-        return as_expr(functools.reduce(_joined(value), present))
+            return as_expr(functools.reduce(operator.and_, (part == end for part, end in _paired(value, terminal))))
+        present = (differs(*part) for part in _paired(value, self.identity(value.type)))
+        return as_expr(functools.reduce(_join(value), present))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
@@ -207,8 +207,8 @@ class Monoid:
         """
         if self.terminal(value.type) is not ANY:
             return False
-        ranges = ((bounds(part, known), e) for part, e in _beside(value, self.identity(value.type)))
-        return bool(functools.reduce(_joined(value), (low > e or high < e for (low, high), e in ranges)))
+        ranges = ((bounds(part, known), e) for part, e in _paired(value, self.identity(value.type)))
+        return bool(functools.reduce(_join(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
         """`given` for a type, item by item for tuples and vectors; None if it is None for any item."""
@@ -456,12 +456,12 @@ def differs(x: Any, number: Any) -> Any:
     return ~np.isnan(x) if number != number else x != number
 
 
-def _joined(value: Expr) -> Callable[[Any, Any], Any]:
+def _join(value: Expr) -> Callable[[Any, Any], Any]:
     """How to join tests that items differ from the identity: one suffices for a tuple, a vector needs all."""
     return operator.or_ if isinstance(value.type, TupleType) else operator.and_
 
 
-def _beside(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
+def _paired(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
     """The scalars of a value, paired with those of a constant of its type."""
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 

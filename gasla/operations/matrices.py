@@ -14,7 +14,7 @@ from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
 from gasla.operations.memory_limit import require_memory
 from gasla.operations.multiply import product
-from gasla.operations.operands import check_semiring, lists_of, place, require_beside
+from gasla.operations.operands import check_semiring, lists_of, place, require_same_device
 from gasla.operations.sparse import Sparse
 from gasla.program.terms import Array, Lists, Terms, parts, trace
 from semirings import Semiring, TupleType
@@ -186,7 +186,7 @@ def _check_shapes(A: Any, B: Any, mask: Any) -> None:
 def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
     """The rows of the matrix M, which must be on the device of A."""
     if M is not A:
-        require_beside(name, place(M), array_module(place(A)))
+        require_same_device(name, place(M), array_module(place(A)))
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")
 
 

@@ -16,15 +16,15 @@ import semirings
 from gasla.arrays import array_module, device_of
 from gasla.engines import engine
 from gasla.operations.operands import (
-    apart,
     check_semiring,
-    given_outs,
+    checked_outs,
     is_plain,
-    lists_apart,
     lists_of,
     mask_of,
     outs_for,
     outside,
+    unaliased,
+    unaliased_lists,
     vector,
 )
 from gasla.program.terms import Array, Lists, Ready, trace
@@ -162,7 +162,7 @@ def product(
         return A.multiplied(x, semiring, by_column)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
     if mask is None and accum is None and out is None and not complement:
-        plain = _again(lists, x, semiring, by_column)
+        plain = _cached_product(lists, x, semiring, by_column)
         if plain is not None:
             return plain
     count = len(lists.indptr) - 1
@@ -170,9 +170,9 @@ def product(
     x = vector(x, lists.width, "row" if by_column else "column", xp)
     shape = (count, *x.shape[1:])
     mask = mask_of(mask, complement, shape, xp)
-    given = given_outs(out, accum, shape, xp)
+    given = checked_outs(out, accum, shape, xp)
     if given:
-        x, mask, lists = apart(x, given), apart(mask, given), lists_apart(lists, given)
+        x, mask, lists = unaliased(x, given), unaliased(mask, given), unaliased_lists(lists, given)
     merging = None if accum is None else (accum, tuple(array.dtype for array in given))
     terms, multiply = _ready(lists, semiring, by_column, x, mask is not None, merging)
     outs = outs_for(out, given, terms, semiring.monoid, shape, mask is not None, xp)
@@ -185,7 +185,7 @@ def product(
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-def _again(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
+def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
     """The product, if its kernel is cached and x is usable as it is; otherwise None.
 
     The shortest way to a repeated product: after a kernel that has evicted all caches, a line of Python takes 1 µs.

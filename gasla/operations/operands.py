@@ -94,7 +94,7 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """`x`, checked, as a contiguous array in native byte order: a value or a row per row (column) of the matrix."""
-    x = beside("x", x, xp)
+    x = as_operand("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
     kind = x.dtype if x.dtype in SCALARS else x.dtype.newbyteorder("=")
     if kind not in SCALARS:
@@ -110,16 +110,16 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     return x if is_ready else np.require(x, kind, ["C", "A"])
 
 
-def beside(name: str, x: Any, xp: Any) -> Array:
+def as_operand(name: str, x: Any, xp: Any) -> Array:
     """`x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
     found = array_module(x)
     if found is not np or isinstance(x, np.ndarray):
-        require_beside(name, x, xp)
+        require_same_device(name, x, xp)
     array: Array = x if type(x) is xp.ndarray else xp.asarray(x)
     return array
 
 
-def require_beside(name: str, x: Any, xp: Any) -> None:
+def require_same_device(name: str, x: Any, xp: Any) -> None:
     """Refuse an array or a matrix on another device than the matrix."""
     found = array_module(x)
     if found is not xp:
@@ -144,7 +144,7 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
         if complement:
             raise ValueError("complement is set and there is no mask; expected mask=, the positions to leave out")
         return None
-    mask = beside("mask", mask, xp)
+    mask = as_operand("mask", mask, xp)
     if mask.dtype.kind not in "biuf":
         raise TypeError(f"mask has type {mask.dtype}; expected bool, or numbers of which those not zero count as True")
     if mask.shape != shape:
@@ -152,7 +152,7 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
     return contiguous(mask if mask.dtype.kind == "b" else mask != 0)
 
 
-def given_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
+def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
     """The arrays of `out`, checked but for their types; none without `out`."""
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
@@ -199,16 +199,16 @@ def is_plain(array: Array) -> bool:
     return bool(array.flags.carray if isinstance(array, np.ndarray) else array.flags.c_contiguous)
 
 
-def apart(array: Array | None, outs: tuple[Array, ...]) -> Any:
+def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
     """A copy of an input that shares memory with an output; otherwise the input itself."""
     if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array
 
 
-def lists_apart(lists: Lists, outs: tuple[Array, ...]) -> Lists:
+def unaliased_lists(lists: Lists, outs: tuple[Array, ...]) -> Lists:
     """The matrix, with copies of those of its arrays that share memory with an output."""
-    indptr, indices, values = (apart(array, outs) for array in (lists.indptr, lists.indices, lists.values))
+    indptr, indices, values = (unaliased(array, outs) for array in (lists.indptr, lists.indices, lists.values))
     if indptr is lists.indptr and indices is lists.indices and values is lists.values:
         return lists
     return Lists(indptr, indices, values, lists.width)

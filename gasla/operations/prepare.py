@@ -9,7 +9,7 @@ from gasla.arrays import Device
 from gasla.engines import Running, Runs, compiles, runner
 from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations, real_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.result import Result, go_on, left_by, remember, under_way
+from gasla.operations.result import Result, pending_result, result_of, warm_start, with_origin
 from gasla.program.binding import AUTO, PULL, PUSH
 from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
@@ -110,7 +110,7 @@ def prepare(
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
     variant = Variant(way_of(direction), deterministic, scheduled, compile and compiles())
-    single = in_order(alone(as_program(program)), order)
+    single = in_order(runs_alone(as_program(program)), order)
     return Prepared(single, as_graph(graph), variant, notice, device and check_device(device))
 
 
@@ -188,7 +188,7 @@ class Prepared:
                 if self._given.known("values") is not self._mark:  # values were written to since
                     self._settle()
             if self._runs.turn.locked():  # in use by another thread
-                self._runs = made_runs(self._program, self._graph, self._variant)
+                self._runs = new_runs(self._program, self._graph, self._variant)
             if {type(trace), type(wait)} != FLAGS:
                 check_flags(trace=trace, wait=wait)
             begin = Begin(values, active, schedule, out, start)
@@ -198,7 +198,7 @@ class Prepared:
             self._is_running = False
 
 
-def alone(program: VertexProgram) -> VertexProgram:
+def runs_alone(program: VertexProgram) -> VertexProgram:
     """The program, if it can run outside of phases; otherwise an error."""
     if hasattr(program, "start"):
         raise ValueError(
@@ -214,12 +214,12 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
     if runs is None or runs.turn.locked():
         if variant.scheduled and any(hasattr(program, name) for name in ("scatter", "mask", "bucket", "idle", "wake")):
             raise ValueError("the program of a scheduled run has no mask, scatter, bucket, idle and wake; remove them")
-        made = runs = made_runs(program, graph, variant)
+        made = runs = new_runs(program, graph, variant)
         graph.kept(kind, lambda _: made)
     return runs
 
 
-def made_runs(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
+def new_runs(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
     """Prepare new runs of a program on a graph."""
     way, deterministic, scheduled, compiled = variant
     return runner(graph.engine, compiled).prepare(program, graph, way, deterministic, scheduled)
@@ -238,7 +238,7 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     if start is not None:
         if schedule is not None:
             raise ValueError("a scheduled run takes no start; leave it out, or the schedule")
-        active, values = go_on(start, program, graph, active, values)
+        active, values = warm_start(start, program, graph, active, values)
     if schedule is None:
         frontier = as_frontier(graph.n, active)
     else:
@@ -251,20 +251,20 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
             if not (course.trace or course.callback):
                 is_left = not course.wait and not progress and running.leave(limit)
                 if is_left:
-                    return remember(under_way(running), program, graph)
+                    return with_origin(pending_result(running), program, graph)
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
-                return remember(left_by(running), program, graph)
-            rows = in_pieces(running, limit, course)
+                return with_origin(result_of(running), program, graph)
+            rows = run_in_pieces(running, limit, course)
             table = _as_table(rows, running.reasons()) if course.trace else None
-            return remember(left_by(running, table), program, graph)
+            return with_origin(result_of(running, table), program, graph)
         finally:
             if not is_left:
                 running.close()
 
 
-def in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
+def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
     """Run in pieces, as long as the trace's buffer or one iteration with a callback; returns the trace's pieces."""
     callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows
@@ -275,7 +275,7 @@ def in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
         if trace:
             rows.append(running.log(running.iteration - began))
         enough = running.ended or running.iteration >= limit
-        if callback and running.iteration > began and callback(left_by(running)):
+        if callback and running.iteration > began and callback(result_of(running)):
             enough = True
         if enough:
             return rows

@@ -77,12 +77,12 @@ class Result:
         return html_view.of_result(facts, self.state)
 
 
-def left_by(running: Running, trace: np.ndarray | None = None) -> Result:
+def result_of(running: Running, trace: np.ndarray | None = None) -> Result:
     """The result of a run at its current state."""
     return Result(*running.found(), trace)
 
 
-def under_way(running: Running) -> Result:
+def pending_result(running: Running) -> Result:
     """The result of a run that has not ended. The run is closed once its result is read or dropped."""
     result = Result.__new__(Result)
     result.__dict__.update(running.known(), state=running.state(), _running=running)
@@ -94,7 +94,7 @@ def _wait_for(own: dict[str, Any]) -> None:
     running: Running = own.pop("_running")
     try:
         running.finish()
-        found = left_by(running)
+        found = result_of(running)
     finally:
         running.close()
     own.update(vars(found) | own)
@@ -103,18 +103,18 @@ def _wait_for(own: dict[str, Any]) -> None:
 # --- warm start ------------------------------------------------------------------------------------------------------
 
 
-def remember(result: Result, program: VertexProgram, graph: Graph) -> Result:
+def with_origin(result: Result, program: VertexProgram, graph: Graph) -> Result:
     """The result, with its program and graph noted for a later warm start."""
     result.__dict__["_origin"] = program, graph.edition
     return result
 
 
-def go_on(
+def warm_start(
     start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Active vertices and start values of a run that starts from a result or from a dict of fields."""
     kind: Any = type(program)
-    if why := _why_not(kind, graph.id_dtype):
+    if why := _why_no_warm_start(kind, graph.id_dtype):
         raise ValueError(f"a run of {type(program).__name__} can't go on from another's values: {why}")
     if isinstance(start, Result):
         if active is not None:
@@ -122,7 +122,7 @@ def go_on(
                 "start is a result, whose run goes on from the sources of new edges; leave out active, or give the "
                 "fields alone: start=result.state"
             )
-        active, start = _active_after(start, program, graph), start.state
+        active, start = _warm_active(start, program, graph), start.state
     if not isinstance(start, Mapping):
         raise TypeError(f"start is {type(start).__name__}; expected a Result, or a dict of field to array")
     if unknown := sorted(start.keys() - program.vertex_fields):
@@ -138,7 +138,7 @@ def go_on(
     return active, {**start, **values}
 
 
-def _active_after(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
+def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Frontier:
     """The senders of new edges, and the vertices that were still active when the earlier run ended."""
     name, origin = type(program).__name__, result.__dict__.get("_origin")
     if origin is None:
@@ -172,7 +172,7 @@ def _active_after(result: Result, program: VertexProgram, graph: Graph) -> Front
 
 
 @cache
-def _why_not(kind: Any, id_type: np.dtype[Any]) -> str | None:
+def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
     """Why a run of the program can't start from another run's values, as a sentence; None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:

@@ -15,9 +15,9 @@ from gasla.operations.prepare import (
     Course,
     Direction,
     Variant,
-    alone,
     check_device,
     run_once,
+    runs_alone,
     runs_of,
     way_of,
 )
@@ -142,7 +142,7 @@ def run(
     """
     phases = as_phases(program) if isinstance(program, list | tuple) else []
     phases = [replace(phase, program=in_order(phase.program, order)) for phase in phases]
-    programs = [phase.program for phase in phases] or [in_order(alone(as_program(program)), order)]
+    programs = [phase.program for phase in phases] or [in_order(runs_alone(as_program(program)), order)]
     graph = as_graph(graph)
     if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)

@@ -77,14 +77,14 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
             f"k is {reprlib.repr(k)}; expected a whole number: one call draws one layer, and the next starts from what "
             "it drew, such as sample_neighbors(graph, np.unique(drawn[drawn >= 0]), k)"
         )
-    graph, k, key = as_graph(graph), whole_number("k", k, NO_LIMIT), key_of(seed)
+    graph, k, key = as_graph(graph), whole_number("k", k, NO_LIMIT), seed_hash(seed)
     check_flags(replace=replace)
-    ids = chosen(graph, "ids", ids)
+    ids = vertex_ids(graph, "ids", ids)
     check_lists(graph)
     return engine(graph.engine).primitives().sample(graph, ids, k, key, bool(replace))
 
 
-def key_of(seed: Any) -> int:
+def seed_hash(seed: Any) -> int:
     """The hash of a seed, checked."""
     try:
         number = index(seed)
@@ -97,7 +97,7 @@ def key_of(seed: Any) -> int:
     return int(semirings.hash(np.uint64(number % 2**64)))
 
 
-def chosen(graph: Graph, name: str, given: Any) -> Array:
+def vertex_ids(graph: Graph, name: str, given: Any) -> Array:
     """Vertex ids, which may repeat, checked, on the graph's device. `name` is the argument's."""
     ids = as_array(name, given)
     ids = ids if ids.size else ids.astype(np.int64)

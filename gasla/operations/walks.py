@@ -16,7 +16,7 @@ from typing import Any
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, whole_number
 from gasla.graph.graph import as_graph
-from gasla.operations.sampling import Array, check_lists, chosen, key_of, weights_of
+from gasla.operations.sampling import Array, check_lists, seed_hash, vertex_ids, weights_of
 from gasla.program.walk_plan import WalkBinding
 from gasla.program.walk_program import WalkProgram, as_walk_program
 
@@ -96,10 +96,10 @@ def walk(
         as_walk_program(program),
         as_graph(graph),
         whole_number("steps", steps, NO_LIMIT),
-        key_of(seed),
+        seed_hash(seed),
     )
     check_flags(weighted=weighted)
-    starts = chosen(graph, "starts", starts)
+    starts = vertex_ids(graph, "starts", starts)
     check_lists(graph)
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program

@@ -161,7 +161,7 @@ def test_errors_say_what_is_wrong() -> None:
         stages.expand(state, [9])
     with pytest.raises(ValueError, match="a graph of 4 vertices; this graph has 3"):
         stages.expand(state, gasla.Frontier(4, [0]))
-    with pytest.raises(TypeError, match="apply needs the values that gather gave"):
+    with pytest.raises(TypeError, match="apply needs the values that gather returned"):
         stages.apply(state, [1])
     with pytest.raises(ValueError, match="Counter has no gather"):
         stages.gather(stages.start(programs.Counter, graph), [1])

@@ -25,7 +25,7 @@ from gasla.cpu.program.prepared import Prepared as Runs
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.workers import MOST
 from gasla.graph.graph import Graph
-from gasla.operations.result import under_way
+from gasla.operations.result import pending_result
 from tests.algorithms.test_basics import chain, matrices
 from tests.helpers import programs, wide_programs
 from tests.helpers.waiting import count_sleepers
@@ -374,7 +374,7 @@ def test_a_run_under_way_is_asked_once() -> None:
     """For anything but its fields; and then lets go of its workspace."""
     for ask in (lambda r: r.iterations, lambda r: r.active, lambda r: r.total, lambda r: r.aggregates, repr):
         run: Any = Left({})
-        result = under_way(run)
+        result = pending_result(run)
         np.testing.assert_array_equal(result.level, np.arange(3))
         assert result.trace is None and run.done == []
         with pytest.raises(AttributeError, match="the result has no '_repr_latex_'"):
@@ -392,7 +392,7 @@ def test_a_run_under_way_is_asked_once() -> None:
 def test_what_is_known_of_a_run_under_way_is_not_waited_for() -> None:
     total = np.array(7)
     run: Any = Left({"iterations": 20, "converged": False, "aggregates": {"total": total}})
-    result = under_way(run)
+    result = pending_result(run)
     assert (result.iterations, result.converged, result.total) == (20, False, total) and result.total is total
     assert run.done == []
     assert result.edges == 70 and run.done == ["finish", "close"]
@@ -401,7 +401,7 @@ def test_what_is_known_of_a_run_under_way_is_not_waited_for() -> None:
 
 def test_ctrl_c_while_a_run_under_way_is_waited_for() -> None:
     run: Any = Left({}, KeyboardInterrupt)
-    result = under_way(run)
+    result = pending_result(run)
     with pytest.raises(KeyboardInterrupt):
         print(result.iterations)
     assert run.done == ["finish", "close"]
