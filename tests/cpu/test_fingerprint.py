@@ -17,8 +17,11 @@ import semirings
 from gasla.compiler import function
 from gasla.cpu.program import fingerprint, generate
 from gasla.cpu.program.generate import Module
+from gasla.cpu.program.walk_runs import walk_source
+from gasla.program.walk_plan import WalkTracer, walk_plan
 from tests.helpers import ROOT
 from tests.helpers.generated_programs import Case, cases
+from tests.helpers.walk_programs import Biased, Everything
 
 I4 = np.dtype(np.int32)
 PROGRAM = """
@@ -143,10 +146,19 @@ def is_module(node: ast.ImportFrom, alias: ast.alias) -> bool:
 
 def test_files_hold_all_that_text_is_made_by_and_imports() -> None:
     texts = [generate.plan(program(PLAIN), I4, staged=staged).source_text for staged in (False, True)]
+    texts.append(walk_source(walk_plan(Biased, I4)))
     names = imported(["gasla.cpu.program.generate", *(f"gasla.cpu.kernels.{name}" for name in kernels())])
     names |= {name for text in texts for name in function.modules_of(text)} - {""}
     files = {Path(str(find_spec(name).origin)) for name in names}  # type: ignore[union-attr]
     assert files <= {file for folder in fingerprint.FOLDERS for file in folder.glob("*.py")}
+
+
+def test_walk_programs_have_one_too() -> None:
+    plans = [walk_plan(declared, id_type) for declared in (Everything, Biased) for id_type in (I4, np.dtype(np.int64))]
+    marks = [fingerprint.fingerprint_of_walk(plan) for plan in plans]
+    again = fingerprint.fingerprint_of_walk(WalkTracer(Biased, I4).walk_plan())
+    assert len({*marks}) == 4
+    assert marks[2] == again is not None
 
 
 def kernels() -> list[str]:

@@ -7,17 +7,22 @@ with one fingerprint have the same text, so the cache maps fingerprints to the i
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import semirings
+from gasla import cache
+from gasla.compiler.function import Compiled, Deferred
 from gasla.program.plan import Plan
 from semirings import Expr, Monoid, Symbol
 from semirings.expr import as_expr, in_order
 from semirings.operators import Product
+
+if TYPE_CHECKING:
+    from gasla.program.walk_plan import WalkPlan
 
 PACKAGE = Path(__file__).parents[2]
 # The folders of the files that generate text, and of those that the text imports.
@@ -40,7 +45,6 @@ def fingerprint(plan: Plan) -> str | None:
     kinds = {**traced.aggregate_types, **traced.deposit_types}
     declared = {**traced.aggregates, **traced.deposits}
     parts: list[Any] = [
-        files(),
         *(plan.deterministic, plan.scheduled, plan.staged),
         *(getattr(program, name) for name in SETTINGS),
         {name: field.is_value for name, field in program.edge_fields.items()},
@@ -50,11 +54,37 @@ def fingerprint(plan: Plan) -> str | None:
     monoids = [(each.monoid, kinds[name]) for name, each in declared.items()]
     if traced.monoid is not None:
         monoids.append((traced.monoid, traced.gathered_type if traced.keyed is None else traced.keyed.total))
-    describe = _Describer()
     try:
-        described = [*map(describe, parts), *(describe(_monoid(*each)) for each in monoids)]
+        return _hashed([*parts, *(_monoid(*each) for each in monoids)])
     except Undescribed:
         return None
+
+
+def fingerprint_of_walk(plan: "WalkPlan") -> str | None:
+    """The hash for the plan of a walk program."""
+    traced = plan.traced
+    kinds = traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types
+    try:
+        return _hashed(["walk", traced.program.__name__, *kinds, plan.functions, plan.inputs])
+    except Undescribed:
+        return None
+
+
+def kernels(mark: str | None, names: Iterable[str], generate: Callable[[str], Compiled]) -> dict[str, Compiled]:
+    """The kernels of a fingerprint, by name; `generate` is called only if the cache does not have their identities."""
+    stored = None if mark is None else cache.load(f"programs/{mark}")
+    if stored is not None:
+        identities = [line.split() for line in stored.decode().splitlines()]
+        return {name: Deferred(name, of, functools.partial(generate, name)) for name, of in identities}
+    found = {name: generate(name) for name in names}
+    if mark is not None:
+        lines = [f"{name} {kernel.identity}" for name, kernel in found.items()]
+        cache.store(f"programs/{mark}", "\n".join(lines).encode())
+    return found
+
+
+def _hashed(parts: Iterable[Any]) -> str:
+    described = [files(), *map(_Describer(), parts)]
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:32]
 
 

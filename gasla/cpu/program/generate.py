@@ -10,10 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import semirings
-from gasla import cache
-from gasla.compiler.function import Compiled, Deferred
+from gasla.compiler.function import Compiled
 from gasla.cpu.program.decisions import FEW, CpuPlan
-from gasla.cpu.program.fingerprint import fingerprint
+from gasla.cpu.program.fingerprint import fingerprint, kernels
 from gasla.cpu.program.specialise import Specialiser
 from gasla.cpu.runtime import modules
 from gasla.program.tracing import Function, Traced
@@ -62,16 +61,7 @@ class Module(CpuPlan):
     @functools.cached_property
     def kernels(self) -> dict[str, Compiled]:
         """The functions that Python calls, by name; their text is generated only if no earlier process stored them."""
-        mark = fingerprint(self)
-        stored = None if mark is None else cache.load(f"programs/{mark}")
-        if stored is not None:
-            identities = [line.split() for line in stored.decode().splitlines()]
-            return {name: Deferred(name, of, functools.partial(self._generated, name)) for name, of in identities}
-        found = {name: self._generated(name) for _, name in self._entries}
-        if mark is not None:
-            lines = [f"{name} {kernel.identity}" for name, kernel in found.items()]
-            cache.store(f"programs/{mark}", "\n".join(lines).encode())
-        return found
+        return kernels(fingerprint(self), [name for _, name in self._entries], self._generated)
 
     def _generated(self, name: str) -> Compiled:
         kernel: Compiled = getattr(self.loaded, name)
@@ -88,14 +78,14 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def source_text(self) -> str:
-        kernels = Specialiser(self, self.arguments)
+        specialised = Specialiser(self, self.arguments)
         for file, name in self._entries:
-            kernels.add(file, name)
-        printed = [text() for name, text in self._printable().items() if name in kernels.names]
-        parts = [HEADER + kernels.imports(PRINTED), printer.PRELUDE]
+            specialised.add(file, name)
+        printed = [text() for name, text in self._printable().items() if name in specialised.names]
+        parts = [HEADER + specialised.imports(PRINTED), printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []
         parts += [ITEM_AT] if self.in_place & self.traced.looked_up else []
-        return "\n\n\n".join(p.strip("\n") for p in [*parts, *printed, *kernels.texts]) + "\n"
+        return "\n\n\n".join(p.strip("\n") for p in [*parts, *printed, *specialised.texts]) + "\n"
 
     @property
     def _entries(self) -> list[tuple[str, str]]:

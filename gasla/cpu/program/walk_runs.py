@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from gasla.compiler.function import Compiled
 from gasla.cpu.kernels.walk_steps import TRIES
 from gasla.cpu.kernels.walks import ROWS
 from gasla.cpu.program.decisions import called
+from gasla.cpu.program.fingerprint import fingerprint_of_walk, kernels
 from gasla.cpu.program.specialise import Code, Specialiser, code
 from gasla.cpu.runtime import modules
 from gasla.cpu.runtime.blocks import run, threads_for
@@ -67,10 +68,10 @@ class WalkDecisions:
 def walk_source(plan: WalkPlan) -> str:
     """The text of a walk program's module."""
     decided = WalkDecisions(plan)
-    kernels = Specialiser(decided, [*ARGUMENTS, *decided.inputs]).add("walks", "walk")
+    specialised = Specialiser(decided, [*ARGUMENTS, *decided.inputs]).add("walks", "walk")
     printed = ["@compiled\n" + printer.function(f.printed, f.symbols, f.result) for f in plan.functions.values()]
-    head = HEADER.format(name=title(plan.traced.program.__name__)) + kernels.imports(PRINTED)
-    return "\n\n\n".join(part.strip("\n") for part in [head, printer.PRELUDE, *printed, *kernels.texts]) + "\n"
+    head = HEADER.format(name=title(plan.traced.program.__name__)) + specialised.imports(PRINTED)
+    return "\n\n\n".join(part.strip("\n") for part in [head, printer.PRELUDE, *printed, *specialised.texts]) + "\n"
 
 
 def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None) -> Array:
@@ -85,7 +86,7 @@ def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tup
     bound = walking.bound() if plan.accepts else 1.0
     args = lists.indptr, lists.indices, weights, *near, starts, np.uint64(key), bound, walks, scratch, marks, ids
     most = work * (1 + int(TRIES) * plan.accepts)
-    run(_loaded(plan).walk, work, *args, complaints, *walking.arrays(), most=most, loose=True)
+    run(_kernel(plan), work, *args, complaints, *walking.arrays(), most=most, loose=True)
     made = complaints[complaints[:, 0] >= 0]
     if len(made):
         walker, step, function, value = made[made[:, 0].argmin()].tolist()
@@ -94,5 +95,11 @@ def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tup
 
 
 @functools.cache
-def _loaded(plan: WalkPlan) -> ModuleType:
-    return modules.load(walk_source(plan), plan.traced.program.__name__)
+def _kernel(plan: WalkPlan) -> Compiled:
+    """The compiled `walk` of a plan."""
+
+    def generate(name: str) -> Compiled:
+        kernel: Compiled = getattr(modules.load(walk_source(plan), plan.traced.program.__name__), name)
+        return kernel
+
+    return kernels(fingerprint_of_walk(plan), ["walk"], generate)["walk"]
