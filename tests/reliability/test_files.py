@@ -253,7 +253,7 @@ KERNELS, THREADS, FOREST = "gasla.cpu.kernels.queues", "gasla.cpu.runtime.thread
         (KERNELS, KERNELS, True),
         (KERNELS, "gasla.cpu.runtime.blocks", True),
         (KERNELS, "gasla.cpu.runtime.cores", True),  # by way of threads.py
-        (KERNELS, "gasla.cpu.program.specialise", False),  # what generates text, and its templates, show in the text
+        (KERNELS, "gasla.cpu.program.specialize", False),  # what generates text, and its templates, show in the text
         (KERNELS, "gasla.cpu.kernels.pull", False),
         (KERNELS, FOREST, False),
         (FOREST, "gasla.cpu.runtime.intrinsics", True),

@@ -10,7 +10,7 @@ from gasla.cpu.kernels.atomics import combined_
 from gasla.cpu.kernels.hooks import call, run
 from gasla.cpu.kernels.passes import all_vertices, counted, variables
 from gasla.cpu.kernels.queues import DENSE_CHUNK, chunks_of
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros
 from gasla.cpu.runtime.threads import barrier

@@ -6,7 +6,7 @@ import numpy as np
 from gasla.cpu.kernels.hooks import call, item, load, run, store
 from gasla.cpu.kernels.passes import all_receivers, counted, list_active, variables
 from gasla.cpu.kernels.queues import RECEIVED, claim, own_at, takes_turn
-from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import store_unordered
 from gasla.program.statements import applied, applied_once_more

@@ -2,7 +2,7 @@
 # mypy: ignore-errors
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialise import key, plan
+from gasla.cpu.program.specialize import key, plan
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, store_unordered
 
 

@@ -8,7 +8,7 @@ the functions' parameters: `src_level` is the field `level` of an edge's source.
 import numpy as np
 
 from gasla.cpu.kernels.atomics import copy_lanes, improve_
-from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.intrinsics import load_unordered, store_unordered
 from gasla.program.statements import Call, Copy, Deposit, Load, LoadEdge, Reduce, Store, StoreEdge
 from semirings import VectorType

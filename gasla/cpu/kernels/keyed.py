@@ -7,7 +7,7 @@ from gasla.cpu.kernels.hooks import call, load, load_edge, row
 from gasla.cpu.kernels.queues import has
 from gasla.cpu.kernels.tables import place_of
 from gasla.cpu.program.decisions import FEW
-from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.intrinsics import prefetch, select
 from semirings import VectorType
 

@@ -18,7 +18,7 @@ from gasla.cpu.kernels.resume import resume, resume_at_start
 from gasla.cpu.kernels.scatter import catch_up_edges, scatter
 from gasla.cpu.kernels.start import fill_first
 from gasla.cpu.program.launch import *
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.threads import TEAM, barrier
 
 

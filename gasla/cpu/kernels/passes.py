@@ -7,7 +7,7 @@ Stages count in local variables, which `counted` adds to the thread's counters a
 import numpy as np
 
 from gasla.cpu.kernels.queues import *
-from gasla.cpu.program.specialise import is_used, local, plan, where_used
+from gasla.cpu.program.specialize import is_used, local, plan, where_used
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, load_unordered, prefetch
 from gasla.cpu.runtime.threads import STOP
 

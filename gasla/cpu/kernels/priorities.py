@@ -6,7 +6,7 @@ import numpy as np
 from gasla.cpu.kernels.hooks import load
 from gasla.cpu.kernels.passes import bits_of, counted, fetch_target, variables
 from gasla.cpu.kernels.queues import FAR, claim, higher, nearer
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import fetch_and, load_unordered
 

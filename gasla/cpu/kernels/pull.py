@@ -9,7 +9,7 @@ from gasla.cpu.kernels.keyed import begin_table, choose, choose_of_few, fetch_fi
 from gasla.cpu.kernels.passes import all_receivers, counted, edges_of, list_receiver, variables, words
 from gasla.cpu.kernels.queues import NEAR, has
 from gasla.cpu.program.decisions import FEW
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import float_of, prefetch, select
 from gasla.program.statements import Load, Store

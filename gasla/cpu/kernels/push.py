@@ -23,7 +23,7 @@ from gasla.cpu.kernels.passes import (
 )
 from gasla.cpu.kernels.priorities import is_near, put_off
 from gasla.cpu.kernels.queues import NEAR, add_news, claim, nearer, take_news
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import store_unordered
 from gasla.program.statements import Call, Store, written_by

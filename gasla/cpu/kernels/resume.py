@@ -8,7 +8,7 @@ import numpy as np
 
 from gasla.cpu.kernels.hooks import call, load
 from gasla.cpu.kernels.queues import *
-from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros
 from gasla.cpu.runtime.threads import barrier

@@ -5,7 +5,7 @@ import numpy as np
 
 from gasla.cpu.kernels.hooks import item, load, run, store
 from gasla.cpu.kernels.passes import all_receivers, counted, edges_of, newly_active, variables
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.program.statements import scattered
 

@@ -11,7 +11,7 @@ from gasla.cpu.kernels.pull import gather_list
 from gasla.cpu.kernels.queues import *
 from gasla.cpu.kernels.start import fill_first
 from gasla.cpu.program.launch import *
-from gasla.cpu.program.specialise import plan
+from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.threads import NEXT_THREADS, TEAM, barrier
 
 

@@ -9,7 +9,7 @@ from gasla.cpu.kernels.apply import bring_up, forget
 from gasla.cpu.kernels.keyed import clear_tables
 from gasla.cpu.kernels.queues import *
 from gasla.cpu.program.launch import ACTIVE, EDGE_SUM, FILLED, SOURCE
-from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.threads import TEAM, barrier
 from semirings import VectorType

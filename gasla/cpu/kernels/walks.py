@@ -12,7 +12,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.kernels.hooks import call, item
 from gasla.cpu.kernels.sampling import *
 from gasla.cpu.kernels.walk_steps import *
-from gasla.cpu.program.specialise import local, plan
+from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.threads import STOP
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.cpu.product import simd4_printer, vector_printer
-from gasla.cpu.program.specialise import Arrays, Code, Specialiser, code
+from gasla.cpu.program.specialize import Arrays, Code, Specializer, code
 from gasla.cpu.runtime import modules, simd4, vector_math
 from gasla.names import title
 from gasla.program.terms import Terms, parts
@@ -89,7 +89,7 @@ class ProductPlan:
 
     def source(self) -> str:
         """The text of the module."""
-        kernels = Specialiser(self, [])
+        kernels = Specializer(self, [])
         for entry in self.entries:
             kernels.add(f"products.{self.file}", entry)
         head = HEADER.format(name=title(self.terms.name)) + kernels.imports(self.imports())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program.specialise import Code, code
+from gasla.cpu.program.specialize import Code, code
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import Load, LoadEdge, Statement, Store, edge_loads, loads, read, watched
 from gasla.program.tracing import AFTERWARDS

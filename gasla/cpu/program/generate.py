@@ -1,6 +1,6 @@
 """Generates the text of a program's module: the loop or its stages, and the program's own functions.
 
-The loop and the stages are templates of `gasla/cpu/kernels`, specialized for the program by `specialise`. The program's
+The loop and the stages are templates of `gasla/cpu/kernels`, specialized for the program by `specialize`. The program's
 functions are printed from their expressions, if the loop or a stage calls them.
 """
 
@@ -13,7 +13,7 @@ import semirings
 from gasla.compiler.function import Compiled
 from gasla.cpu.program.decisions import FEW, CpuPlan
 from gasla.cpu.program.fingerprint import fingerprint, kernels
-from gasla.cpu.program.specialise import Specialiser
+from gasla.cpu.program.specialize import Specializer
 from gasla.cpu.runtime import modules
 from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol
@@ -78,14 +78,14 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def source_text(self) -> str:
-        specialised = Specialiser(self, self.arguments)
+        specialized = Specializer(self, self.arguments)
         for file, name in self._entries:
-            specialised.add(file, name)
-        printed = [text() for name, text in self._printable().items() if name in specialised.names]
-        parts = [HEADER + specialised.imports(PRINTED), printer.PRELUDE]
+            specialized.add(file, name)
+        printed = [text() for name, text in self._printable().items() if name in specialized.names]
+        parts = [HEADER + specialized.imports(PRINTED), printer.PRELUDE]
         parts += [PACKING] if self.has_short_vectors else []
         parts += [ITEM_AT] if self.in_place & self.traced.looked_up else []
-        return "\n\n\n".join(p.strip("\n") for p in [*parts, *printed, *specialised.texts]) + "\n"
+        return "\n\n\n".join(p.strip("\n") for p in [*parts, *printed, *specialized.texts]) + "\n"
 
     @property
     def _entries(self) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from gasla.cpu.kernels.walk_steps import TRIES
 from gasla.cpu.kernels.walks import ROWS
 from gasla.cpu.program.decisions import called
 from gasla.cpu.program.fingerprint import fingerprint_of_walk, kernels
-from gasla.cpu.program.specialise import Code, Specialiser, code
+from gasla.cpu.program.specialize import Code, Specializer, code
 from gasla.cpu.runtime import modules
 from gasla.cpu.runtime.blocks import run, threads_for
 from gasla.names import title
@@ -68,10 +68,10 @@ class WalkDecisions:
 def walk_source(plan: WalkPlan) -> str:
     """The text of a walk program's module."""
     decided = WalkDecisions(plan)
-    specialised = Specialiser(decided, [*ARGUMENTS, *decided.inputs]).add("walks", "walk")
+    specialized = Specializer(decided, [*ARGUMENTS, *decided.inputs]).add("walks", "walk")
     printed = ["@compiled\n" + printer.function(f.printed, f.symbols, f.result) for f in plan.functions.values()]
-    head = HEADER.format(name=title(plan.traced.program.__name__)) + specialised.imports(PRINTED)
-    return "\n\n\n".join(part.strip("\n") for part in [head, printer.PRELUDE, *printed, *specialised.texts]) + "\n"
+    head = HEADER.format(name=title(plan.traced.program.__name__)) + specialized.imports(PRINTED)
+    return "\n\n\n".join(part.strip("\n") for part in [head, printer.PRELUDE, *printed, *specialized.texts]) + "\n"
 
 
 def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None) -> Array:

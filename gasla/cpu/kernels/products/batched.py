@@ -12,7 +12,7 @@ All that a thread holds is in one array for each type, so that LLVM sees that no
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialise import leave, local, plan
+from gasla.cpu.program.specialize import leave, local, plan
 from gasla.cpu.runtime.intrinsics import fetch_add, prefetch, select
 from gasla.cpu.runtime.threads import STOP, TICKET
 

@@ -8,7 +8,7 @@ columns is one that LLVM vectorises. Each total is reduced in the order of the r
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialise import leave, local, plan
+from gasla.cpu.program.specialize import leave, local, plan
 from gasla.cpu.runtime.intrinsics import fetch_add
 from gasla.cpu.runtime.threads import STOP, TICKET
 

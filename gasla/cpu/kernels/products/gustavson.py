@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.products.counting import gather_marks, in_order, leave_out, place_of
-from gasla.cpu.program.specialise import leave, plan
+from gasla.cpu.program.specialize import leave, plan
 from gasla.cpu.runtime.intrinsics import fetch_add, select_bits
 from gasla.cpu.runtime.threads import STOP, TICKET
 

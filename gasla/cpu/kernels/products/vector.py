@@ -10,7 +10,7 @@ NaN, and adds all entries up to find out whether one was NaN; then `reduce_rows`
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialise import key, leave, local, plan
+from gasla.cpu.program.specialize import key, leave, local, plan
 from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import fetch_add, prefetch

@@ -1,4 +1,4 @@
-"""The specialiser: what is known of a plan is worked out, and the text that is left does what the template says."""
+"""The specializer: what is known of a plan is worked out, and the text that is left does what the template says."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gasla.cpu.program import specialise
-from gasla.cpu.program.specialise import Arrays, Specialiser, code
+from gasla.cpu.program import specialize
+from gasla.cpu.program.specialize import Arrays, Specializer, code
 
-HEAD = "from gasla.cpu.program.specialise import is_used, key, local, plan, where_used\n\nFEW = 3\n\n"
+HEAD = "from gasla.cpu.program.specialize import is_used, key, local, plan, where_used\n\nFEW = 3\n\n"
 Write = Callable[..., str]
 
 
@@ -27,15 +27,15 @@ class Plan:
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    monkeypatch.setattr(specialise, "FOLDER", tmp_path)
+    monkeypatch.setattr(specialize, "FOLDER", tmp_path)
 
     def written(text: str, arguments: str = "x y z") -> str:
-        specialise.parsed.cache_clear()
+        specialize.parsed.cache_clear()
         (tmp_path / "some.py").write_text(HEAD + text)
-        return "\n".join(Specialiser(Plan(), arguments.split()).add("some", "f").texts)
+        return "\n".join(Specializer(Plan(), arguments.split()).add("some", "f").texts)
 
     yield written
-    specialise.parsed.cache_clear()
+    specialize.parsed.cache_clear()
 
 
 def template(*lines: str, name: str = "f()", mark: str = "@stage\n") -> str:
@@ -131,12 +131,12 @@ def test_what_can_not_be_written_is_refused(write: Write, lines: list[str], mess
 
 
 def known_files() -> list[Any]:
-    return sorted(path.stem for path in specialise.FOLDER.glob("*.py"))
+    return sorted(path.stem for path in specialize.FOLDER.glob("*.py"))
 
 
 @pytest.mark.parametrize("name", known_files())
 def test_files_of_kernels_are_python(name: str) -> None:
     """So that linters and documentation read them as they read any other."""
-    file = specialise.parsed(name)
+    file = specialize.parsed(name)
     __import__(f"gasla.cpu.kernels.{name}" if name != "__init__" else "gasla.cpu.kernels")
     assert not file.is_template or file.known

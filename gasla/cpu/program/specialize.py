@@ -51,7 +51,7 @@ def is_used(name: str) -> bool:
 
 
 FOLDER = Path(__file__).parents[1] / "kernels"
-KERNELS, OWN = "gasla.cpu.kernels", "gasla.cpu.program.specialise"
+KERNELS, OWN = "gasla.cpu.kernels", "gasla.cpu.program.specialize"
 KNOWN = (
     "gasla.program",
     "gasla.cpu.program.decisions",
@@ -180,7 +180,7 @@ class _Line(NamedTuple):
     sets: frozenset[str] | None = None
 
 
-class Specialiser:
+class Specializer:
     """Generates functions from templates: those that are added, and those that they call."""
 
     def __init__(self, plan: Any, arguments: list[str]) -> None:
@@ -191,7 +191,7 @@ class Specialiser:
         self._lines: list[_Line] = []
         self._depth, self._is_optional = 0, False  # of the line being written
 
-    def add(self, file: str, name: str) -> "Specialiser":
+    def add(self, file: str, name: str) -> "Specializer":
         """Generate a function that Python calls: it takes all arguments of the kernel."""
         self._function(parsed(file).known[name], is_entry=True)
         return self
