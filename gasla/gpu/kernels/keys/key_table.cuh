@@ -1,23 +1,23 @@
-// Reducing by key: where the keys of a row are told apart, each with what its values come to, and which of them is chosen.
+// Reduction by key: hash tables that hold the total of each key of a row, from which the best key is chosen.
 //
-// Lanes of a warp that have the same key combine what they have before anybody looks for its place. So a table sees each
-// key of 32 entries once, and a warp that has a table for itself needs no atomic for what is there.
+// Lanes of a warp with the same key combine their values before the table is accessed. So the table sees each key once
+// per 32 entries, and a warp with a table of its own needs no atomics for totals.
 #pragma once
 #include "gather.cuh"
 
 namespace gasla {
 
-// The shared memory that a launch adds to that of a block's variables: the tables of its warps, or one of the block.
+// Dynamic shared memory: the tables of the warps, or one table of the block.
 template <class P> char* tables_of_block();
 
-// The lanes of a warp that have the same key.
+// The mask of lanes with the same key.
 template <class Key> __device__ __forceinline__ u32 alike_of(Key key) {
     u32 alike = __match_any_sync(ALL, (u32)key);
     if constexpr (sizeof(Key) == 8) alike &= __match_any_sync(ALL, (u32)((u64)key >> 32));
     return alike;
 }
 
-// What values of these lanes come to, on top of `start`: known to the first of them. In their order, or by halves.
+// Combine the values of these lanes, on top of `start`; valid in the first of them. In the order of lanes, or pairwise.
 template <class P>
 __device__ __forceinline__ typename P::Value total_of(typename P::Value start, typename P::Value value, u32 alike) {
     typedef typename P::Value Value;
@@ -29,18 +29,18 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
         return start;
     } else {
         u32 rank = __popc(alike & lanes_below()), rest = alike;
-        while (__any_sync(ALL, rest & (rest - 1))) {  // some have company
+        while (__any_sync(ALL, rest & (rest - 1))) {  // until every group has one value left
             const u32 above = rest & ~lanes_below() & ~(1u << lane());
             const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
             if (above) value = P::combine_values(value, next);
-            rest &= __ballot_sync(ALL, !(rank & 1));  // every second one has been taken in
+            rest &= __ballot_sync(ALL, !(rank & 1));  // every second one has been combined
             rank >>= 1;
         }
         return P::combine_values(start, value);
     }
 }
 
-// Open addressing: the next slot is tried where one is taken. There are always free ones.
+// Hash table with open addressing and linear probing; there are always free slots.
 template <class P> struct KeyTable {
     typedef typename P::Key Key;
     typedef typename P::Value Value;
@@ -59,7 +59,8 @@ template <class P> struct KeyTable {
             values[i] = P::no_value();
         }
     }
-    // The place of a key, taken if it had none. A slot once taken stays so: who reads that it is free asks by an atomic.
+    // The total of a key, inserted if it is new. A taken slot never becomes free, so only a slot read as free needs an
+    // atomic.
     __device__ __forceinline__ Value* at(Key key) const {
         for (u32 slot = home(key);; slot = slot + 1 == size ? 0 : slot + 1) {
             Key held = *const_cast<volatile Key*>(keys + slot);
@@ -70,7 +71,7 @@ template <class P> struct KeyTable {
             if (held == key) return values + slot;
         }
     }
-    // The best of the keys in every `stride`-th slot.
+    // The best key in every `stride`-th slot.
     __device__ __forceinline__ typename P::Gathered best(const typename P::Context& c, vertex_t v, u32 first, u32 stride) const {
         typename P::Gathered best = P::identity();
         const typename P::Chooser chooser = P::load_chooser(c, v);
@@ -80,19 +81,19 @@ template <class P> struct KeyTable {
     }
 };
 
-// The best that so many lanes side by side have: all of them know it.
+// Reduce the best keys of `lanes` adjacent lanes; valid in all of them.
 template <class P, u32 lanes> __device__ __forceinline__ typename P::Gathered best_of_lanes(typename P::Gathered best) {
 #pragma unroll
     for (u32 step = lanes / 2; step; step >>= 1) best = P::combine(best, shuffle_xor(best, step));
     return best;
 }
 
-// What entries of rows give: N of each lane's, all on their way together. A place at or beyond the row's length counts for
-// nothing; no row is empty.
+// Keys and values of N entries per lane, loaded together. Positions at or beyond the length of a row do not count; rows
+// are not empty.
 template <class P, u32 N> struct Terms {
-    typename P::Key key[N];  // NO_KEY: it takes no part
+    typename P::Key key[N];  // NO_KEY if the entry does not take part
     typename P::Value value[N];
-    bool found[N];  // whether it makes the target receive
+    bool found[N];  // whether the entry makes the target receive
 
     template <bool TEST>
     __device__ __forceinline__ void load(const typename P::Context& c, const vertex_t (&v)[N], const offset_t (&first)[N],
@@ -102,7 +103,7 @@ template <class P, u32 N> struct Terms {
         typename P::Source source[N];
         typename P::Edge edge[N];
 #pragma unroll
-        for (u32 k = 0; k < N; ++k) {  // past the end the last one again, so that no load waits for a branch
+        for (u32 k = 0; k < N; ++k) {  // past the end repeat the last, so that no load waits for a branch
             place[k] = first[k] + (offset_t)least<u64>(at[k], length[k] - 1);
             u[k] = c.a.gi[place[k]];
         }

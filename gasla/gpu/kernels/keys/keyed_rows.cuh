@@ -1,26 +1,27 @@
-// Rows reduced by key. Short ones lie side by side in a warp, whose registers are all that they need; longer ones have a
-// table in shared memory, one after the other. Those for which that is too small a block takes, all of it, once the others
-// are done (long_rows.cuh); or where order matters, or there is no loop, a warp does, with a table in global memory.
+// Rows reduced by key. Short rows lie side by side in the registers of a warp. Longer rows have a table in the warp's
+// shared memory, one after the other. Rows too long for that are postponed until a whole block takes them
+// (long_rows.cuh); if the order matters, or there is no loop, a warp uses a table in global memory instead.
 #pragma once
 #include "key_table.cuh"
 
 namespace gasla {
 
-constexpr u32 SHORT_ROW = 32;  // entries
+constexpr u32 SHORT_ROW = 32;  // entries of a row that needs no table
 
-// Entries of a row for which so many slots are enough: three quarters of them may be taken. As in tables.py.
+// The longest row for which so many slots suffice: three quarters of them may be taken. As in tables.py.
 __device__ __forceinline__ u64 most_for(u64 slots) { return slots - slots / 4; }
 
-// Counters of an iteration, by turns with those of the next: how many rows are put off, and slots in global memory taken.
+// Counters of an iteration, alternating with those of the next: postponed rows, and slots taken in global memory.
 enum KeysUsed { PUT_OFF, SLOTS };
 template <class P> __device__ __forceinline__ u64* keys_used(const typename P::Context& c, u32 which) {
     return c.a.keys_used + 2 * (c.u.self_iteration & 1) + which;
 }
-template <class P> __device__ __forceinline__ void forget_keys_used(const typename P::Context& c) {  // of the next
+// zero those of the next
+template <class P> __device__ __forceinline__ void forget_keys_used(const typename P::Context& c) {
     if (thread_of_grid() < 2) c.a.keys_used[2 * (1 - (c.u.self_iteration & 1)) + thread_of_grid()] = 0;
 }
 
-// A table in global memory for a row: one thread takes the place, others have to be told.
+// Reserve a table in global memory for a row; called by one thread, which must tell the others.
 template <class P> __device__ __forceinline__ u64 take_slots(const typename P::Context& c, u64 length) {
     return atomicAdd(keys_used<P>(c, SLOTS), 2 * length);
 }
@@ -29,14 +30,14 @@ __device__ __forceinline__ KeyTable<P> table_in_memory(const typename P::Context
     return KeyTable<P>{c.a.table_keys + place, c.a.table_totals + place, (u32)(2 * length)};
 }
 
-// Slots from `first` on of those in shared memory, twice as many as entries if there are so many.
+// A table in shared memory from slot `first` on, with twice as many slots as entries if there are so many.
 template <class P> __device__ __forceinline__ KeyTable<P> table_in_block(u32 first, u32 slots, u64 length) {
     typename P::Key* keys = (typename P::Key*)tables_of_block<P>();
     typename P::Value* totals = (typename P::Value*)(keys + P::TABLE_SLOTS * (THREADS / WARP));
     return KeyTable<P>{keys + first, totals + first, (u32)least<u64>(slots, 2 * length)};
 }
 
-// Rows of up to `lanes` entries, of those lanes that are `wanted`: as many side by side as there is room for.
+// Reduce rows of up to `lanes` entries, for the lanes in `wanted`: as many rows side by side as fit in a warp.
 template <class P, bool TEST, u32 lanes>
 __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wanted, vertex_t v, offset_t first, u32 length,
                                            Row<P>& row) {
@@ -76,7 +77,7 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
                 best = P::choice(c, P::load_chooser(c, w[k]), terms.key[k], total);
             best = best_of_lanes<P, lanes>(best);
             const u32 finders = __ballot_sync(ALL, terms.found[k]);
-            const u32 place = __popc(taken[k] & lanes_below()) % GROUPS;  // of the group that has the lane's own row
+            const u32 place = __popc(taken[k] & lanes_below()) % GROUPS;  // the group that has the lane's own row
             best = shuffle(best, place * lanes);
             if (taken[k] >> lane() & 1) {
                 row.gathered = best;
@@ -86,7 +87,7 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
     }
 }
 
-// Put what some lanes of a warp have for a key each into a table, which other warps may do as well, or not.
+// Add the keys and values of a warp to a table. SHARED: other warps do the same at the same time.
 template <class P, bool SHARED>
 __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::Key key, typename P::Value value) {
     typedef typename P::Value Value;
@@ -103,7 +104,8 @@ __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::K
     }
 }
 
-// Entries of one row, 32 of every `apart`, into a table; whether one of a lane's makes it receive.
+// Add the entries of a row to a table, 32 of every `stride`; returns whether an entry of this lane makes the row
+// receive.
 template <class P, bool TEST, bool SHARED>
 __device__ __forceinline__ bool fill_table(const typename P::Context& c, const KeyTable<P>& table, vertex_t v, offset_t first,
                                            u64 begin, u64 stride, u64 length) {
@@ -127,7 +129,7 @@ __device__ __forceinline__ bool fill_table(const typename P::Context& c, const K
     return found;
 }
 
-// One row by a warp that has the table for itself. All of its lanes know what comes of it.
+// Reduce a row by one warp with a table of its own; valid in all lanes.
 template <class P, bool TEST>
 __device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, const KeyTable<P>& table, vertex_t v,
                                               offset_t first, u64 length) {
@@ -140,7 +142,7 @@ __device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, cons
     return Row<P>{best, __any_sync(ALL, found), false};
 }
 
-// List the rows that blocks are to take.
+// Postpone rows until blocks take them.
 template <class P> __device__ __forceinline__ void put_off(const typename P::Context& c, bool is, vertex_t v) {
     const u32 all = __ballot_sync(ALL, is);
     if (!all) return;
@@ -150,7 +152,7 @@ template <class P> __device__ __forceinline__ void put_off(const typename P::Con
     if (is) c.a.put_off[start + __popc(all & lanes_below())] = v;
 }
 
-// Reduce the rows of up to 32 vertices, one a lane, as `gather_rows` does; one that is put off is not found to receive.
+// Reduce the rows of up to 32 vertices, one per lane, as `gather_rows` does. Postponed rows do not receive here.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first,
                                              offset_t last, u64& touched) {

@@ -1,5 +1,5 @@
-// Rows by key that were put off for being long: a block takes one after the other, with a table in its shared memory, or
-// in global memory where that is too small.
+// Postponed long rows by key: a block takes one after the other, with a table in its whole shared memory, or in global
+// memory if that is too small.
 #pragma once
 #include "loop.cuh"
 
@@ -12,7 +12,7 @@ template <class P> __device__ __forceinline__ char* tables_of_block() {
 }
 #endif
 
-// All threads of the block know what comes of it.
+// Reduce a row by a block; valid in all threads.
 template <class P, bool TEST>
 __device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, BlockBest<P>& s, vertex_t v) {
     constexpr u32 SLOTS_OF_BLOCK = P::TABLE_SLOTS * (THREADS / WARP);
@@ -40,7 +40,7 @@ __device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, Blo
     return Row<P>{best_of_lanes<P, WARP>(own), receives, false};
 }
 
-// `then(v, row)` for each row that was put off, by the first warp of a block. All threads of the grid come here.
+// Reduce all postponed rows; the first warp of a block calls `then(v, row)`. All threads of the grid must call this.
 template <class P> template <bool RECEIVER, class Then> __device__ __forceinline__ void Loop<P>::over_put_off(Then then) {
     if constexpr (P::KEYED) {
         if (P::SHARES_KEYS && c.a.put_off) {

@@ -1,9 +1,10 @@
-// Vertices sorted by level, those of a level by id, where there are few levels: each warp counts how many of each level its
-// share has, so in a second launch it knows where its own belong.
+// Sorts vertices by level, within a level by id, where there are few levels. In a first launch each warp counts the
+// vertices of each level in its range; in a second launch it therefore knows where its vertices go.
 //
-// In front of this file: vertex_t.
+// Before this file: the typedef vertex_t.
 //
-// Floor, for n vertices: 4 n bytes read twice, the second time from the L2 cache, and n ids written: 12 us for 4 Mi.
+// Lower bound for n vertices: 4 n bytes read twice, the second time from the L2 cache, and n ids written: 12 us for 4
+// Mi.
 #pragma once
 
 #include "runtime.cuh"
@@ -13,7 +14,7 @@ namespace gasla {
 constexpr u32 MOST = 64;  // levels
 constexpr u32 AT_ONCE = 4;
 
-// A warp's share of the vertices.
+// The range of vertices of a warp.
 struct WarpRange {
     const int* levels;
     u32 first, depth;
@@ -25,7 +26,8 @@ struct WarpRange {
         end = least(n, begin + size);
     }
 
-    // The level of each from the first one on, `depth` for those that never receive, and which lanes have it as well.
+    // Visit each vertex with its level relative to `first` (`depth` if it never receives) and the mask of lanes with
+    // the same level.
     template <class Visit> __device__ __forceinline__ void each(Visit visit) const {
         for (u64 v = begin + lane(); v - lane() < end; v += AT_ONCE * WARP) {
             u32 level[AT_ONCE];
@@ -46,7 +48,7 @@ struct WarpRange {
 
 using namespace gasla;
 
-// How many vertices of each level there are: in `counts` of each warp of a block's, in `totals` of each block's.
+// Count the vertices of each level: per warp in `counts`, per block in `totals`.
 extern "C" __global__ void __launch_bounds__(1024)
 count_levels(const int* levels, u64 n, u64 first, u64 depth, u32* counts, u32* totals) {
     __shared__ u32 rows[WARP][MOST + 1];
@@ -65,12 +67,12 @@ count_levels(const int* levels, u64 n, u64 first, u64 depth, u32* counts, u32* t
     }
 }
 
-// The vertices in their order, and where each level starts.
+// Write the vertices in order, and the start of each level.
 extern "C" __global__ void __launch_bounds__(1024)
 place_by_level(const int* levels, u64 n, u64 first, u64 depth, const u32* counts, const u32* totals, vertex_t* order,
                long long* starts) {
-    __shared__ u64 all[MOST], before[MOST];  // of a level: its vertices, and those of blocks before this one
-    __shared__ u64 places[WARP][MOST];       // where the next vertex of a warp's goes
+    __shared__ u64 all[MOST], before[MOST];  // per level: all vertices, and those of blocks before this one
+    __shared__ u64 places[WARP][MOST];       // where the next vertex of each warp goes
     for (u32 level = warp_of_block(); level < depth; level += warps_of_block()) {
         u64 sum = 0, below = 0;
         for (u32 block = lane(); block < gridDim.x; block += WARP) {

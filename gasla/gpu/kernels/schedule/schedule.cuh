@@ -1,12 +1,15 @@
-// Iterations whose receivers are known ahead, so that their lists, offsets and neighbours are read while the grid waits.
+// Iterations whose receivers are known in advance (a schedule), so that their lists, offsets and neighbors are loaded
+// while blocks wait at a barrier.
 //
-// Where no vertex has very many edges, a few lanes take a receiver, and an iteration of few receivers costs little but
-// its barriers. Elsewhere, or where receivers are many, a warp puts the entries of 32 of them side by side; long rows
-// are cut into pieces before, which all warps share. A block that is alone with a small graph has one of the two ways.
+// If no vertex has very many edges, a group of lanes takes a receiver, and an iteration with few receivers costs little
+// more than its barriers. Otherwise, or if there are many receivers, a warp packs the entries of 32 receivers side by
+// side; long rows are first cut into pieces, which are distributed over all warps. A single block always uses one of
+// the two methods.
 //
-// Receivers of one iteration must not see what others of it come to. So where fields that are applied to are gathered
-// (READS_BY_LEVEL), a neighbour is asked for its turn first: before that it has what it started with, and that is known.
-// Many receivers ask a bitmap of those whose turn is over, most of which the L1 cache holds, before they read a value.
+// Receivers of one iteration must not see each other's new values. If gathered fields are also written by apply
+// (READS_BY_LEVEL), the level of a neighbor decides: until the schedule has passed that level, the neighbor's fields
+// have their initial values, which are known. With many receivers the levels are first condensed into a bitmap, most of
+// which fits the L1 cache.
 #pragma once
 #include "frontier.cuh"
 #include "rows.cuh"
@@ -14,39 +17,39 @@
 
 namespace gasla {
 
-constexpr u32 UNCUT = 256;   // entries that a row may have, or else it is cut into pieces
-constexpr u32 PIECE = 1024;  // of so many
-constexpr u32 TOGETHER = 4;  // receivers next to each other in the list that a warp takes
-constexpr u32 MARKED = 256;  // one receiver for so many vertices is worth a bitmap of whose turn is over
+constexpr u32 UNCUT = 256;   // longest row that is not cut
+constexpr u32 PIECE = 1024;  // entries of a piece
+constexpr u32 TOGETHER = 4;  // consecutive receivers in the list that a warp takes
+constexpr u32 MARKED = 256;  // a bitmap pays off with at least one receiver per so many vertices
 
-// Part of a long row.
+// A piece of a long row.
 struct Piece {
     vertex_t row;
-    u32 of;  // how many pieces the row has, in the first of them
+    u32 of;  // in the first piece of a row its number of pieces, else 0
     offset_t first, last;
 };
 
-// Reduces over the rows of listed vertices, and puts the results aside or applies.
+// Body of the reduction over the rows of listed receivers; `finish` applies or stores the result.
 template <class P> struct Receiver : P::Body {
     typedef typename P::Gathered value_t;
     typedef typename P::Body::row_t row_t;
     typedef typename Position<offset_t>::type position_t;
 
     using P::Body::c;
-    u64 touched = 0;  // entries looked at
-    const u32* turns;  // the levels of all vertices, or a bitmap of those whose turn is over,
-    u32 shift;         // where this is 5
-    int limit;         // lower levels are over; if the schedule goes backward, all others
+    u64 touched = 0;  // entries visited
+    const u32* turns;  // levels of all vertices (shift 0), or a bitmap of vertices whose level has passed (shift 5)
+    u32 shift;
+    int limit;  // levels below have passed; if the schedule runs backward, levels from here on
 
     __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { ask_turns(0); }
 
-    // From here on it is this iteration.
+    // Start an iteration; look-ups use the levels.
     __device__ __forceinline__ void ask_turns(long long iteration) {
         turns = reinterpret_cast<const u32*>(c.a.levels);
         shift = 0;
         limit = (int)(c.a.first_level + (c.a.backward ? c.a.active_count - iteration : iteration));
     }
-    // The same of a bitmap, made here. A barrier before the next reduction.
+    // Build the bitmap of passed vertices; look-ups use it after the next barrier.
     __device__ __forceinline__ void mark_turns() {
         constexpr u32 AT_ONCE = 8;
         for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {  // words
@@ -67,7 +70,8 @@ template <class P> struct Receiver : P::Body {
         turns = c.a.bits;
         shift = 5;
     }
-    // Of those that never receive it may say either: they have what they started with.
+    // Whether a level has passed. For vertices that never receive the result does not matter: they keep their initial
+    // values.
     __device__ __forceinline__ bool is_over(int level) const { return (level < limit) != (bool)c.a.backward; }
 
     __device__ __forceinline__ typename P::Source source(vertex_t u) const {
@@ -90,14 +94,15 @@ template <class P> struct Receiver : P::Body {
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
-    // Which of the listed vertices' entries a thread begins with. Where some rows are far longer than others, vertices are
-    // dealt out a few to each warp in turn: a warp that had 32 of a short list of hubs had the others wait.
+    // The position in the list at which a thread begins. Where some rows are far longer than others, consecutive
+    // receivers are dealt out a few to each warp in turn: a warp with 32 hubs of a short list would make all others
+    // wait.
     __device__ __forceinline__ static u64 place() {
         constexpr u32 together = P::LANE_GROUPS ? WARP : TOGETHER;
         return (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;
     }
 
-    // List the pieces of long rows. A barrier before they are reduced.
+    // List the pieces of long rows. A barrier must follow before they are reduced.
     __device__ __forceinline__ void cut(const vertex_t* list, u64 count, u64* pieces) {
         for (u64 base = 0; base < count; base += threads_of_grid()) {
             const bool is = base + place() < count;
@@ -115,7 +120,7 @@ template <class P> struct Receiver : P::Body {
         }
     }
 
-    // All listed vertices but for what is left of long rows; and all pieces, which come first as they take longest.
+    // Reduce all pieces, which come first as they take longest; then all rows that are not cut.
     __device__ __forceinline__ void reduce(const vertex_t* list, u64 count, u64 cut) {
         Piece coming = piece(warp_of_grid(), cut);
         for (u64 i = warp_of_grid(); i < cut; i += warps_of_grid()) {
@@ -146,7 +151,7 @@ template <class P> struct Receiver : P::Body {
         }
     }
 
-    // The rows of several pieces. A barrier after `reduce`.
+    // Combine the pieces of rows that have several. A barrier must separate this from `reduce`.
     __device__ __forceinline__ void join(u64 cut) {
         for (u64 base = warp_of_grid() * WARP; base < cut; base += threads_of_grid()) {
             const Piece mine = piece(base + lane(), cut);
@@ -165,35 +170,35 @@ template <class P> struct Receiver : P::Body {
     __device__ __forceinline__ Piece piece(u64 i, u64 count) const { return i < count ? pieces()[i] : Piece{}; }
 };
 
-// Where a run is in its schedule, and what a thread has read ahead: of the next iteration all but what neighbours have,
-// of the one after that its receiver and where the entries are. So nothing waits for more than two reads while the
-// grid waits for its last block.
+// Position of a run in its schedule, and what a thread has loaded ahead: for the next iteration everything but the
+// values of neighbors; for the one after it the receiver and its offsets. So at most two dependent reads remain while
+// the grid waits for its last block.
 template <class P> struct Schedule {
     typedef typename P::Gathered Gathered;
-    typedef typename Choose<sizeof(vertex_t) == 8, u64, u32>::type index_t;  // in a list of vertices
-    static constexpr u32 NEAR = 2;  // neighbours
+    typedef typename Choose<sizeof(vertex_t) == 8, u64, u32>::type index_t;  // index in a list of vertices
+    static constexpr u32 NEAR = 2;  // neighbors per lane that are loaded ahead
 
-    // The receiver of a thread and those around it.
+    // The receiver of a thread's group of lanes, and where its edges are.
     struct Place {
         vertex_t v = 0;
         bool is = false;
         offset_t first = 0, last = 0;
     };
 
-    // Receivers next to each other in the list.
+    // A range of consecutive receivers in the list.
     struct Range {
         index_t first, count;
     };
 
-    long long coming = 0;         // the iteration that this is about
-    index_t from = 0, to = 0;     // its receivers are between these places in the list,
-    index_t then = 0, later = 0;  // those of the next two between the next ones
+    long long coming = 0;         // the iteration that the members describe
+    index_t from = 0, to = 0;     // bounds of its receivers in the list,
+    index_t then = 0, later = 0;  // and the bounds after them, of the next two iterations
     Place here, next;
-    index_t done = 0;  // receivers of the iteration whose turn is over, where groups take turns
+    index_t done = 0;  // in a single block: receivers of the iteration that have been processed
     vertex_t near[NEAR];
     int level[NEAR];
 
-    // Where the receivers of an iteration start; or end, if the schedule goes backward.
+    // Where the receivers of an iteration start; where they end, if the schedule runs backward.
     __device__ __forceinline__ static index_t bound(const typename P::Context& c, long long iteration) {
         const long long depth = c.a.active_count, i = least(iteration, depth);
         return (index_t)c.a.starts[c.a.backward ? depth - i : i];
@@ -213,14 +218,14 @@ template <class P> struct Schedule {
     }
     __device__ __forceinline__ Range receivers() const { return between(from, to); }
 
-    // Whether there is a group of lanes for every receiver; or where these take turns.
+    // Whether there is a group of lanes for every receiver; in a single block groups may loop.
     __device__ __forceinline__ static bool is_light(const typename P::Context& c, index_t receivers) {
         return P::LANE_GROUPS && (P::ONE_BLOCK || receivers <= threads_of_grid() / c.a.lanes);
     }
     __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, receivers().count); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
 
-    // The receiver of this thread, if there is one. Groups of neighbouring receivers are in different blocks.
+    // Find this group's receiver, if there is one. Adjacent receivers go to different blocks.
     __device__ __forceinline__ static void find(const typename P::Context& c, Place& place, Range receivers) {
         place = Place();
         if (!is_light(c, receivers.count)) return;
@@ -248,7 +253,7 @@ template <class P> struct Schedule {
                 for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
     }
 
-    // Where groups take turns: this thread's next receiver of the iteration, unless all have had theirs.
+    // In a single block: find the group's next receiver in this iteration; false if all have been processed.
     __device__ __forceinline__ bool take_more(const typename P::Context& c) {
         if constexpr (P::ONE_BLOCK) {
             done += threads_of_grid() / c.a.lanes;
@@ -263,7 +268,7 @@ template <class P> struct Schedule {
         return false;
     }
 
-    // On to the next iteration.
+    // Advance to the next iteration.
     __device__ __forceinline__ void advance(const typename P::Context& c) {
         ++coming;
         from = to;
@@ -281,7 +286,7 @@ template <class P> struct Schedule {
         }
     }
 
-    // What the row of this thread's receiver comes to: its group's first lane has it.
+    // Reduce the row of the group's receiver; valid in the first lane of the group.
     template <class Body> __device__ __forceinline__ Gathered reduce(Body& body) const {
         const u32 lanes = body.c.a.lanes, me = lane_of_group(body.c);
         typedef typename Body::row_t row_t;

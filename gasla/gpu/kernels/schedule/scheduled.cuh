@@ -1,13 +1,13 @@
-// The loop of a run whose receivers are known ahead.
+// The loop of a run with a schedule.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Iterations until the schedule's end; what they read is asked for in time (schedule.cuh).
+// Iterate until the end of the schedule; data is loaded ahead (schedule.cuh).
 template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     if constexpr (P::LISTS_ROWS) {
-        // Then most iterations have no accounts: only their number is noted.
+        // Whether most iterations skip the bookkeeping and only count.
         constexpr bool ends = ENDS && !P::AGGREGATES && !P::HAS_STOP;
         Schedule<P> schedule;
         Receiver<P> receiver(c);
@@ -78,13 +78,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     }
 }
 
-// All the accounts that most iterations of a schedule have, while they aren't read.
+// The bookkeeping of an iteration whose counters nobody reads.
 template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
     enter(c.u.self_iteration + 1);
     --now.size;
 }
 
-// The receivers of a schedule are known ahead.
+// An iteration of a schedule for programs that need the stages of the general loop.
 template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);

@@ -1,8 +1,9 @@
-// Lists of vertices that a grid writes together: a queue of active vertices with the edges before each, and plain lists.
+// Lists that the whole grid appends to: queues of active vertices, with the number of edges before each, and plain
+// lists.
 //
-// One 64-bit atomic reserves both the place in a queue and the place among its edges (edges << shift | count), so that
-// the next pass can cut the queue into slices of equally many edges. Warps put vertices aside in shared memory first:
-// an atomic for every vertex would be the bottleneck.
+// One 64-bit atomic reserves both the place in the queue and the place among its edges (edges << shift | count), so
+// that the next pass can cut the queue into slices with equally many edges. Warps buffer vertices in shared memory
+// first: one atomic per vertex would be the bottleneck.
 #pragma once
 #include "runtime.cuh"
 
@@ -13,29 +14,29 @@ struct Entry {
     vertex_t vertex;
 };
 
-enum Outcome : u32 { ACTIVE = 1, OPEN = 2 };  // of an apply: active next; still admitted by the mask
+enum Outcome : u32 { ACTIVE = 1, OPEN = 2 };  // result of apply: active next; still admitted by the mask
 
-constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp puts aside
+constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp can buffer
 constexpr u32 EACH = CAPACITY / WARP;
 constexpr u32 MOST_WARPS = THREADS / WARP;
 
-struct NoBuffers {  // in shared memory, of programs that list nothing
+struct NoBuffers {  // shared memory of programs without lists
     u64 sums[MOST_WARPS];
 };
-struct Buffers {  // of others
+struct Buffers {  // shared memory of all other programs
     vertex_t next[MOST_WARPS * CAPACITY];
     vertex_t aside[MOST_WARPS * CAPACITY];
     u64 sums[MOST_WARPS + 1];
 };
 
-// Where a queue goes: entries with their edges' places.
+// Appends queue entries, which hold the number of edges before them.
 struct QueueSink {
     Entry* entries;
     u64* counter;
-    const offset_t* offsets;  // null where no out-edges are walked
+    const offset_t* offsets;  // row offsets of the out-edges; null if they are not walked
     u32 shift;
 
-    struct Share {  // a warp's part of a flush
+    struct Share {  // a lane's part of a flush
         vertex_t v[EACH];
         prefix_t degree[EACH];
         u32 count = 0;
@@ -54,7 +55,7 @@ struct QueueSink {
         }
         return ((u64)share.edges << shift) | share.count;
     }
-    // `start` is what all before this warp came to; `inclusive` the scan of the lanes' measures.
+    // `before`: packed edges and count of all entries before the lane's.
     __device__ __forceinline__ void write(const Share& share, u64 before) const {
         u64 place = before & (((u64)1 << shift) - 1);
         prefix_t prefix = (prefix_t)(before >> shift);
@@ -67,7 +68,7 @@ struct QueueSink {
     }
 };
 
-// Where a plain list goes.
+// Appends to a plain list.
 struct ListSink {
     vertex_t* list;
     u64* counter;
@@ -93,7 +94,7 @@ struct ListSink {
     }
 };
 
-// Put what a warp holds into a list; with `sums`, what all warps of the block hold, with one atomic.
+// Flush a warp's buffer; with `sums`, those of all warps of the block, with one atomic.
 template <class Sink>
 __device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, const Sink& sink, u64* sums) {
     __syncwarp();
@@ -120,8 +121,8 @@ __device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, c
     __syncwarp();
 }
 
-// The same for one of a loop's lists, with what is in shared memory. It stays a function: inlined in every loop that may
-// call it, it would cost registers and time to compile.
+// Flush to one of a loop's lists. Not inlined: in every loop that may call it, it would cost registers and compile
+// time.
 template <class Loop, class List>
 __device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32 held, bool of_block) {
     if (of_block && !__syncthreads_or(held > 0)) return;
@@ -130,8 +131,8 @@ __device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32
     if (of_block) __syncthreads();
 }
 
-// A warp's way to append to a list. All lanes call every method together. `which` says which list of its kind it is when
-// that is needed: to hold it would take registers away from the loops around.
+// Appends to a list through a warp's buffer. All lanes call every method together. `which` computes the list on demand,
+// as holding it would take registers.
 template <class Loop, class List, class Which> struct Appender {
     typename Loop::Shared& s;
     Which which;
@@ -163,14 +164,15 @@ template <class Loop, class List, class Which> struct Appender {
             held += __popc(ballot[j]);
         }
     }
-    // What all warps of the block still hold, with one atomic. All threads of the block call it.
+    // Flush the buffers of all warps of the block with one atomic. All threads of the block call it.
     __device__ __forceinline__ void flush_block() {
         flush_list<Loop, List>(s, which(), held, true);
         held = 0;
     }
 };
 
-// A list in whose place bits may be wanted; `count` says how many a thread has set.
+// Appends to a list, or sets bits instead if the loop builds a bitmap; `count` is the number of bits that this thread
+// has set.
 template <class Loop, class List> struct OrBits : List {
     const Loop& loop;
     u32 count = 0;
@@ -187,18 +189,18 @@ template <class Loop, class List> struct OrBits : List {
     }
 };
 
-// Walk the edges of a queue, equally many to each warp, whatever the degrees. `visit.batch(places, sources, valid)` gets
-// some edges of the warp's at a time, so that their loads overlap.
+// Walk the edges of a queue; each warp takes equally many, whatever the degrees. `visit.batch(places, sources, valid)`
+// gets several edges of each lane, so that their loads overlap.
 template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>
 __device__ __forceinline__ void advance(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
     prefix_t share = ((prefix_t)edges + (prefix_t)warps_of_grid() - 1) / (prefix_t)warps_of_grid();
     share = (share + WARP - 1) / WARP * WARP;
     const u32 warp = this_warp();
-    prefix_t begin = (warp * gridDim.x + blockIdx.x) * share;  // few slices: few on each multiprocessor
+    prefix_t begin = (warp * gridDim.x + blockIdx.x) * share;  // consecutive slices go to different multiprocessors
     if (begin >= edges) return;
     const prefix_t end = least<prefix_t>(edges, begin + share);
-    u64 k = 0;  // the last entry that starts at or before `begin`: a search with a warp's width
+    u64 k = 0;  // 32-ary search for the last entry that starts at or before `begin`
     for (u64 high = size; high - k > 1;) {
         const u64 step = (high - k + WARP - 1) / WARP, i = k + lane() * step;
         const bool before = i < high && queue[i].prefix <= begin;

@@ -1,20 +1,21 @@
-// Gather: a vertex reduces over its in-edges. Short lists are walked by one lane each; what a list has beyond that, by
-// the whole warp. Order is kept, in lanes and between them, so that sums come out the same and a monoid need not commute.
+// Gather: a vertex reduces over its in-edges. Each lane walks the first edges of its own vertex; the whole warp walks
+// what remains of long lists. The order of edges is kept within and between lanes, so that sums are reproducible and
+// monoids need not commute.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 ALONE = 32;  // edges of a list that a lane walks before the warp helps
+constexpr u32 ALONE = 32;  // edges of a list that one lane walks before the warp helps
 
-// The state of one vertex's reduction. P is the program (see `gasla/gpu/program/generate`).
+// State of a vertex's reduction. P is the program (see `gasla/gpu/program/generate`).
 template <class P> struct Row {
     typename P::Gathered gathered;
-    bool found;  // whether it receives
-    bool over;   // whether nothing can change the result
+    bool found;  // whether the vertex receives
+    bool over;   // whether no further edge can change the result
 };
 
-// One edge of the row of a vertex, and its neighbour, which is active or not.
+// Take one edge into the row of a vertex; `from_active`: its source is active.
 template <class P>
 __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      const typename P::Edge& edge, const typename P::Source& source, bool from_active) {
@@ -34,7 +35,7 @@ __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, 
     }
 }
 
-// The same where they aren't loaded yet.
+// As `take`, but loads the edge and the source first.
 template <class P>
 __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      offset_t e, vertex_t u, bool from_active) {
@@ -43,7 +44,7 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
     take<P>(c, row, target, P::load_edge_in(c, e), P::load_source(c, u), from_active);
 }
 
-// Neighbours that are on their way before it is known whether they will be looked at.
+// Neighbor ids loaded before it is known whether they are needed.
 template <int AHEAD> struct Neighbours {
     vertex_t u[AHEAD];
 
@@ -57,10 +58,11 @@ template <int AHEAD> struct Neighbours {
     }
 };
 
-// Values that must be there at this point: else the compiler puts a load off until a branch has been decided.
+// Force a value to be loaded at this point: otherwise the compiler delays the load until a branch is decided.
 __device__ __forceinline__ void settle(u32 value) { asm volatile("" ::"r"(value)); }
 
-// Edges first, first + stride, ... of a row; `neighbours` are the first few. Returns how many were looked at.
+// Walk edges first, first + stride, ... of a row; `neighbours` holds the first few ids. Returns the number of edges
+// visited.
 template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                     offset_t first, offset_t last, u32 stride, Neighbours<AHEAD> neighbours) {
@@ -87,15 +89,15 @@ __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, c
 
 template <class P> constexpr int ahead_of = P::LEAVES_EARLY ? 2 : 4;
 
-// Whether the activity of neighbours has to be looked up.
+// Whether the active bits of neighbors must be read.
 template <class P, bool RECEIVER> struct Tests {
     static constexpr bool value = P::ACTIVE_ONLY || (!RECEIVER && !P::EVERYONE);
 };
 
-template <class P, bool RECEIVER>  // the same where values reduce by key (keyed_rows.cuh)
+template <class P, bool RECEIVER>  // reduction by key (keyed_rows.cuh)
 __device__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, u64& touched);
 
-// Reduce the rows of up to 32 vertices, one a lane; `wanted` says which lanes have one. RECEIVER: they all receive.
+// Reduce the rows of up to 32 vertices, one per lane; `wanted`: the lane has one. RECEIVER: all of them receive.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_rows(
     const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last,
@@ -122,7 +124,7 @@ __device__ __forceinline__ Row<P> gather_rows(
             if constexpr (P::COMMUTES) {
                 neighbours.load(c.a.gi, low + lane(), high, WARP);
                 touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, neighbours);
-            } else {  // a run of neighbours for each lane
+            } else {  // consecutive edges for each lane
                 const offset_t run = (high - low + WARP - 1) / WARP;
                 const offset_t from = low + run * lane();
                 neighbours.load(c.a.gi, least(from, high), least(from + run, high), 1);
@@ -135,7 +137,8 @@ __device__ __forceinline__ Row<P> gather_rows(
                     part.gathered = shuffle(part.gathered, winner);
                 } else {
 #pragma unroll
-                    for (u32 step = 1; step < WARP; step <<= 1) {  // neighbours first, so that the order stays
+                    // combine adjacent lanes first, which preserves the order
+                    for (u32 step = 1; step < WARP; step <<= 1) {
                         const typename P::Gathered other = shuffle(part.gathered, (lane() + step) % WARP);
                         part.gathered = P::combine(part.gathered, other);
                     }

@@ -1,19 +1,19 @@
-// What active vertices do along their out-edges: send to the targets, which reduce; or write to the edges themselves.
+// What active vertices do along their out-edges: send values, which targets reduce, or write to the edges (scatter).
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
 
 namespace gasla {
 
-// What active vertices send along their out-edges. `aside` takes receivers, those put off, or those to be let go.
-// LOOKS: a look first spares most atomics; a stale value costs one, never an answer. It also takes time.
+// Sends values along out-edges. `aside` collects receivers, postponed vertices, or vertices to release. LOOKS: test by
+// a plain read first, which avoids most atomics but takes time; a stale read only costs an atomic.
 template <class P, class Next, class Aside, bool LOOKS> struct Push {
     typedef typename P::Context Context;
     typedef typename P::Source Source;
     typedef typename P::Target Target;
     typedef typename P::Gathered Gathered;
     Context& c;
-    Next& next;  // where the newly active are listed
+    Next& next;  // destination of newly active vertices
     Aside& aside;
     Range waiting;
 
@@ -32,7 +32,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
             into_accumulators<N>(at, source, valid, v);
     }
 
-    // Reduce straight into the fields that absorb, part by part; the thread that improves one lists the vertex.
+    // Reduce into the fields themselves, part by part; the thread that improves a part lists the vertex.
     template <int N>
     __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -60,7 +60,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     const double priority = P::priority(c, v[j], value[j]);
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) waiting.take(priority);
-                    if constexpr (P::WAITS) {  // a vertex that is near next sends all of it, put off or not
+                    if constexpr (P::WAITS) {  // a near vertex sends all its parts next, postponed ones, too
                         if (put_off[j])
                             atomicMin(c.a.waits + v[j], ordered(priority));
                         else
@@ -76,7 +76,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
         }
     }
 
-    // The first to reach a vertex applies to it. One that stays open is let go after the barrier.
+    // The first thread that reaches a vertex applies to it. If the mask still admits the vertex afterwards, it is
+    // released after the barrier.
     template <int N>
     __device__ __forceinline__ void first_comes(const offset_t (&at)[N], const Source (&source)[N],
                                                 const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -109,7 +110,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
         if constexpr (!P::APPLIES_ONCE) aside.add(open, v);
     }
 
-    // Reduce into accumulators that hold the identity between iterations; the first to come lists the receiver.
+    // Reduce into accumulators, which hold the identity between iterations; the first thread to reach a vertex lists
+    // it.
     template <int N>
     __device__ __forceinline__ void into_accumulators(const offset_t (&at)[N], const Source (&source)[N],
                                                       const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -117,7 +119,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            if constexpr (P::WIDE) {  // only list: a gather sees whether the vertex receives
+            if constexpr (P::WIDE) {  // only list: gathering finds out whether the vertex receives
                 first[j] = valid[j] && claim(c.claimed(), v[j]);
             } else if (valid[j] && P::admits(c, v[j])) {
                 const typename P::Edge edge = P::load_edge_out(c, at[j]);
@@ -141,7 +143,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
     }
 };
 
-// Newly active vertices write to their out-edges.
+// Scatter: newly active vertices write to their out-edges.
 template <class P> struct Scatter {
     typedef typename P::ScatterSource Source;
     const typename P::Context& c;
@@ -156,7 +158,7 @@ template <class P> struct Scatter {
     }
 };
 
-// What partners see of the edges that were written to becomes what they are now.
+// Update the copies of edge fields that partners read.
 template <class P> struct CatchUpEdges {
     const typename P::Context& c;
 
@@ -168,7 +170,7 @@ template <class P> struct CatchUpEdges {
     }
 };
 
-// A scatter of wide vectors: all lanes take the edge of one after the other's.
+// Scatter with wide vectors: all lanes of a warp process one lane's edge after the other.
 template <class P> struct ScatterWide {
     typedef vertex_t Source;
     const typename P::Context& c;

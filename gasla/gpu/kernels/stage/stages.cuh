@@ -1,5 +1,5 @@
-// The stages of a program one by one, each a plain kernel over a list, for loops that people write themselves. What is
-// done for a vertex or along an edge is the code that the fused loop runs, too (gather.cuh, send.cuh, and the program).
+// The stages of a program as separate kernels over lists, for loops written by hand. The code for a vertex or an edge
+// is that of the fused loop (gather.cuh, send.cuh, and the program).
 #pragma once
 #include "frontier.cuh"
 #include "gather_wide.cuh"
@@ -20,8 +20,8 @@ template <class P> struct Stages {
         __syncthreads();
     }
 
-    // The listed vertices, a warp's worth at a time, so that the lanes of a warp may work together on one.
-    // Where values are wide, all lanes together take one after the other.
+    // Visit the listed vertices, 32 per warp at a time, so that lanes may cooperate; with wide values the whole warp
+    // visits one after the other.
     template <class Visit> __device__ __forceinline__ void over_vertices(Visit visit) {
         const u64 count = c.a.count;
         if constexpr (P::WIDE) return by_warps(count, [&](u64 i) { visit(true, i, c.a.vertices[i]); });
@@ -31,7 +31,7 @@ template <class P> struct Stages {
         }
     }
 
-    // Every receiver reduces over its in-edges; what comes of it is put aside.
+    // Each receiver reduces over its in-edges and stores the result.
     __device__ __forceinline__ void gather() {
         u64 touched = 0;
         over_vertices([&](bool is, u64, vertex_t v) {
@@ -47,7 +47,7 @@ template <class P> struct Stages {
         });
     }
 
-    // Every receiver applies what was put aside for it; a flag says whether it is active from then on.
+    // Each receiver applies its stored value; a flag tells whether it is active next.
     __device__ __forceinline__ void apply() {
         over_vertices([&](bool is, u64, vertex_t v) {
             if (is) c.a.flags[v] = P::finish(c, v, P::take_back(c, v)) & ACTIVE;
@@ -61,7 +61,7 @@ template <class P> struct Stages {
             });
     }
 
-    // The listed vertices, with the edges before each, write to their out-edges.
+    // The queued vertices write to their out-edges.
     __device__ __forceinline__ void scatter() {
         if constexpr (P::HAS_SCATTER) {
             typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
@@ -71,14 +71,14 @@ template <class P> struct Stages {
         }
     }
 
-    // A flag for each listed vertex: whether the mask admits it.
+    // Set a flag for each listed vertex: whether the mask admits it.
     __device__ __forceinline__ void mask() {
         over_vertices([&](bool is, u64 i, vertex_t v) {
             if (is) c.a.flags[i] = P::admits(c, v);
         });
     }
 
-    // The same for edges: `places` in the lists that activity spreads along, and both ends.
+    // Set a flag for each edge, given by both ends and its position in the lists that active vertices send along.
     __device__ __forceinline__ void edge_mask() {
         const auto visit = [&](u64 i) {
             const typename P::Source source = P::load_source(c, c.a.vertices[i]);

@@ -1,7 +1,7 @@
-// Gather over wide vectors: a warp takes a vertex, and walks its list in order. The neighbours are loaded 32 at a time,
-// one by each lane; then the lanes read the values of one neighbour side by side, of some neighbours at once.
+// Gather over wide vectors: a warp processes one vertex and walks its list in order. Lanes load 32 neighbor ids at a
+// time, one each; then all lanes load the vectors of one neighbor side by side, for several neighbors at once.
 //
-// So whatever the lanes do they do together, and every function of such a program is called by all of them.
+// All lanes of a warp therefore call every function of the program together.
 #pragma once
 #include "gather.cuh"
 #include "rows.cuh"
@@ -9,25 +9,26 @@
 
 namespace gasla {
 
-// Neighbours whose values are under way at once: enough bytes to hide how long memory takes, and not too many registers.
+// Neighbors whose values are loaded together: enough bytes in flight to hide memory latency, without too many
+// registers.
 template <class P> constexpr u32 values_at_once() {
-    constexpr u32 bytes = sizeof(typename P::Source);  // of a lane
+    constexpr u32 bytes = sizeof(typename P::Source);  // per lane
     return P::LEAVES_EARLY ? 2 : bytes <= 4 ? 8 : bytes <= 16 ? 4 : 2;
 }
 
-// One after the other, as many side by side as there are warps.
+// Visit `count` items, each by one warp.
 template <class Visit> __device__ __forceinline__ void by_warps(u64 count, Visit visit) {
     for (u64 i = this_warp_of_grid(); i < count; i += warps_of_grid()) visit(i);
 }
 
-// Of a list's places from `first` on, the lane's own neighbour; any of the list's where there are fewer.
+// The lane's neighbor among the 32 from position `first` on; a valid neighbor also for lanes past the end.
 __device__ __forceinline__ vertex_t own_neighbour(const vertex_t* indices, offset_t first, offset_t last) {
     if (first >= last) return 0;
     return indices[first + least<offset_t>(lane(), last - first - 1)];
 }
 
-// The neighbours of one vertex, from place `first` on; `own` is the lane's among the first 32. RECEIVER: it receives in any
-// case.
+// Reduce the neighbors of a vertex from position `first` on; `own` is the lane's neighbor among the first 32. RECEIVER:
+// the vertex receives in any case.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, offset_t first, offset_t last,
                                              vertex_t own, u64& touched) {
@@ -45,14 +46,14 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
             const u32 all = ALL >> (WARP - count);
             if (base + (offset_t)count < last) own = own_neighbour(c.a.gi, base + (offset_t)count, last);
             const u32 from_active = test ? __ballot_sync(ALL, lane() < count && has(c.active(), u)) : all;
-            u32 rest = from_active;  // of those to take, where others are passed over
+            u32 rest = from_active;  // bits of neighbors still to take, if only active ones count
             const u32 taken = P::ACTIVE_ONLY ? __popc(from_active) : count;
             for (u32 done = 0; done < taken && !row.over; done += AT_ONCE) {
                 typename P::Source source[AT_ONCE];
                 typename P::Edge edge[AT_ONCE];
                 u32 at[AT_ONCE];
 #pragma unroll
-                for (u32 k = 0; k < AT_ONCE; ++k) {  // past the end the last one again, so that no load waits for a branch
+                for (u32 k = 0; k < AT_ONCE; ++k) {  // past the end repeat the last, so that no load waits for a branch
                     if constexpr (P::ACTIVE_ONLY) {
                         at[k] = rest ? __ffs(rest) - 1 : at[k ? k - 1 : 0];
                         rest &= rest - 1;
@@ -76,14 +77,14 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
     return row;
 }
 
-// The whole list of a vertex.
+// Reduce the whole list of a vertex.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, u64& touched) {
     const offset_t first = c.a.gp[v], last = c.a.gp[v + 1];
     return gather_row<P, RECEIVER>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
 }
 
-// Write a bit for each vertex of a group, of 32, 16 or 8.
+// Write the bits of a group of 32, 16 or 8 consecutive vertices.
 __device__ __forceinline__ void put_bits(u32* bits, u64 group, u32 together, u32 mask) {
     if (together == 32)
         bits[group] = mask;
@@ -93,9 +94,10 @@ __device__ __forceinline__ void put_bits(u32* bits, u64 group, u32 together, u32
         reinterpret_cast<unsigned char*>(bits)[group] = (unsigned char)mask;
 }
 
-// Visit vertices in groups, of those that lie side by side: one after the other, if a lane that sees its list wants it;
-// `then` gets each group, a lane's own vertex, and how many are together: 32, or less where there would be few groups.
-// While one is visited the first neighbours of the next are on their way, and where the lists of the next group are.
+// Visit all vertices in groups of consecutive ones, a warp per group, one vertex after the other if `wanted(first,
+// last)`; then call `then(group, own, together)`, where `own` is a lane's vertex and `together` the size of the group:
+// 32, or less if there would be too few groups. While one vertex is visited, the first neighbors of the next are
+// loaded, and the offsets of the next group.
 template <class P, class Wanted, class Visit, class Then>
 __device__ __forceinline__ void over_lists(const typename P::Context& c, u64 begin, Wanted wanted, Visit visit, Then then) {
     struct List {

@@ -1,14 +1,14 @@
-// What the loop does for programs over wide vectors: a warp takes a vertex wherever else a lane does.
+// The loop's passes for programs with wide vectors: a warp processes one vertex wherever else a lane does.
 //
-// They have one way each to gather over all vertices, over listed ones, and over all rows. None pushes: active vertices
-// list whom they might reach, and those see for themselves whether they receive.
+// Such programs never push values: active vertices list the vertices that they might reach, which then gather and find
+// out whether they receive.
 #pragma once
 #include "gather_wide.cuh"
 #include "loop.cuh"
 
 namespace gasla {
 
-constexpr vertex_t NOBODY = (vertex_t)-1;  // in the place of a listed vertex that doesn't receive
+constexpr vertex_t NOBODY = (vertex_t)-1;  // marks a listed vertex that does not receive
 
 template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     by_warps(c.a.self_n, [&](u64 v) {
@@ -18,18 +18,19 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     });
 }
 
-// As `dense`, or as `reduce_all`. Long rows come first, in pieces, which are put together at the end.
+// As `dense`, or as `reduce_all`. The pieces of long rows come first; they are combined at the end.
 template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
-    u32 received = 0, active = 0;  // of a group of vertices
+    u32 received = 0, active = 0;  // bits of the vertices of a group
     const auto count = [&](u64 v) {
         next += 1;
         if constexpr (P::SENDS) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
     };
-    // Reduce a vertex's row, and apply what it comes to or put it aside. The outcome is 0 if it doesn't receive.
+    // Reduce a vertex's row, and apply or store the result. Returns the outcome, 0 if the vertex does not receive.
     const auto settle = [&](vertex_t v, auto reduce) -> u32 {
-        constexpr bool asks = P::EVERYONE && !P::TWO_PHASES;  // for what it had, before it is known that it receives
+        // load the vertex's fields before it is known whether it receives
+        constexpr bool asks = P::EVERYONE && !P::TWO_PHASES;
         if (!P::admits(c, v)) {
             if constexpr (P::DOUBLED) P::carry_over(c, v);
             return 0;
@@ -111,7 +112,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
     });
 }
 
-// As `gather_list`; but those of a schedule receive in any case, and others as it comes out.
+// As `gather_list`, but only vertices of a schedule receive in any case.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());

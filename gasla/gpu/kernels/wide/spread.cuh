@@ -1,5 +1,5 @@
-// Values of programs over wide vectors, which the lanes of a warp hold together: in memory and back. A vector is spread:
-// lane l has its items l, l + 32, ..., so that memory is read and written side by side. What is scalar all lanes know.
+// Loads and stores of values in programs with wide vectors. A wide vector is spread over the lanes of a warp: lane l
+// holds items l, l + 32, ..., so that memory accesses are coalesced. Every lane holds all scalars.
 #pragma once
 #include "runtime.cuh"
 
@@ -10,9 +10,9 @@ template <class T, int k> struct spread;
 
 namespace gasla {
 
-constexpr int MOST_SHORT = 8;  // items of a vector that isn't spread: as in semirings/types.py
+constexpr int MOST_SHORT = 8;  // items of the longest vector that is not spread; as in semirings/types.py
 
-// For each item of a lane: which it is among the lane's, and which among all.
+// Call `what(part, at)` for each item of the lane: its index in the lane, and its index in the vector.
 template <int k, class Do> __device__ __forceinline__ void for_items(Do what) {
     constexpr int PARTS = (k + 31) / 32, IN_REGISTERS = 16;
     const auto one = [&](int part) {
@@ -34,7 +34,7 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> get
     return x;
 }
 
-// What another block wrote since the last barrier.
+// Load a value that another block wrote since the last barrier.
 template <class T> __device__ __forceinline__ T get_fresh(const T* from) { return fresh(from); }
 template <class T, int k>
 __device__ __forceinline__ auto get_fresh(const semirings::vector<T, k>* from) {
@@ -42,7 +42,7 @@ __device__ __forceinline__ auto get_fresh(const semirings::vector<T, k>* from) {
         semirings::spread<T, k> x;
         for_items<k>([&](int part, int at) { x.item[part] = fresh(from->item + at); });
         return x;
-    } else {  // every thread has all of it
+    } else {  // not spread: every thread loads all of it
         semirings::vector<T, k> x;
         for (int at = 0; at < k; ++at) x.item[at] = fresh(from->item + at);
         return x;
@@ -55,7 +55,7 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> ali
     return x;
 }
 
-// Lanes read before any of them writes: a __syncwarp is before each `put`.
+// Store a value; a __syncwarp must come before, as other lanes may still read the old one.
 template <class T> __device__ __forceinline__ void put(T* to, const T& value) {
     if (lane() == 0) *to = value;
 }
