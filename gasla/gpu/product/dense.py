@@ -74,13 +74,13 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
     Rows<offset_t> rows, u32 columns{parameters}
 ) {{
     Product product{{{names}}};
-    reduce_wide<LANES, WIDTH, row_t>(rows, columns, product);
+    reduce_dense<LANES, WIDTH, row_t>(rows, columns, product);
 }}
 extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_cut_columns(
     Rows<offset_t> rows, u32 columns{parameters}
 ) {{
     Product product{{{names}}};
-    reduce_wide_cut_rows<LANES, WIDTH, row_t>(rows, columns, product);
+    reduce_dense_cut_rows<LANES, WIDTH, row_t>(rows, columns, product);
 }}
 """
 

@@ -1,8 +1,8 @@
-// Connected components in one launch: the stages of a forest (union_find.cuh), with a barrier between them.
+// Connected components by Afforest in one launch: the stages of union_find.cuh, with barriers between them.
 #pragma once
 #include "union_find.cuh"
 
-// Labels are left in `parents`. `work` has an entry a vertex.
+// Labels end up in `parents`; `work` has one entry per vertex.
 KERNEL label_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward, vertex_t* parents,
                         vertex_t* work, Slice* slices, Control* control, u64* result) {
     Barrier barrier(control->barrier);
@@ -20,7 +20,7 @@ KERNEL label_components(const offset_t* offsets, const vertex_t* neighbours, u64
     barrier.wait();
     link_others(order, parents, work, n);
     barrier.wait();
-    if (blockIdx.x == 0) {  // roots stay what they are while paths are compressed
+    if (blockIdx.x == 0) {  // concurrent path compression does not change roots
         const vertex_t root = likely_largest(parents, n);
         if (threadIdx.x == 0) control->known = (u64)root;
     }

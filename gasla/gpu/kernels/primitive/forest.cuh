@@ -1,4 +1,4 @@
-// The stages of a forest (union_find.cuh), a kernel each.
+// The stages of union-find (union_find.cuh), a kernel for each.
 #pragma once
 #include "union_find.cuh"
 

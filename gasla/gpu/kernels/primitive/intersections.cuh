@@ -1,7 +1,7 @@
-// Common neighbours of chosen pairs of vertices: how many, or what their weights add up to.
+// Common neighbors of given pairs of vertices: their number, or the sum of their weights.
 //
-// Before this file come vertex_t and offset_t (types of ids and offsets) and weighted (a bool). Sums are added in an
-// order that the lists alone decide, so that they are the same every time.
+// Before this file: the typedefs vertex_t and offset_t, and the bool `weighted`. The order of additions depends on the
+// lists alone, so that sums are reproducible.
 #pragma once
 
 #include "runtime.cuh"
@@ -10,11 +10,11 @@ namespace gasla {
 
 typedef Choose<weighted, double, long long>::type sum_t;
 
-constexpr u32 PAIR_THREADS = 256;  // of a block, which takes as many pairs at once
-constexpr u32 PAIR_GROUP = 8;      // threads a pair
-constexpr u32 LONG_PAIR = 2048;    // entries of the shorter list; a block's work from here on
+constexpr u32 PAIR_THREADS = 256;  // threads per block; a block takes as many pairs at a time
+constexpr u32 PAIR_GROUP = 8;      // threads per pair
+constexpr u32 LONG_PAIR = 2048;    // with so many entries in the shorter list, the whole block takes the pair
 
-// Two sorted lists, the shorter first.
+// Two sorted lists, the shorter one first.
 struct Pair {
     const vertex_t *shorter, *longer;
     offset_t shorter_length, longer_length;
@@ -32,7 +32,8 @@ __device__ __forceinline__ offset_t first_not_less(const vertex_t* list, offset_
     return low;
 }
 
-// Whether entry i of the shorter list has a partner in the longer: the second of equals needs a second, and so on.
+// Whether entry i of the shorter list has a match in the longer one; the k-th of equal entries needs k equal ones
+// there.
 __device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
     const vertex_t w = pair.shorter[i];
     const bool repeats = i && pair.shorter[i - 1] == w;
@@ -41,7 +42,7 @@ __device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
     return j < pair.longer_length && pair.longer[j] == w;
 }
 
-// What every so-many-th entry of the shorter list comes to.
+// Sum over the matches of entries first, first + step, ... of the shorter list.
 __device__ __forceinline__ sum_t common_part(const Pair& pair, offset_t first, u32 step, const double* weights) {
     sum_t sum = 0;
     for (offset_t i = first; i < pair.shorter_length; i += step)
@@ -54,14 +55,14 @@ __device__ __forceinline__ sum_t common_part(const Pair& pair, offset_t first, u
     return sum;
 }
 
-template <u32 lanes> __device__ __forceinline__ sum_t sum_of_lanes(sum_t x) {  // by a whole warp
+template <u32 lanes> __device__ __forceinline__ sum_t sum_of_lanes(sum_t x) {  // called by a whole warp
 #pragma unroll
     for (u32 step = lanes / 2; step; step >>= 1) x += shuffle_xor(x, step);
     return x;
 }
 
-// Entries of the shorter list are searched in the longer one. A pair costs about (shorter) * log2(longer) reads, which
-// the caches serve but for the first few.
+// Each entry of the shorter list is searched in the longer one: about shorter * log2(longer) reads per pair, of which
+// the caches serve all but the first few. Blocks draw tickets for PAIR_THREADS pairs at a time.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS) intersect_pairs(
     u64 count, const offset_t* indptr, const vertex_t* indices, const vertex_t* sources, const vertex_t* targets,
     const double* weights, u64* tickets, sum_t* found

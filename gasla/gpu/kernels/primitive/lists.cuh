@@ -1,17 +1,17 @@
-// What a graph asks of its neighbour lists, in one pass over the edges: whether they ascend, hold an edge twice, lead from
-// a vertex to itself, and whether they are symmetric: then every edge i -> j adds hash(i, j) to a sum that
-// j -> i takes hash(i, j) from, as in gasla/graph/symmetry.py.
+// Properties of neighbor lists, in one pass over the edges: whether they ascend, repeat an edge, contain self-loops,
+// and are symmetric. For symmetry every edge i -> j adds hash(i, j) to a sum and subtracts hash(j, i), as in
+// gasla/graph/symmetry.py.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
 struct ListFacts {
-    u64 imbalance;  // the sum of the hashes, modulo 2^64: 0 if symmetric
-    u64 falls, repeats, loops;  // whether there is any entry below the one before it, like it, or like its owner
+    u64 imbalance;  // the sum of the hashes modulo 2^64: 0 if symmetric
+    u64 falls, repeats, loops;  // whether any entry is below the previous one, equal to it, or equal to its owner
 };
 
-constexpr u32 SLICE = 1024;  // edges that a warp takes at once
+constexpr u32 SLICE = 1024;  // edges that a warp takes at a time
 
 __device__ __forceinline__ u64 mix(u64 z) {  // the finalizer of splitmix64
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -21,7 +21,7 @@ __device__ __forceinline__ u64 mix(u64 z) {  // the finalizer of splitmix64
 constexpr u64 ODD = 0x9E3779B97F4A7C15ull;
 __device__ __forceinline__ u64 hash(u64 i, u64 j, u64 extra) { return mix(((i << 32) ^ j) * ODD + extra); }
 
-// The last list that starts at or before an edge: a search with a warp's width.
+// The last list that starts at or before an edge: a 32-ary search by the whole warp.
 template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t* offsets, u64 n, u64 edge) {
     u64 owner = 0;
     for (u64 high = n; high - owner > 1;) {
@@ -33,7 +33,7 @@ template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t
     return owner;
 }
 
-// With the bits of their values, edges are symmetric if as many lead from i to j as from j to i with each value.
+// With `bits` of edge values, edges count as symmetric if for each value as many lead from i to j as from j to i.
 template <class offset_t, class vertex_t, class bits_t>
 __device__ void find_list_facts(
     const offset_t* offsets, const vertex_t* indices, const bits_t* bits, u64 n, u64 m, ListFacts* found) {
@@ -45,7 +45,7 @@ __device__ void find_list_facts(
         for (u64 begin = from; begin < to;) {  // 32 lists at a time
             const offset_t start = offsets[least(owner + lane(), n)];
             const u64 end = least(to, (u64)offsets[least(owner + WARP, n)]);
-            // Of lists that are nearly all empty few are worth a visit.
+            // Where nearly all lists are empty, search for the next nonempty one.
             const u64 next = begin == end ? owner_of(offsets, n, begin) : owner + WARP;
 #pragma unroll 1
             for (; begin < end; begin += WARP) {

@@ -1,17 +1,18 @@
-// The least and the largest of an array's values, in one pass: as words in the same order, by atomics.
+// Smallest and largest value of an array in one pass: values become unsigned words of the same order, reduced by
+// atomics.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
 struct MinMax {
-    u64 below, above;  // what the least word lacks of 2^64 - 1, and the largest word; 0 at first
+    u64 below, above;  // 2^64 - 1 minus the smallest word, and the largest word; both 0 initially
     u64 unordered;     // whether there is a NaN
 };
 
 constexpr u64 SIGN = 1ull << 63;
 
-// A word that is less where the value is.
+// Map a value to a word of the same order.
 template <class T> __device__ __forceinline__ u64 word_of(T x) {
     if constexpr ((T)0.5 != (T)0) {
         const u64 bits = (u64)__double_as_longlong((double)x);

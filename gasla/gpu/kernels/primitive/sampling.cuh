@@ -1,13 +1,13 @@
-// What goes by lot without a program, samples: a thread a row; and sums of weights, in which walkers draw.
+// Samples of neighbors, a thread per row; and prefix sums of weights, from which walkers draw.
 //
-// Before this file come vertex_t and offset_t, the types of ids and offsets.
+// Before this file: the typedefs vertex_t and offset_t.
 #pragma once
 
 #include "random.cuh"
 
 namespace gasla {
 
-// Sums of each list's weights up to each position, in order. A thread a list: the order of additions is that of the CPU.
+// Prefix sums of each list's weights, a thread per list: additions are in the order of the CPU.
 extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const double* weights, double* sums) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         double total = 0;
@@ -15,7 +15,7 @@ extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const double
     }
 }
 
-// For each list of d entries, at j of d: the first place in it whose sum exceeds j / d of the total.
+// For each list of d entries and each j < d: the first position whose sum exceeds j / d of the list's total.
 extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const double* sums, u32* guides) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         const u64 first = indptr[v], last = indptr[v + 1], size = last - first;
@@ -28,7 +28,8 @@ extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const doub
     }
 }
 
-// Without replacement: of two draws that meet, the later becomes the highest position so far (Floyd).
+// Samples without replacement by Floyd's algorithm: a draw that repeats an earlier one is replaced by the highest
+// position allowed so far.
 extern "C" __global__ void sample(
     u64 rows, u64 k, const offset_t* indptr, const vertex_t* indices, const vertex_t* ids, u64 key, bool replace,
     vertex_t* found

@@ -1,34 +1,34 @@
-// Common neighbours over all edges of a simple undirected graph at once: triangles.
+// Triangles: common neighbors over all edges of a simple undirected graph.
 //
-// Before this file come vertex_t and offset_t (types of ids and offsets), per_vertex and per_edge (bools): whether the
-// triangles are also counted at each of their corners, or at each of their edges. Edges have two counters of 32 bits: one
-// where they are in a forward list, and, where forward lists are copies, one where they are in their vertex's list. Who
-// counts adds to whichever it knows the place of; `spread_support` puts them together.
+// Before this file: the typedefs vertex_t and offset_t, and the bools per_vertex and per_edge: whether triangles are
+// also counted at each of their vertices, or edges. An edge has two 32-bit counters: one at its position in a forward
+// list, and, if forward lists are copies, one at its position in its vertex's list. A thread adds to the counter whose
+// position it knows; `spread_support` combines them.
 //
-// Vertices are put in order, so that each triangle is found once, at the edge of its first two corners: the
-// third is in the forward lists of both, the neighbours that come later in the order. Two ways:
+// Vertices are ordered, so that each triangle is found once, at the edge of its first two vertices: the third is in the
+// forward lists of both (the neighbors later in the order). There are two methods:
 //
-//   merged       Where all lists are short the order is that of the ids: a forward list is the start of a sorted list.
-//                A few threads a vertex merge lists as they lie (count_merging); nothing else is read or written.
-//   looked up    Else the order is that of degrees, which leaves no forward list longer than the root of twice the edges.
-//                They are copied out (keep_higher_*). That of x is put into a hash table in shared memory, and those of
-//                all its neighbours that are shorter are looked up there, so that an edge costs the shorter of its two
-//                lists: by a warp (count_by_warps), or by blocks where lists are long or many (count_by_blocks).
+//   merging      If all lists are short, the order is that of ids: a forward list is the start of a sorted list. A few
+//                threads per vertex merge the lists in place (count_merging); nothing else is read or written.
+//   look-up      Otherwise the order is that of degrees, so no forward list is longer than the square root of twice the
+//                edges. Forward lists are copied (copy_forward_*). That of x goes into a hash table in shared memory, in
+//                which the shorter ones of all its neighbors are looked up, so that an edge costs the shorter of its two
+//                lists: by a warp (count_by_warps), or by blocks if lists are long or many (count_by_blocks).
 #pragma once
 
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 WARP_THREADS = 256;   // of a block of count_by_warps, and of count_merging
-constexpr u32 WARP_SLOTS = 256;     // of a warp's table
-constexpr u32 LONG = 96;            // entries of a forward list; longer ones are a block's work,
-constexpr u32 BUSY = 512;           // as are vertices with more neighbours than so many,
-constexpr u32 PIECE = 2048;         // of which so many are one piece of work
-constexpr u32 BLOCK_THREADS = 512;  // of a block of count_by_blocks; four blocks fill a multiprocessor
+constexpr u32 WARP_THREADS = 256;   // threads per block of count_by_warps and count_merging
+constexpr u32 WARP_SLOTS = 256;     // slots of a warp's table
+constexpr u32 LONG = 96;            // longest forward list that a warp processes,
+constexpr u32 BUSY = 512;           // most neighbors of a vertex that a warp processes;
+constexpr u32 PIECE = 2048;         // blocks process pieces of so many neighbors
+constexpr u32 BLOCK_THREADS = 512;  // threads per block of count_by_blocks; four blocks fill a multiprocessor
 constexpr bool has_tallies = per_vertex || per_edge;
 constexpr u32 BLOCK_SLOTS = (has_tallies ? 16384 : 32768) / sizeof(vertex_t);
-constexpr u32 SPARSE = 8;  // slots an entry, if there are as many; with 4 counting takes 1.15 times as long
+constexpr u32 SPARSE = 8;  // slots per entry, if there are enough; with 4, counting takes 1.15 times as long
 
 // --- hash tables in shared memory ------------------------------------------------------------------------------------
 
@@ -37,12 +37,12 @@ typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type bits_t;
 constexpr vertex_t FREE = -1;
 constexpr u32 NOWHERE = 0xffffffffu;
 
-// A set of ids: open addressing, the next slot is tried where one is taken. All slots are FREE between two uses.
+// A set of ids: a hash table with open addressing and linear probing. All slots are FREE between uses.
 struct Table {
     vertex_t* slots;
     u32 shift, mask;
 
-    // For so many entries in an array of so many slots, a power of two.
+    // A table for `entries` ids in an array of `capacity` slots, a power of two.
     __device__ __forceinline__ Table(vertex_t* slots, u32 entries, u32 capacity) : slots(slots) {
         const u32 wanted = least(capacity, entries * SPARSE);
         const u32 bits = WARP - __clz(wanted - 1);
@@ -67,8 +67,8 @@ struct Table {
 
 // --- orders ----------------------------------------------------------------------------------------------------------
 
-// Neighbour lists, and the forward list of v: `lengths[v]` entries from forward[indptr[v]] on. Triangles at edges are
-// counted at the places of forward lists, and of the neighbour lists.
+// Neighbor lists, and forward lists: that of v has `lengths[v]` entries from forward[indptr[v]] on. The counters of
+// edges are parallel to the forward lists and to the neighbor lists.
 struct Oriented {
     u64 n;
     const offset_t* indptr;
@@ -78,8 +78,8 @@ struct Oriented {
     u32 *at_forward, *at_stored;
 };
 
-// The order is by degree, then id. A warp copies those entries of v's list at [first, last) that come after v;
-// `reserve` gives the place for so many of them.
+// Copy those of v's neighbors at [first, last) that come after v in the order of degree, then id; by a warp. `reserve`
+// returns the position for a number of entries.
 template <class Reserve>
 __device__ __forceinline__ void copy_forward(
     const u32* degrees, const vertex_t* indices, vertex_t* forward, vertex_t v, offset_t first, offset_t last,
@@ -98,13 +98,13 @@ __device__ __forceinline__ void copy_forward(
     }
 }
 
-__device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {  // by a whole warp
+__device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {  // called by a whole warp
     u64 first = 0;
     if (lane() == 0) first = atomicAdd(tickets, count);
     return shuffle(first, 0);
 }
 
-// The floor is one read and half a write of the ids and a gather of a degree an edge: 1.1 ms for 128 M edges.
+// Lower bound: a read and half a write of the ids, and a gather of a degree per edge: 1.1 ms for 128 M edges.
 extern "C" __global__ void __launch_bounds__(256) copy_forward_of_short(
     u64 n, const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
     u64* tickets
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_forward_of_pieces(
 
 __device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return length > LONG || degree > BUSY; }
 
-// Lists the pieces of what takes long: with `lengths` what is a block's work to count, without what is to be oriented.
+// List the pieces of hubs: with `lengths` those for counting by blocks, without those for copying forward lists.
 extern "C" __global__ void list_pieces(
     u64 n, const offset_t* indptr, const u32* lengths, vertex_t* piece_vertices, offset_t* piece_starts, u64* pieces
 ) {
@@ -166,8 +166,9 @@ __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
     if (lane() == 0 && found) atomicAdd(total, found);
 }
 
-// What all blocks found: by every thread of a block. A word counts, and how many blocks have left: of at
-// most 2^20, which leaves 43 bits for the triangles of vertices with up to 128 neighbours. The last leaves it at zero.
+// Sum the counts of all blocks; called by all threads of a block. One word holds the sum and the number of blocks that
+// have finished, at most 2^20, which leaves 43 bits for triangles of vertices with up to 128 neighbors. The last block
+// writes the result and resets the word.
 __device__ __forceinline__ void write_total(u64* word, u64* result, u64 found) {
     constexpr u32 LEFT_BITS = 21;
     __shared__ u64 sums[WARP_THREADS / WARP];
@@ -183,10 +184,10 @@ __device__ __forceinline__ void write_total(u64* word, u64* result, u64 found) {
     *word = 0;
 }
 
-// For v, its smaller neighbours u, and its neighbours w smaller than those: is w in u's list? It holds v, which is
-// larger than any w, so no search in it runs over its end. So many threads share a vertex, a power of two up to 32.
-// A grid's rows are read about once: 0.1 ms for 16 M vertices. Where neighbours are scattered, each of half the edges
-// reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
+// For each v, each smaller neighbor u, and each neighbor w of v smaller than u: is w in u's list? The list of u
+// contains v, which is larger than any w, so the scan never runs past its end. `lanes` threads share a vertex, a power
+// of two up to 32. On a grid, rows are read about once: 0.1 ms for 16 M vertices. If neighbors are scattered, each of
+// half the edges reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
     u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* word, u64* result, u64* counts,
     u32* at_forward
@@ -222,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
     write_total(word, result, found);
 }
 
-template <bool is_used> struct Place {  // takes no memory where it isn't used
+template <bool is_used> struct Place {  // takes no memory unless it is used
     __device__ void put(offset_t) {}
     __device__ offset_t place() const { return 0; }
 };
@@ -232,14 +233,14 @@ template <> struct Place<true> {
     __device__ offset_t place() const { return held; }
 };
 
-// A neighbour whose forward list is to be looked up, and where it is in the list of which it is a neighbour.
+// A neighbor whose forward list is looked up, and its position in the list in which it is a neighbor.
 struct Neighbour : Place<per_edge> {
     offset_t start;
     vertex_t vertex;
     u32 length;
 };
 
-// Threads of a group look up one list, each `ahead` entries at a time, so that as many reads are on their way.
+// Look up one list by a group of lanes, `ahead` entries of each lane at a time, so that their reads overlap.
 template <u32 group, u32 ahead>
 __device__ __forceinline__ u32 look_up(
     const vertex_t* list, u32 length, const Table& table, u32* tallies, u32* at_list
@@ -264,8 +265,8 @@ __device__ __forceinline__ u32 look_up(
     return found;
 }
 
-// One warp and the up to 32 neighbours of x at [first, last): looks up the forward lists that are shorter than x's.
-// `wanted` has place for 32.
+// Process up to 32 neighbors of x at [first, last) by one warp: look up those forward lists that are shorter than x's.
+// `wanted` has room for 32.
 template <u32 group, u32 ahead>
 __device__ __forceinline__ u32 look_up_neighbours(
     const Oriented& graph, vertex_t x, u32 length, offset_t first, offset_t last, const Table& table, u32* tallies,
@@ -298,7 +299,7 @@ __device__ __forceinline__ u32 look_up_neighbours(
     return found;
 }
 
-// Hands what was has_tallies at the slots over to the edges to those that are in them, which begin at `first`.
+// Add the tallies of slots to the counters of the edges whose targets are in them; these edges begin at `first`.
 __device__ __forceinline__ void add_tallies_to_edges(
     const Oriented& graph, offset_t first, u32 entries, const Table& table, const u32* tallies, u32 thread, u32 threads
 ) {
@@ -308,7 +309,7 @@ __device__ __forceinline__ void add_tallies_to_edges(
     }
 }
 
-// Hands what was has_tallies at the slots over to the vertices in them, and leaves the slots free. So many threads do it.
+// Add the tallies of slots to the vertices in them, and free the slots; by `threads` threads.
 __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* counts, u32 thread, u32 threads) {
     for (u32 slot = thread; slot <= table.mask; slot += threads) {
         if constexpr (per_vertex)
@@ -362,8 +363,8 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
     add_to_total(total, found);
 }
 
-// A list longer than half the slots is looked up in parts. The floor is that of reads from the L2 cache, about 5 TB/s,
-// and of lookups in shared memory, about 1 T/s: 20 ms for the 13 G lookups of R-MAT of scale 22.
+// A list longer than half the slots is processed in parts. Lower bound: reads from the L2 cache at about 5 TB/s, and
+// look-ups in shared memory at about 1 T/s: 20 ms for the 13 G look-ups of R-MAT of scale 22.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS) count_by_blocks(
     Oriented graph, const vertex_t* piece_vertices, const offset_t* piece_starts, const u64* pieces, u64* tickets,
     u64* total, u64* counts
@@ -431,10 +432,10 @@ __device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t f
     return first;
 }
 
-// Every edge is in one forward list: what was counted there, and at both places where it is stored, goes to these two.
-// Lists ascend. Where no lengths are given the forward lists are those of smaller neighbours, as they lie. So many threads
-// share a vertex, a power of two up to 32. The floor is that of two searches an edge, of which the caches serve all but the
-// last reads, and of writing the results.
+// Each edge is in one forward list: the sum of its counters there and at its two stored positions is written to both
+// positions. Lists ascend. Without `lengths`, the forward lists are the smaller neighbors, in place. `lanes` threads
+// share a vertex, a power of two up to 32. Lower bound: two searches per edge, of which the caches serve all but the
+// last reads, and writing the results.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) spread_support(
     Oriented graph, u32 lanes, long long* found
 ) {

@@ -1,14 +1,14 @@
-// Stages over a forest of vertices: unite the trees at both ends of edges, flatten the trees, number them.
+// Union-find on a forest of vertices: unite the trees at both ends of edges, flatten trees, number them.
 //
-// A forest is an array: parents[v] is v's parent, a root is its own. A root changes by compare-and-swap alone. Paths are
-// read through the L1 cache and shortened by plain writes: both may be late, but what they see or leave is an ancestor,
-// and after a barrier everything is up to date. A thread that follows a path to its end therefore gets a vertex that was the
-// root a moment ago; the compare-and-swap tells whether it still is.
+// parents[v] is v's parent; a root is its own parent. A root changes by compare-and-swap only. Paths are read through
+// the L1 cache and shortened by plain writes. Both may be out of date, but a stale value is still an ancestor, and
+// after a barrier everything is current. A thread that follows a path to its end gets a vertex that was the root a
+// moment ago; the compare-and-swap tells whether it still is.
 //
-// In front of this file: vertex_t (of ids) and offset_t (of positions in the lists), each int or long long.
+// Before this file: the typedefs vertex_t (ids) and offset_t (positions in the lists), each int or long long.
 //
-// Floor, for n vertices that fit the L2 cache: lists' first entries, n sectors of 32 to 64 bytes, and about 5 gathers a
-// vertex at 125 G/s, 40 passes over 4 n bytes: about 0.35 ms for 4 Mi vertices.
+// Lower bound for n vertices that fit the L2 cache: first entries of the lists, n sectors of 32 to 64 bytes; about 5
+// gathers per vertex at 125 G/s; 40 passes over 4 n bytes: about 0.35 ms for 4 Mi vertices.
 #pragma once
 
 #include "runtime.cuh"
@@ -19,9 +19,9 @@ typedef Choose<sizeof(offset_t) == 8, u64, u32>::type position_t;
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type rank_t;
 
 constexpr u32 SAMPLES = 256;
-constexpr u32 SHORT = 32;    // entries of the longest list that one thread walks
-constexpr u32 SLICE = 2048;  // entries of the longest that one warp walks; longer ones are cut up
-constexpr u32 ROUNDS = 2;    // of tries before what's left is linked for certain
+constexpr u32 SHORT = 32;    // longest list that one thread walks
+constexpr u32 SLICE = 2048;  // longest list that one warp walks; longer ones are cut into slices
+constexpr u32 ROUNDS = 2;    // rounds of cheap attempts before the remaining edges are linked for certain
 
 struct Lists {
     const offset_t* offsets;
@@ -37,23 +37,24 @@ struct Slice {
     u64 low, high, vertex;
 };
 
-// What the blocks of a launch share. All zero before and after, but for `known` and `counts`.
+// Memory shared by the blocks of a launch; zero before and after, except `known` and `counts`.
 struct Control {
     u32 barrier[2];
     u64 slices;
     u64 known;
-    u64 counts[1];  // one a block
+    u64 counts[1];  // one per block
 };
 
-// Which of two roots becomes the parent: the one of lower rank. By id, a root is the smallest vertex of its tree.
-// Scattered ranks keep trees shallow however vertices are numbered: by id a grid numbered by rows is all long paths.
+// Ranks vertices: of two roots, the one of lower rank becomes the parent. With ranks by id, a root is the smallest
+// vertex of its tree. Hashed ranks (`scattered`) keep trees shallow for any numbering: by id, a grid numbered by rows
+// would give long paths.
 struct Order {
     bool scattered;
 
     __device__ __forceinline__ rank_t rank(vertex_t v) const {
         rank_t x = (rank_t)v;
         if (!scattered) return x;
-        if constexpr (sizeof(rank_t) == 4) {  // one to one, so that no two vertices have the same rank
+        if constexpr (sizeof(rank_t) == 4) {  // a bijection: no two vertices have the same rank
             x = (x ^ (x >> 16)) * 0x7feb352du;
             x = (x ^ (x >> 15)) * 0x846ca68bu;
             return x ^ (x >> 16);
@@ -71,10 +72,10 @@ __device__ __forceinline__ vertex_t sample(u64 i, u64 n) { return (vertex_t)(i *
 
 struct Hooked {
     vertex_t parent;
-    vertex_t other;  // a neighbour that isn't in the same tree yet, or v itself
+    vertex_t other;  // a neighbor not yet in the same tree, or v itself
 };
 
-// v under its first neighbour, or with `two` the lower of its first two, if that is lower than v.
+// The parent of v: its first neighbor, or with `two` the lower-ranked of its first two, if that ranks below v; else v.
 __device__ __forceinline__ Hooked hooked(const Lists& lists, Order order, vertex_t v, bool two) {
     const position_t low = lists.begin(v), high = lists.begin(v + (u64)1);
     const vertex_t first = low < high ? lists.neighbour(low) : v;
@@ -85,7 +86,7 @@ __device__ __forceinline__ Hooked hooked(const Lists& lists, Order order, vertex
     return {v, first == v ? second : first};
 }
 
-// The root of v's tree. Puts every vertex on the way under its grandparent.
+// Find the root of v's tree; makes each vertex on the way a child of its grandparent (path halving).
 __device__ __forceinline__ vertex_t find(vertex_t* parents, vertex_t v) {
     vertex_t parent = parents[v];
     vertex_t grandparent = parents[parent];
@@ -98,7 +99,7 @@ __device__ __forceinline__ vertex_t find(vertex_t* parents, vertex_t v) {
     return parent;
 }
 
-// The same, but only reads.
+// Find the root without writing.
 __device__ __forceinline__ vertex_t root_of(const vertex_t* parents, vertex_t v) {
     vertex_t parent = parents[v];
     vertex_t grandparent = parents[parent];
@@ -113,14 +114,14 @@ __device__ __forceinline__ vertex_t compare_and_swap(vertex_t* address, vertex_t
     return (vertex_t)atomicCAS(reinterpret_cast<rank_t*>(address), (rank_t)expected, (rank_t)wanted);
 }
 
-// Puts `high` under `low` if it's still a root; returns its parent before. Many threads want the same of a large tree's
-// root: those that come late only look, and all of a warp at once.
+// Attach root `high` to `low` if it is still a root; returns its previous parent. Many threads attach the same large
+// root: late ones only read, all lanes of a warp at once.
 __device__ __forceinline__ vertex_t attach(vertex_t* parents, vertex_t high, vertex_t low) {
     const vertex_t parent = fresh(parents + high);
     return parent == high ? compare_and_swap(parents + high, high, low) : parent;
 }
 
-// One tree of those of `root` and v; its root is returned.
+// Unite the trees of `root` and v; returns the common root.
 __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex_t root, vertex_t v) {
     vertex_t other = find(parents, v);
     while (root != other) {
@@ -141,7 +142,7 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
         parents[v] = hooked(lists, order, (vertex_t)v, false).parent;
 }
 
-// Hooks, and notes in `others` what is to be linked next: by then the lists would have to be read again.
+// Hook, and store in `others` the edge to link next, which saves reading the lists again.
 __device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_t* others) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
         const Hooked start = hooked(lists, order, (vertex_t)v, true);
@@ -150,8 +151,9 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents, vertex_
     }
 }
 
-// One try at linking what hook noted, in flat trees: no path is followed, and a late thread loses. A tree is hung under
-// another unless its root ranks below all it meets, so few trees are left, and few threads at work on the same root.
+// One attempt to link the stored edges in flat trees, without following paths; a thread that comes too late gives up. A
+// tree is attached to another unless its root ranks below all that it meets, so few trees remain, and few threads
+// contend for a root.
 __device__ void try_others(Order order, vertex_t* parents, const vertex_t* others, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         const vertex_t other = others[v];
@@ -163,7 +165,7 @@ __device__ void try_others(Order order, vertex_t* parents, const vertex_t* other
     }
 }
 
-// Links what hook noted; every entry of `others` becomes the vertex itself.
+// Link the stored edges; afterwards others[v] is v for every vertex.
 __device__ void link_others(Order order, vertex_t* parents, vertex_t* others, u64 n) {
     for (u64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
         const vertex_t v = (vertex_t)i, other = others[v];
@@ -173,7 +175,7 @@ __device__ void link_others(Order order, vertex_t* parents, vertex_t* others, u6
     }
 }
 
-// The trees that edges from vertices outside the known tree unite; those from inside that lead out too, if `outward`.
+// Unites trees along the edges of vertices outside the known tree; with `outward` also along those that lead out of it.
 struct Linker {
     Lists lists;
     Order order;
@@ -191,7 +193,7 @@ struct Linker {
         }
     }
 
-    // Positions first to last of every list. Long lists are left to `walk_slices`, after a barrier.
+    // Walk positions first to last of every list; long lists are cut into slices, for `walk_slices` after a barrier.
     __device__ void walk_all(u64 first, u64 last, Slice* slices, Control* control) const {
         for (u64 start = warp_of_grid() * WARP; start < lists.n; start += threads_of_grid()) {
             const u64 v = start + lane();
@@ -242,7 +244,7 @@ struct Linker {
     }
 };
 
-// Points v at its root. Writes nothing else: another thread may be done with the vertices on the way.
+// Point v at its root. Writes no other vertex: other threads may have finished with those on the path.
 __device__ __forceinline__ vertex_t flatten(vertex_t* parents, vertex_t v) {
     const vertex_t parent = parents[v], root = root_of(parents, v);
     if (parent != root) parents[v] = root;
@@ -253,9 +255,9 @@ __device__ void compress(vertex_t* parents, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) flatten(parents, (vertex_t)v);
 }
 
-// Flattens, and leaves the smallest vertex of each tree in `firsts` at its root; firsts[v] is v before.
+// Flatten, and find the smallest vertex of each tree, stored in `firsts` at the root; before, firsts[v] is v.
 __device__ void compress(vertex_t* parents, vertex_t* firsts, u64 n) {
-    vertex_t seen = -1;  // each thread goes upward, so once for a root is enough
+    vertex_t seen = -1;  // a thread's vertices ascend, so one attempt per root is enough
     for (u64 start = warp_of_grid() * WARP; start < n; start += threads_of_grid()) {
         const vertex_t v = (vertex_t)least(start + lane(), n - 1);
         const vertex_t root = flatten(parents, v), left = __shfl_up_sync(ALL, root, 1);
@@ -264,7 +266,7 @@ __device__ void compress(vertex_t* parents, vertex_t* firsts, u64 n) {
     }
 }
 
-// The root that most of a sample of vertices have; for one block, all of whose threads get it.
+// The most frequent root in a sample of vertices; by one block, valid in all its threads.
 __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
     __shared__ vertex_t roots[SAMPLES];
     __shared__ u32 best;
@@ -282,10 +284,10 @@ __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
 
-// Replaces parents, which are roots, by the number of the tree, in the order of firsts[root]; how many trees there are
-// is left in `result`. Each warp has a run of vertices of its own: it counts the firsts among them, and once all have,
-// it knows the number of its own first one. A number takes the place of firsts[root] as its complement, which is no
-// vertex.
+// Replaces parents, which are roots, by tree numbers in the order of firsts[root]; the number of trees goes to
+// `result`. Each warp owns a range of vertices. It counts the first vertices of trees in it; from the counts of all
+// warps before it follows the number of its own first tree. A number is stored in firsts[root] as its complement, which
+// is no vertex.
 struct ComponentNumbering {
     vertex_t* parents;
     vertex_t* firsts;
@@ -297,14 +299,14 @@ struct ComponentNumbering {
         end = least(n, begin + share);
     }
 
-    __device__ u64 count() const {  // of the warp
+    __device__ u64 count() const {  // count for the warp
         u64 firsts_seen = 0;
 #pragma unroll 4
         for (u64 v = begin + lane(); v < end; v += WARP) firsts_seen += firsts[parents[v]] == (vertex_t)v;
         return warp_sum(firsts_seen);
     }
 
-    // Some at a time, so that their loads are under way together.
+    // Several at a time, so that their loads overlap.
     static constexpr u32 AT_ONCE = 4;
 
     __device__ u64 name(u64 number) const {

@@ -1,38 +1,39 @@
-// Reduction over the compressed rows of a matrix where what an entry meets is a row of a dense matrix X: each column of X
-// for itself. `lanes` threads (1 to 32, a power of two) take a row, each of them `width` columns beside each other, by one
-// load of up to 16 bytes; where X has more columns they come again. A row longer than `limit` entries is cut into pieces,
-// which is decided in rows.py. Nothing here waits for another thread. [G. Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM:
-// General-purpose Sparse Matrix-Matrix Multiplication on GPUs for Graph Neural Networks. SC 2020.]
+// Product of a sparse and a dense matrix X: a reduction over compressed rows whose entries meet rows of X, each column
+// of X separately. `lanes` threads (1 to 32, a power of two) take a row, each thread `width` adjacent columns with one
+// load of up to 16 bytes; if X has more columns, they loop. Rows longer than `limit` entries are cut into pieces
+// (rows.py). Nothing here waits for another thread. [G. Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM: General-purpose
+// Sparse Matrix-Matrix Multiplication on GPUs for Graph Neural Networks. SC 2020.]
 //
 // All threads call
 //
-//     reduce_wide<lanes, width, row_t>(rows, columns, body);
+//     reduce_dense<lanes, width, row_t>(rows, columns, body);
 //     ... the end of the kernel ...
-//     reduce_wide_cut_rows<lanes, width, row_t>(rows, columns, body);   // only if rows.cut is not 0
+//     reduce_dense_cut_rows<lanes, width, row_t>(rows, columns, body);   // only if rows.cut is not 0
 //
-// A body has, beside what rows.cuh asks for (value_t, has_terminal, identity, combine, is_terminal),
-//     typedef ... entry_t;                                what is to be known of an entry
+// A body has, beside value_t, has_terminal, identity, combine and is_terminal as in rows.cuh,
+//
+//     typedef ... entry_t;                                what is loaded of an entry
 //     typedef ... x_t;                                    `width` values of X
 //     entry_t entry(position_t position);
-//     x_t load(entry_t entry, u32 column);                from this column on
-//     value_t term(row_t row, entry_t entry, x_t x, u32 i, u32 column);   of the value i in x, which is of this column
-//     typedef ... had_t;                                  what `finish` needs to know of the results beforehand
+//     x_t load(entry_t entry, u32 column);                values from this column on
+//     value_t term(row_t row, entry_t entry, x_t x, u32 i, u32 column);   the term of value i in x, at this column
+//     typedef ... had_t;                                  what `finish` reads of the previous results
 //     had_t load_old(row_t row, u32 column);
-//     bool wanted(row_t row, u32 column);                 else a column is left alone; `width` is 1 if any is
+//     bool wanted(row_t row, u32 column);                 otherwise the column is skipped; `width` is 1 if any is
 //     void finish(row_t row, u32 column, const value_t (&totals)[width], had_t had);
 //
-// The order of the terms is fixed by the graph: the same bits every run.
+// The order of the terms is fixed by the graph, so results are bit-identical in every run.
 #pragma once
 
 #include "rows.cuh"
 
 namespace gasla {
 
-// Values beside each other, for one load or store: for all that the compiler knows, it may take several.
+// Adjacent values, for one load or store; the compiler alone might use several.
 template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     T item[width];
 
-    // Volatile: loads that follow each other are under way together, and none waits for the branch where it is used.
+    // Volatile, so that consecutive loads overlap and none is delayed until the branch that uses it.
     __device__ __forceinline__ static Pack load(const T* from) {
 #ifndef GASLA_EMULATED
         if constexpr (sizeof(Pack) == 16) {
@@ -69,14 +70,14 @@ template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     }
 };
 
-// A row, or a piece of one; empty where nothing is to be done.
+// A row or a piece of one; empty if there is nothing to do.
 template <class row_t, class position_t> struct Run {
     row_t row;
     position_t first, last;
-    bool wanted, is_part;  // `is_part`: its value is not the row's
+    bool wanted, is_part;  // `is_part`: the result is not that of the whole row
 };
 
-// What is read to find one, before anybody looks at it: so other reads needn't wait for these.
+// The loads that describe a run, issued before the run is needed, so that other loads need not wait for them.
 template <class row_t, class offset_t> struct Coming {
     typedef typename Position<offset_t>::type position_t;
     row_t row;
@@ -107,7 +108,7 @@ template <class row_t, class offset_t> struct Coming {
     }
 };
 
-// The first entries of a run: past its end the last one again, to be dropped.
+// Load the first entries of a run; past its end the last entry again, to be dropped.
 template <u32 AT_ONCE, class Body, class position_t>
 __device__ __forceinline__ void read_entries(
     const Body& body, position_t first, position_t last, typename Body::entry_t (&entries)[AT_ONCE]
@@ -117,8 +118,8 @@ __device__ __forceinline__ void read_entries(
     for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = body.entry(least<position_t>(first + k, last - 1));
 }
 
-// One run, whose first entries are read already. While its last rows of X are under way, the first entries of the next run
-// are read.
+// Reduce one run, whose first entries are loaded already. The first entries of the next run are loaded together with
+// the last rows of X.
 template <u32 AT_ONCE, u32 width, class Run, class Body, class value_t>
 __device__ __forceinline__ void reduce_run_of_columns(
     const Body& body, const Run& run, const Run& next, u32 column, typename Body::entry_t (&coming)[AT_ONCE],
@@ -136,7 +137,7 @@ __device__ __forceinline__ void reduce_run_of_columns(
         read_entries(body, goes_on ? at + AT_ONCE : next.first, goes_on ? run.last : next.last, coming);
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
-            const bool counts = at + k < run.last;  // no branch, which loads would wait for
+            const bool counts = at + k < run.last;  // no branch, for which loads would wait
 #pragma unroll
             for (u32 i = 0; i < width; ++i) {
                 const value_t total = body.combine(totals[i], body.term(run.row, entries[k], xs[k], i, column + i));
@@ -155,7 +156,7 @@ __device__ __forceinline__ void reduce_run_of_columns(
 }
 
 template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
-__device__ __forceinline__ void reduce_wide(const Rows<offset_t>& rows, u32 columns, Body& body) {
+__device__ __forceinline__ void reduce_dense(const Rows<offset_t>& rows, u32 columns, Body& body) {
     typedef typename Body::value_t value_t;
     typedef Coming<row_t, offset_t> Part;
     constexpr u32 AT_ONCE = sizeof(value_t) * width <= 32 ? 4 : 2;
@@ -184,9 +185,9 @@ __device__ __forceinline__ void reduce_wide(const Rows<offset_t>& rows, u32 colu
     }
 }
 
-// The rows that were cut: their pieces' values, in order.
+// Combine the pieces of rows that were cut, in order.
 template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
-__device__ __forceinline__ void reduce_wide_cut_rows(const Rows<offset_t>& rows, u32 columns, Body& body) {
+__device__ __forceinline__ void reduce_dense_cut_rows(const Rows<offset_t>& rows, u32 columns, Body& body) {
     typedef typename Body::value_t value_t;
     const value_t* partials = reinterpret_cast<const value_t*>(rows.partials);
     const u64 groups = threads_of_grid() / lanes;

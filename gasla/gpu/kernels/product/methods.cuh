@@ -1,19 +1,19 @@
-// What is asked before sparse matrices are multiplied: how many pairs of entries meet in each row, which rows are reduced
-// in which way (pairs.py), and whether the rows of a matrix ascend.
+// Preparation of products of sparse matrices: the number of partial products of each row, the method for each row
+// (symbolic.py), and whether the columns of a matrix ascend.
 #pragma once
 
 #include "partial_products.cuh"
 
 namespace gasla {
 
-constexpr u64 LONG = 32;  // entries of a row that all of a warp looks at
+constexpr u64 LONG = 32;  // a whole warp counts rows with more entries
 constexpr u64 WIDEST = 1u << 30;
 
-// The most columns that a row of the product may have, those that are left out among them.
+// Upper bound of the columns of a row of the product, including those that are left out.
 struct MaxColumns {
-    const long long* pairs;     // of each row
-    const long long* offsets;   // where each row begins, or null while that isn't known
-    const long long* left_out;  // the same of what is left out, or null
+    const long long* pairs;     // partial products of each row
+    const long long* offsets;   // row offsets of the product, or null while they are unknown
+    const long long* left_out;  // row offsets of the mask whose entries are left out, or null
     u32 width;
 
     __device__ __forceinline__ u64 operator()(long long row) const {
@@ -51,13 +51,13 @@ __device__ __forceinline__ void count_pairs_of_rows(CSR a, const long long* b_of
     }
 }
 
-// The ways of rows. Those in windows have several, by how many pairs meet: longest first, so that no warp begins with one
-// when the others end.
+// The methods. Rows in windows have several classes by the number of partial products, so that the longest can start
+// first and no warp begins a long row when the others end.
 enum : u32 { SMALL, TABLES, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
 
 struct Limits {
-    u64 small, small_pairs, tables;  // the most columns, and pairs, in tables
-    u64 windows, visit;              // how many windows there are, and entries of A that one costs beside the row's own
+    u64 small, small_pairs, tables;  // most columns, and partial products, for tables
+    u64 windows, visit;              // number of windows; overhead of a window, in entries of A
 };
 
 __device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const Limits& limits) {
@@ -68,7 +68,7 @@ __device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const
     return WINDOWS + __clz((u32)least<u64>(NONE, pairs));
 }
 
-// Which way each row is reduced, and how many are reduced in each.
+// Choose the method of each row, and count the rows of each method.
 __device__ __forceinline__ void choose_methods_of_rows(
     MaxColumns most, const long long* a_offsets, u64 rows, Limits limits, unsigned char* methods, u64* counts, u32* here
 ) {
@@ -84,7 +84,7 @@ __device__ __forceinline__ void choose_methods_of_rows(
         if (here[i]) atomicAdd(counts + i, (u64)here[i]);
 }
 
-// The rows of each way side by side; `taken`, all 0 before, is how many of each are there.
+// List the rows grouped by method; `taken`, zero before, counts those listed.
 __device__ __forceinline__ void list_rows_by_method(
     const unsigned char* methods, u64 rows, const u64* counts, u64* taken, long long* list, u32* here, u64* starts
 ) {
@@ -105,7 +105,7 @@ __device__ __forceinline__ void list_rows_by_method(
     }
 }
 
-// How many entries have a lower column than the one before in their row, and how many the same; added to two counts.
+// Count the entries with a lower column than the entry before in their row, and those with the same column.
 __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* found) {
     const u64 first = rows ? lines.offsets[0] : 0, last = rows ? lines.offsets[rows] : 0;
     u64 falls = 0, repeats = 0;
@@ -115,7 +115,8 @@ __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* fou
         repeats += here == before ? times : 0;
     };
     for (u64 at = first + 1 + thread_of_grid(); at < last; at += threads_of_grid()) add_at(at, 1);
-    for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {  // less those from one row to the next
+    // subtract comparisons across a row boundary
+    for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
         const u64 at = lines.offsets[row];
         if (at > first && at < (u64)lines.offsets[row + 1]) add_at(at, ~(u64)0);
     }

@@ -1,15 +1,17 @@
-// The values of a product of sparse matrices at given entries: those of a mask, or of the product's own structure. Pairs
-// whose column is not among a row's entries count for nothing; an entry that no pair meets gets the identity.
+// Numeric phase of products of sparse matrices: values at given entries, those of a mask or of the product's own
+// structure. A pair whose column is not among the row's entries does not count; an entry without pairs gets the
+// identity.
 //
-// Rows of few entries put their columns into a table in shared memory, with a value a slot. Others are cut into windows of
-// columns, one value a column in shared memory; or have a table in global memory: as in symbolic.cuh.
+// Rows of few entries insert their columns into a table in shared memory, with a value per slot. Others are cut into
+// windows of columns with one value per column in shared memory, or have a table in global memory, as in symbolic.cuh.
 //
 // A product has
-//     typedef ... value_t;                          any plain struct
+//
+//     typedef ... value_t;                          any trivial struct
 //     value_t identity();
 //     value_t combine(value_t x, value_t y);
 //     value_t term(long long row, u64 left, u64 right, int column);   of an entry of A and one of B
-//     void finish(u64 at, const value_t& total);                      the value of an entry
+//     void finish(u64 at, const value_t& total);                      stores the value of an entry
 #pragma once
 
 #include "partial_products.cuh"
@@ -17,13 +19,14 @@
 namespace gasla {
 
 struct Entries {
-    CSR a, b, given;      // the entries that are wanted
-    const long long* rows;  // those to look at, or null for all
+    CSR a, b, given;      // the entries whose values are wanted
+    const long long* rows;  // the rows to process, or null for all
     u64 count;
-    bool are_apart;  // no row of B has a column twice
+    bool are_apart;  // no row of B has duplicate columns
 };
 
-// Each lane has a term for a slot, or NONE: lanes that may have one in common take turns, in their order.
+// Combine each lane's term into the value of its slot (or NONE). Lanes with the same slot do so one after the other, in
+// order.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void combine_in_turn(
     const Product& product, value_t* values, u32 slot, const value_t& term, bool may_meet
@@ -43,7 +46,7 @@ __device__ __forceinline__ void combine_in_turn(
     }
 }
 
-// `slot_of(column)` may be NONE.
+// Combine all pairs of a row into slots; `slot_of(column)` may be NONE.
 template <u32 lanes, class Product, class Part, class Slot, class value_t = typename Product::value_t>
 __device__ __forceinline__ void combine_pairs(
     const Product& product, const Entries& e, long long row, u64 first, u64 last, Part part, Slot slot_of, value_t* values
@@ -67,7 +70,8 @@ __device__ __forceinline__ void combine_pairs(
     });
 }
 
-// One row by `lanes` threads, by way of a table of their own. Others of the warp have rows of their own, or none.
+// Compute one row by `lanes` threads with a table of their own; other lanes of the warp have rows of their own, or
+// none.
 template <u32 lanes, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_row(
     const Product& product, const Entries& e, bool has_row, long long row, const Table& table, value_t* values
@@ -86,7 +90,7 @@ __device__ __forceinline__ void multiply_row(
     __syncwarp();
 }
 
-// Rows for which a table of 2^most_bits slots is enough; tables of a warp are as large as the largest must be.
+// Rows for which tables of 2^most_bits slots suffice; all tables of a warp have the size that its largest row needs.
 template <u32 lanes, u32 most_bits, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_tables(const Product& product, const Entries& e, u32* keys, value_t* values) {
     constexpr u32 groups = WARP / lanes;
@@ -100,8 +104,8 @@ __device__ __forceinline__ void multiply_in_tables(const Product& product, const
     }
 }
 
-// Windows of `width` columns, `windows` of them a row; `values` has room for one. Only a row of given entries that
-// ascends is searched: else all of it is looked at for each window.
+// Rows cut into `windows` windows of `width` columns; `values` has room for one window. If the given entries of a row
+// ascend, those of a window are found by search; otherwise all are scanned for each window.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_windows(
     const Product& product, const Entries& e, value_t* values, u32 width, u32 windows, bool ascends
@@ -126,7 +130,7 @@ __device__ __forceinline__ void multiply_in_windows(
     }
 }
 
-// Rows whose tables are in global memory, each from its place on.
+// Rows whose tables are in global memory, each from `places[item]` on.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_memory(
     const Product& product, const Entries& e, u32* keys, value_t* values, const u64* places

@@ -1,11 +1,12 @@
-// The products of sparse matrices A and B, row by row of A: an entry of A in column k meets every entry of row k of B.
+// Products of sparse matrices A and B by Gustavson's algorithm, row by row of A: an entry of A in column k is
+// multiplied with every entry of row k of B.
 //
-// `lanes` threads (4 or 32) take a row of A. They put the pairs that meet side by side, in the order of A's entries and
-// then of B's, so that short rows of B keep all lanes busy. No other thread works at the same columns of that row: what
-// lanes of one warp have for the same column they combine by turns. So any monoid can be had, of any type, in order, and
-// the bits are the same every time.
+// `lanes` threads (4 or 32) take a row of A. They enumerate the pairs of entries side by side, in the order of A's
+// entries and then of B's, so that short rows of B keep all lanes busy. No other thread works on that row; lanes of a
+// warp with values for the same column combine them one after the other. So any monoid of any type works, in order, and
+// results are bit-identical in every run.
 //
-// All threads of a warp come to the functions here together.
+// All threads of a warp call these functions together.
 #pragma once
 
 #include "runtime.cuh"
@@ -13,7 +14,7 @@
 namespace gasla {
 
 constexpr u32 NONE = 0xffffffffu;  // no column, no slot
-constexpr u32 NAME = 0x7fffffffu;  // the bits of a column's number
+constexpr u32 NAME = 0x7fffffffu;  // mask of a column number in a table
 
 // Compressed rows.
 struct CSR {
@@ -21,9 +22,9 @@ struct CSR {
     const int* indices;
 };
 
-// An entry of A that meets one of B, by their positions.
+// An entry of A and an entry of B that are multiplied, by their positions.
 struct Pair {
-    bool valid, mixed;  // `mixed` if its row of B is another than that of the first lane's pair
+    bool valid, mixed;  // `mixed`: its row of B differs from that of the first lane's pair
     u64 left, right;
 };
 
@@ -44,19 +45,19 @@ template <u32 lanes, class T> __device__ __forceinline__ T sum_lanes(T x) {
     return x;
 }
 
-// The most that any row of the warp has of what all lanes of a row know.
+// The maximum over the rows of a warp of a value that all lanes of a row have.
 template <u32 lanes> __device__ __forceinline__ u32 most_of_rows(u32 x) {
 #pragma unroll
     for (u32 step = lanes; step < WARP; step <<= 1) x = most(x, shuffle_xor(x, step));
     return x;
 }
 
-// Of a list of rows; without one, of all of them.
+// The row at a position of a list of rows; without a list, the position itself.
 __device__ __forceinline__ long long row_at(const long long* rows, u64 item) { return rows ? rows[item] : (long long)item; }
 
-// `take(pairs)` for all pairs of A's entries from `first` up to `last`, `at_once` of them a lane. Which part of a row of B
-// an entry of A meets `part(left, begin, length)` says; all parts of so many entries as there are lanes are at most 2^31
-// long. Threads that have no row give an empty range, but come along.
+// Call `take(pairs)` for all pairs of A's entries from `first` up to `last`, `at_once` pairs per lane at a time.
+// `part(left, begin, length)` says which part of a row of B an entry of A is multiplied with; the parts of `lanes`
+// entries together have fewer than 2^31 entries. Threads without a row pass an empty range, but must take part.
 template <u32 lanes, u32 at_once, class Part, class Take>
 __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Take take) {
     const u32 me = lane_of<lanes>();
@@ -71,7 +72,7 @@ __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Ta
 #pragma unroll
             for (u32 k = 0; k < at_once; ++k) {
                 const u32 nth = base + k * lanes + me;
-                u32 owner = 0;  // how many parts end before it
+                u32 owner = 0;  // number of parts that end before it
 #pragma unroll
                 for (u32 step = lanes / 2; step; step >>= 1)
                     if (shuffle(upto, owner + step - 1, lanes) <= nth) owner += step;
@@ -96,7 +97,7 @@ __device__ __forceinline__ long long first_not_less(const int* list, long long l
     return low;
 }
 
-// All of it.
+// The whole row of B.
 struct WholeRow {
     CSR a, b;
     __device__ __forceinline__ void operator()(u64 left, u64& begin, u32& length) const {
@@ -106,7 +107,7 @@ struct WholeRow {
     }
 };
 
-// Its columns from `low` up to `high`; B's rows ascend.
+// The columns from `low` up to `high`; B's columns ascend.
 struct ColumnWindow {
     CSR a, b;
     long long low, high;
@@ -118,10 +119,10 @@ struct ColumnWindow {
     }
 };
 
-// --- where the columns of a row are told apart -----------------------------------------------------------------------
+// --- hash tables of columns ---------------- -----------------------------------------------------------------------
 
-// A set of columns, of 2^bits slots from `start` on: open addressing, the next slot is tried where one is taken. There
-// are always free ones.
+// A set of columns: a hash table of 2^bits slots from `start` on, with open addressing and linear probing; there are
+// always free slots.
 struct Table {
     u32* keys;
     u32 start, bits;
@@ -133,8 +134,8 @@ struct Table {
     template <u32 lanes> __device__ __forceinline__ void clear() const {
         for (u32 i = lane_of<lanes>(); i < size(); i += lanes) keys[start + i] = NONE;
     }
-    // True for the one that brought it, with a bit beside its name. A slot once taken stays so: who reads that it is free
-    // asks again, by an atomic.
+    // Insert a column, with an optional flag bit; true for the lane that inserted it first. A taken slot never becomes
+    // free, so only a slot read as free needs an atomic.
     __device__ __forceinline__ bool insert(u32 column, u32 bit = 0) const {
         for (u32 slot = home(column);; slot = after(slot)) {
             u32 held = *const_cast<volatile u32*>(keys + start + slot);
@@ -154,7 +155,7 @@ struct Table {
     }
 };
 
-// The bits of the smallest table with room for so many columns: at most half of it is taken.
+// log2 of the slots of the smallest table that so many columns fill at most by half.
 __device__ __forceinline__ u32 bits_for(u64 columns) {
     u32 bits = 5;
     while ((1ull << bits) < 2 * columns) ++bits;

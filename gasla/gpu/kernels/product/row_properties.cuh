@@ -1,5 +1,5 @@
-// What the host must know of compressed rows before it decides how to share them out (rows.py), in one pass; and the list
-// of the rows that are long.
+// Properties of compressed rows by which the host divides them among threads (rows.py), in one pass; and the list of
+// long rows.
 #pragma once
 
 #include "runtime.cuh"
@@ -7,10 +7,11 @@
 namespace gasla {
 
 struct RowProperties {
-    long long lowest, highest;  // index of a column
-    u64 longest;                // row
+    long long lowest, highest;  // column index; `lowest` only if it is negative
+    u64 longest;                // longest row
     u32 wrong_offsets;
-    u32 compared, near;  // sampled entries; those whose like in the next row is near enough for one line of the cache
+    // sampled entries; those whose column is near that of the entry at the same position in the next row
+    u32 compared, near;
 };
 
 constexpr u64 SAMPLES = 1 << 14;
@@ -56,7 +57,7 @@ __device__ void find_row_properties(const offset_t* offsets, const vertex_t* ind
     if (highest >= 0) atomicMax(&found->highest, highest);
 }
 
-// Only once the offsets are known to be right.
+// Compare samples of rows; only called if the offsets are valid.
 template <class offset_t, class vertex_t>
 __device__ void sample_rows(const offset_t* offsets, const vertex_t* indices, u64 rows, RowProperties* found) {
     const u64 step = most<u64>(rows / SAMPLES, 1);
@@ -64,7 +65,7 @@ __device__ void sample_rows(const offset_t* offsets, const vertex_t* indices, u6
         compare_next_row(offsets, indices, row, found);
 }
 
-// The rows of more than `limit` entries, in any order.
+// List the rows of more than `limit` entries, in no fixed order.
 template <class offset_t>
 __device__ void list_long_rows(const offset_t* offsets, u64 rows, u64 limit, u64* found, u64* list) {
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid())

@@ -1,36 +1,37 @@
-// Reduction over the compressed rows of a matrix, all of them, balanced by the degrees.
+// Reduction over all compressed rows of a matrix, balanced by their lengths.
 //
-// `lanes` threads (1 to 32, a power of two) take a row; or, where `lanes` is PACKED, a warp takes 32 rows and puts their
-// entries side by side, so that rows of any lengths keep all lanes busy. A row longer than `limit` entries is cut into
-// pieces, each for a whole warp. What suits a graph is decided once, on the host (rows.py). All threads of all blocks call
+// `lanes` threads (1 to 32, a power of two) take a row; or, with PACKED, a warp takes 32 rows and packs their entries
+// side by side, so that rows of any length keep all lanes busy. A row longer than `limit` entries is cut into pieces,
+// each for a whole warp. The host chooses once per graph (rows.py). All threads of all blocks call
 //
 //     reduce_rows<lanes>(rows, body);
 //     ... a barrier of the grid, or the end of the kernel ...
 //     reduce_cut_rows(rows, body);        // only if rows.cut is not 0: the rows of several pieces
 //
-// and nothing here waits for another block, so that a plain kernel may have as many blocks as find work and a cooperative
-// one its few. Which thread takes which row depends on the size of the grid alone. (To hand out rows as warps get to them
-// was slower: an atomic an item costs more than what imbalance there is.)
+// Nothing here waits for another block: an ordinary grid may have as many blocks as find work, a cooperative one its
+// few. Which thread takes which row depends on the size of the grid alone. (Handing out rows dynamically was slower: an
+// atomic per item costs more than the imbalance.)
 //
 // A body has
-//     typedef ... value_t;                          any plain struct
-//     static constexpr bool ordered;                combine only neighbours, in their stored order
+//
+//     typedef ... value_t;                          any trivial struct
+//     static constexpr bool ordered;                combine only adjacent values, in stored order
 //     static constexpr bool first_only;             any entry will do: the first is taken
-//     static constexpr bool has_terminal;           is_terminal is worth asking
-//     value_t identity();                           what a row without entries comes to
+//     static constexpr bool has_terminal;           is_terminal is worth testing
+//     value_t identity();                           the value of a row without entries
 //     value_t combine(value_t x, value_t y);
-//     bool is_terminal(value_t x);                  nothing can change x any more
-//     bool wanted(row_t row);                       else the row is left alone
-//     value_t term(row_t row, position_t position); no side effects: an entry may be asked for twice
-//     typedef ... had_t;                            what `finish` needs to know of the row beforehand
-//     had_t load(row_t row);                        asked for before the entries of the row
-//     void finish(row_t row, value_t value, had_t had);    once for each wanted row, by one thread
-// Each thread has a body of its own, so that `finish` may add something up in it.
+//     bool is_terminal(value_t x);                  no further entry can change x
+//     bool wanted(row_t row);                       otherwise the row is skipped
+//     value_t term(row_t row, position_t position); no side effects: may be called twice for an entry
+//     typedef ... had_t;                            what `finish` reads of the row
+//     had_t load(row_t row);                        called before the entries of the row are read
+//     void finish(row_t row, value_t value, had_t had);    once per wanted row, by one thread
 //
-// What `finish` overwrites it must not read itself: a store to a line whose load is under way costs several times what
-// all else does (a PageRank iteration on a grid 1.6 ms instead of 0.25).
+// Each thread has a body of its own, so `finish` may accumulate in it. `finish` must not read what it overwrites: a
+// store to a cache line whose load is in flight costs several times as much as everything else (a PageRank iteration on
+// a grid took 1.6 ms instead of 0.25).
 //
-// The order of the terms is fixed by the graph: the same bits every run.
+// The order of the terms is fixed by the graph, so results are bit-identical in every run.
 #pragma once
 
 #include "runtime.cuh"
@@ -39,18 +40,18 @@ namespace gasla {
 
 constexpr u32 PACKED = 0;
 
-// Where the rows are and how they are shared out, for offsets of type int or long long. The host fills it (rows.py).
+// The rows and their division among threads, for offsets of type int or long long; filled in by the host (rows.py).
 template <class offset_t> struct Rows {
     const offset_t* offsets;
     const long long* cut_rows;   // rows of several pieces,
     const u32* cut_pieces;       // and their first pieces;
     const long long* long_rows;  // the row of each piece,
-    const u32* numbers;          // and which of the row's pieces it is
-    void* partials;              // one value a piece
-    u64 count;                   // of rows
+    const u32* numbers;          // and the index of the piece in its row
+    void* partials;              // one value per piece
+    u64 count;                   // number of rows
     u32 pieces;
     u32 cut;
-    u32 limit;  // entries of the longest row that stays whole
+    u32 limit;  // entries of the longest row that is not cut
     u32 piece;  // entries of a piece
 };
 
@@ -58,7 +59,7 @@ template <class offset_t> struct Position {
     typedef typename Choose<sizeof(offset_t) == 8, u64, u32>::type type;
 };
 
-// A read that its warp alone needs, soon to be done with: first to leave the L1 cache, which is then free for others.
+// A read that only this warp needs, once: its line is the first to leave the L1 cache, which keeps room for others.
 template <class T> __device__ __forceinline__ T read_once(const T* address) {
 #ifdef GASLA_EMULATED
     return *address;
@@ -85,8 +86,8 @@ template <class T> __device__ __forceinline__ T read_once(const T* address) {
 #endif
 }
 
-// The terms from `first` up to `last`, `step` apart, in that order. Some are under way at a time: past the end the last
-// one is read again and dropped, so that loads needn't wait for a branch.
+// Combine the terms at first, first + step, ... below last, in this order. Several loads overlap: past the end the last
+// term is loaded again and dropped, so that loads need not wait for a branch.
 template <class Body, class position_t, class Term>
 __device__ __forceinline__ auto reduce_run(Body& body, position_t first, position_t last, u32 step, Term term) {
     typedef typename Body::value_t value_t;
@@ -106,15 +107,15 @@ __device__ __forceinline__ auto reduce_run(Body& body, position_t first, positio
     return total;
 }
 
-// All terms from `first` up to `last`, by the `lanes` threads around this one; the first of them gets the value. All
-// threads of the warp come here together.
+// Combine all terms from `first` up to `last`, by a group of `lanes` threads; valid in its first thread. All threads of
+// the warp call this together.
 template <u32 lanes, class Body, class position_t, class Term>
 __device__ __forceinline__ auto reduce_by_lanes(Body& body, position_t first, position_t last, Term term) {
     typedef typename Body::value_t value_t;
     const position_t length = last - first;
     if constexpr (lanes == 1) return reduce_run(body, first, last, 1, term);
     const u32 me = threadIdx.x & (lanes - 1);
-    u32 used;  // threads with a term
+    u32 used;  // threads that have a term
     value_t total;
     if constexpr (Body::ordered) {
         const position_t share = (length + lanes - 1) / lanes, start = least<position_t>(me * share, length);
@@ -132,7 +133,7 @@ __device__ __forceinline__ auto reduce_by_lanes(Body& body, position_t first, po
     return total;
 }
 
-// One piece of a long row; a row of one piece is finished at once.
+// Reduce one piece of a long row; a row with a single piece is finished at once.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& body, u32 piece) {
     typedef typename Position<offset_t>::type position_t;
@@ -150,7 +151,7 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
         reinterpret_cast<typename Body::value_t*>(rows.partials)[piece] = total;
 }
 
-// A thread's row in a group of rows, one for each `lanes` threads of a warp, and where its entries are.
+// A thread's row in a group of rows (one row per `lanes` threads of a warp), and where its entries are.
 template <class offset_t> struct Extent {
     typedef typename Position<offset_t>::type position_t;
     u64 row;
@@ -163,7 +164,7 @@ template <class offset_t> struct Extent {
     }
 };
 
-// A group of rows.
+// Reduce a group of rows.
 template <u32 lanes, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
     typedef typename Position<offset_t>::type position_t;
@@ -184,7 +185,7 @@ __device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& b
     }
 }
 
-// The lane of the nth bit that is set.
+// The position of the nth set bit.
 __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
     u32 place = 0;
 #pragma unroll
@@ -193,30 +194,30 @@ __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
     return place;
 }
 
-// Each lane holds a row (any, if `listed`, else one after the other) of `length` entries from `begin` on; the terms of all
-// of them are combined into `total`. Entry by entry side by side, 32 make a chunk; a bit of `heads` says that a row
-// starts there. The first chunk starts before the first entry, such that a chunk of neighbouring rows is a line of the
-// cache and not parts of two. (To look at a few entries of all rows first, as some may need no more, made reductions
-// that end early twice as fast, and all others by a fifth slower.)
+// Reduce up to 32 rows with their entries packed side by side. Each lane holds a row (any row if `listed`, else
+// consecutive ones) of `length` entries from `begin` on; the terms are combined into its `total`. 32 consecutive
+// entries form a chunk; a bit of `row_starts` marks an entry at which a row starts, and a segmented scan combines the
+// terms of each row. The first chunk is shifted such that chunks of adjacent rows coincide with cache lines. (Testing a
+// few entries of all rows first made reductions that stop early twice as fast, and all others slower by a fifth.)
 template <bool listed, class row_t, class position_t, class Body, class value_t>
 __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t begin, u32 length, value_t& total) {
     constexpr u32 AT_ONCE = sizeof(value_t) <= 4 ? 8 : sizeof(value_t) <= 8 ? 4 : 2;
-    const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // of the nth row that isn't empty
+    const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // the lane of the nth nonempty row
     const u32 gap = (u32)shuffle(begin, __shfl_sync(ALL, holder, 0)) & (WARP - 1);
     const u32 upto = gap + scan_inclusive(length), before = upto - length, all = __shfl_sync(ALL, upto, WARP - 1);
     const position_t shift = shuffle<position_t>(begin - before, holder);
     const u32 lanes_to_here = 2 * lanes_below() + 1;
-    u32 started = 0;  // rows that aren't empty
+    u32 started = 0;  // nonempty rows that have started
     for (u32 base = 0; all > gap && base < all; base += WARP * AT_ONCE) {
         value_t terms[AT_ONCE];
-        u32 heads[AT_ONCE], over = 0;  // rows of which nothing more needs to be seen
+        u32 row_starts[AT_ONCE], over = 0;  // lanes whose rows need no further term
         if constexpr (Body::has_terminal) over = __ballot_sync(ALL, body.is_terminal(total));
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
             const u32 start = base + k * WARP;
-            heads[k] = __reduce_or_sync(ALL, length && before - start < WARP ? 1u << (before - start) : 0);
-            const u32 nth = most(started + __popc(heads[k] & lanes_to_here), 1u) - 1;
-            started += __popc(heads[k]);
+            row_starts[k] = __reduce_or_sync(ALL, length && before - start < WARP ? 1u << (before - start) : 0);
+            const u32 nth = most(started + __popc(row_starts[k] & lanes_to_here), 1u) - 1;
+            started += __popc(row_starts[k]);
             const u32 owner = __shfl_sync(ALL, holder, nth), rank = least(most(start + lane(), gap), all - 1);
             const row_t its = listed ? shuffle(row, owner) : (row_t)(row - lane() + owner);
             const position_t at = rank + shuffle(shift, nth);
@@ -225,7 +226,7 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
         }
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
-            const u32 start = base + k * WARP, mine = heads[k] & lanes_to_here;
+            const u32 start = base + k * WARP, mine = row_starts[k] & lanes_to_here;
             if (start >= all) break;
             const u32 head = mine ? WARP - 1 - __clz(mine) : 0;
 #pragma unroll
@@ -233,14 +234,14 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
                 const value_t below = shuffle(terms[k], lane() - step);
                 if (lane() >= head + step) terms[k] = body.combine(below, terms[k]);
             }
-            const u32 last = least(upto, start + WARP) - 1;  // my row's last entry in this chunk, if it has any
+            const u32 last = least(upto, start + WARP) - 1;  // the last entry of this lane's row in the chunk, if any
             const value_t found = shuffle(terms[k], last - start);
             if (most(before, start) <= last && last >= start && length) total = body.combine(total, found);
         }
     }
 }
 
-// 32 rows, side by side.
+// Reduce 32 consecutive rows, packed.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
     const row_t row = (row_t)extent.row;
@@ -264,7 +265,8 @@ __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& bo
     auto coming = Extent<offset_t>::template find<width>(rows, group);
     for (; group < groups; group += warps_of_grid()) {
         const auto extent = coming;
-        coming = Extent<offset_t>::template find<width>(rows, group + warps_of_grid());  // while this one is under way
+        // loaded while the current group is processed
+        coming = Extent<offset_t>::template find<width>(rows, group + warps_of_grid());
         if constexpr (lanes == PACKED && !Body::first_only)
             reduce_packed<row_t>(rows, body, extent);
         else
@@ -272,7 +274,7 @@ __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& bo
     }
 }
 
-// The rows that were cut: their pieces' values, in order, by a warp. A barrier after `reduce_rows`.
+// Combine the pieces of rows that were cut, in order, a warp per row. A barrier must separate this from `reduce_rows`.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_cut_rows(const Rows<offset_t>& rows, Body& body) {
     typedef typename Body::value_t value_t;

@@ -1,35 +1,34 @@
-// Which columns the rows of a product of sparse matrices have: how many, or, where there is an array for them, which,
-// ascending in each row.
+// Symbolic phase of products of sparse matrices: counts the columns of each row, or, given an array for them, writes
+// them in ascending order.
 //
-// Rows of few columns put them into a table in shared memory and sort what is in it. Others are cut into windows of
-// columns, each a bitmap in shared memory, for a warp of its own; where so many windows would meet too few pairs, one warp
-// has the row's table in global memory, and leaves the columns as they are found there. Which rows are which is decided in
-// methods.cuh.
+// Rows of few columns insert them into a table in shared memory, and sort it. Others are cut into windows of columns,
+// each a bitmap in shared memory of a warp; where windows would have too few partial products, one warp uses a table in
+// global memory, and writes the columns in the order of the table. methods.cuh chooses the method of a row.
 #pragma once
 
 #include "methods.cuh"
 
 namespace gasla {
 
-constexpr u32 AT_ONCE = 4;  // pairs of a lane under way at a time
+constexpr u32 AT_ONCE = 4;  // pairs per lane that are in flight together
 
-// What all of these kernels are given.
+// Arguments of all of these kernels.
 struct Structure {
-    CSR a, b, left_out;   // entries of `left_out`, if it has offsets, don't count
-    const long long* rows;  // those to look at, or null for all
+    CSR a, b, left_out;   // entries of `left_out`, if it has offsets, do not count
+    const long long* rows;  // the rows to process, or null for all
     u64 count;
-    const long long* pairs;    // that meet in each row of A
+    const long long* pairs;    // partial products of each row of A
     u32 width;                 // columns of B
-    long long* sizes;          // of each row of A: the columns that it has, to be counted,
-    const long long* offsets;  // or, once they are known, where each row begins
-    int* columns;              // null while they are counted
+    long long* sizes;          // output: number of columns of each row of A,
+    const long long* offsets;  // or, once they are known, row offsets of the product
+    int* columns;              // output; null while columns are counted
 
     __device__ __forceinline__ u64 most(long long row) const { return MaxColumns{pairs, offsets, left_out.offsets, width}(row); }
 };
 
-constexpr u32 OUT = 0x80000000u;  // beside the name of a column: it is left out
+constexpr u32 OUT = 0x80000000u;  // flag bit of a column that is left out
 
-// How many columns were not there before.
+// Insert the columns of a row; returns the number of new ones.
 template <u32 lanes>
 __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& table, bool has_row, long long row) {
     const u64 first = has_row ? s.a.offsets[row] : 0, last = has_row ? s.a.offsets[row + 1] : 0;
@@ -52,7 +51,7 @@ __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& tab
     return sum_lanes<lanes>(found);
 }
 
-// The columns of a table side by side, without those left out; how many.
+// Move the columns of a table to its front, without those left out; returns their number.
 template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) {
     u32* keys = table.keys + table.start;
     const u32 first = lane() & ~(lanes - 1), all = ALL >> (WARP - lanes);
@@ -60,7 +59,7 @@ template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) 
     for (u32 i = lane_of<lanes>(); i < table.size(); i += lanes) {
         const u32 key = keys[i];
         const u32 votes = __ballot_sync(ALL, key < OUT) >> first & all;
-        __syncwarp();  // all have read: a vote alone doesn't say so
+        __syncwarp();  // all lanes have read their key; a vote does not guarantee it
         if (key < OUT) keys[found + __popc(votes & ((1u << lane_of<lanes>()) - 1))] = key;
         found += __popc(votes);
     }
@@ -68,10 +67,10 @@ template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) 
     return found;
 }
 
-// Batcher's bitonic sort of so many keys, the first of a table, with free ones after them.
+// Batcher's bitonic sort of the first `count` keys of a table.
 template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& table, u32 count) {
     u32* keys = table.keys + table.start;
-    const u32 longest = most_of_rows<lanes>(count);  // as those of the lanes beside are sorted along
+    const u32 longest = most_of_rows<lanes>(count);  // all rows of the warp run the same number of steps
     u32 size = 1;
     while (size < longest) size <<= 1;
     for (u32 i = count + lane_of<lanes>(); i < size; i += lanes) keys[i] = NONE;
@@ -87,7 +86,7 @@ template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& tab
         }
 }
 
-// Rows for which a table of 2^most_bits slots is enough; tables of a warp are as large as the largest must be.
+// Rows for which tables of 2^most_bits slots suffice; all tables of a warp have the size that its largest row needs.
 template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns_in_tables(const Structure& s, u32* keys) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
@@ -109,8 +108,9 @@ template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns
     }
 }
 
-// Windows of `width` columns, a multiple of 32, `windows` of them a row; `bits` has room for one, and `counts` is how many
-// columns each has, or, once they are known, how many the windows before it in the row have.
+// Rows cut into `windows` windows of `width` columns, a multiple of 32; `bits` has room for one window. `counts`
+// receives the number of columns of each window, or, once they are known, holds the number of columns in earlier
+// windows of the row.
 __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32* bits, u32 width, u32 windows, u32* counts) {
     for (u64 item = this_warp_of_grid(); item < s.count * windows; item += warps_of_grid()) {
         const long long row = s.rows[item / windows], low = (long long)(item % windows) * width;
@@ -149,7 +149,7 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
     }
 }
 
-// Rows whose tables are in global memory, each from its place on.
+// Rows whose tables are in global memory, each from `places[item]` on.
 __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* keys, const u64* places) {
     for (u64 item = this_warp_of_grid(); item < s.count; item += warps_of_grid()) {
         const long long row = s.rows[item];

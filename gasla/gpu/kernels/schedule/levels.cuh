@@ -11,7 +11,7 @@
 
 namespace gasla {
 
-constexpr u32 MOST = 64;  // levels
+constexpr u32 MOST = 64;  // most levels
 constexpr u32 AT_ONCE = 4;
 
 // The range of vertices of a warp.

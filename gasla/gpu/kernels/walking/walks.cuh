@@ -1,52 +1,53 @@
-// Walkers that go as a walk program says: a thread a walker. The same bits as on the CPU.
+// Walk programs: one thread per walker. Bit-identical to the CPU.
 //
-// Before this file come vertex_t and offset_t (types of ids and offsets) and weighted (a bool): whether edges are drawn by
-// sums of weights. A program has what its functions read, and says which functions it has.
+// Before this file: the typedefs vertex_t and offset_t, and the bool `weighted`: whether edges are drawn in proportion
+// to weights. The template parameter Program holds what the program's functions read, and says which functions it has.
 #pragma once
 
 #include "random.cuh"
 
 namespace gasla {
 
-constexpr u64 TRIES = 32;  // draws that may be refused, beside one an edge, before all of a list are weighed
-constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;  // the draws by which a walker ends, or begins anew
+constexpr u64 TRIES = 32;  // rejected draws, beside one per edge, after which all edges are weighed
+// numbers of the draws that decide whether a walker stops, or restarts
+constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;
-constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;  // functions that may give what they may not
+constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;  // functions whose values may be out of range
 
-// A list of out-edges: positions first to last, the sums of weights, and where in those to look for a part of the total.
+// A list of out-edges: positions first to last, prefix sums of weights, and guides for searching them.
 struct List {
     const double* sums;
     const u32* guides;
     u64 first, last;
 
-    // A position, by lot; nowhere if the list is empty or weighs nothing.
+    // Draw a position; NOWHERE if the list is empty or its weights are all zero.
     __device__ __forceinline__ u64 choice(u64 bits) const {
         if (first == last) return NOWHERE;
         if constexpr (!weighted) return first + share(bits, last - first);
         const double total = sums[last - 1], part = fraction(bits);
         if (total == 0) return NOWHERE;
         double mark = part * total;
-        if (mark >= total) mark = 0;  // by rounding, where the total is hardly more than 0
+        if (mark >= total) mark = 0;  // rounding, if the total is barely above 0
         const u64 size = last - first;
         u64 k = first + guides[first + least((u64)(part * (double)size), size - 1)];
         while (k > first && sums[k - 1] > mark) --k;
         while (sums[k] <= mark) ++k;
         return k;
     }
-    // What `choice` takes a position for.
+    // The weight by which `choice` draws a position.
     __device__ __forceinline__ double weight(u64 k) const {
         if constexpr (!weighted) return 1;
         return sums[k] - (k > first ? sums[k - 1] : 0);
     }
 };
 
-// Where a walker is, and what its functions may read of that.
+// The state of a walker that its functions may read.
 struct Walker {
     u64 number, step;
     vertex_t start, previous, v;
 };
 
-// The first time that a function gave what it may not: the walker and one, the step, the function, the bits of the value.
+// The first value out of range: the walker plus one, the step, the function, the bits of the value.
 struct FirstError {
     u64* words;
 
@@ -58,7 +59,7 @@ struct FirstError {
     }
 };
 
-// Lists of neighbours that ascend, to look edges up in.
+// Ascending neighbor lists, in which edges are looked up.
 struct SortedLists {
     const offset_t* indptr;
     const vertex_t* indices;
@@ -80,7 +81,7 @@ struct SortedLists {
     }
 };
 
-// A position that was drawn, and whether accept lets it pass.
+// Decides by rejection sampling whether `accept` lets a drawn position pass.
 template <class Program> struct Acceptance {
     const Program& program;
     const SortedLists& sorted;
@@ -88,13 +89,13 @@ template <class Program> struct Acceptance {
     const FirstError& error;
     double bound;
 
-    // What accept gives, whatever is to be looked up for that.
+    // The value of `accept`, with everything looked up that it needs.
     __device__ __forceinline__ double accepted(u64 place) const {
         const double found = program.accept(walker, place, sorted);
         if (!(0 <= found && found <= bound)) error.note(walker, OF_ACCEPT, found);
         return found;
     }
-    // Edges are looked up only where a mark's fate depends on it.
+    // Whether a mark passes; edges are looked up only if the result depends on them.
     __device__ __forceinline__ bool passes(u64 place, double mark) const {
         if constexpr (Program::looks_up) {
             const auto range = program.range(walker, place);
@@ -105,7 +106,7 @@ template <class Program> struct Acceptance {
         }
         return mark < accepted(place);
     }
-    // The first position drawn that passes. After many tries all are weighed, so that there is an end.
+    // Draw until a position passes; after many rejections, weigh all positions instead, which ends the loop.
     __device__ __forceinline__ u64 first_to_pass(const List& list, u64 state, u64 place) const {
         const u64 tries = TRIES + list.last - list.first;
         u64 draw = 1;
@@ -115,7 +116,7 @@ template <class Program> struct Acceptance {
         }
         return weighed(list, fraction(mixed(state, draw)));
     }
-    // A position by the weights of all that accept lets pass; nowhere if there is none.
+    // Draw a position in proportion to weight times acceptance; NOWHERE if all are zero.
     __device__ __forceinline__ u64 weighed(const List& list, double part) const {
         double total = 0;
         for (u64 k = list.first; k < list.last; ++k) {
@@ -138,8 +139,8 @@ template <class Program> struct Acceptance {
     }
 };
 
-// A row that is written from left to right, 16 bytes at a time: rows of a warp lie apart, so that the write of one entry
-// takes as much of the L2 as that of a sector.
+// An output row, written from left to right 16 bytes at a time: the rows of a warp are far apart, so writing one entry
+// would cost the L2 cache as much as writing a sector.
 struct Row {
     static constexpr u32 WIDE = 16 / sizeof(vertex_t);
     struct alignas(16) Pack {
@@ -159,7 +160,7 @@ struct Row {
         else
             write();
     }
-    // What of the row is held.
+    // Write the entries still held.
     __device__ __forceinline__ void write() const {
         const u64 from = (place - 1) / WIDE * WIDE;
 #pragma unroll
@@ -168,7 +169,7 @@ struct Row {
     }
 };
 
-// Whether a walker happens what a function gives the probability of.
+// Draw an event with the probability that a function has returned.
 __device__ __forceinline__ bool happens(
     double chance, u64 bits, u64 function, const Walker& walker, const FirstError& error
 ) {
@@ -176,7 +177,7 @@ __device__ __forceinline__ bool happens(
     return fraction(bits) < chance;
 }
 
-// Two dependent reads a step, far apart.
+// Each step needs two dependent reads at distant addresses.
 template <class Program> __device__ __forceinline__ void walk_all(
     const Program& program, u64 walkers, u64 steps, const double* sums, const u32* guides, const SortedLists& sorted,
     const vertex_t* starts, u64 key, double bound, const FirstError& error, vertex_t* walks
