@@ -22,6 +22,7 @@ import semirings
 from gasla.cpu.product import products as cpu
 from gasla.gpu.product import dense, numeric, symbolic
 from gasla.gpu.product import products as gpu
+from gasla.gpu.product.semiring import inputs
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import compile_source
 from gasla.operations import matrices, multiply, operands
@@ -179,7 +180,6 @@ class Emulated:
         patch.setattr(dense, "compiled", self.wide_kernels)
         patch.setattr(dense, "struct", lambda value: value)
         patch.setattr(dense, "multiprocessors", lambda: 1)
-        patch.setattr(dense, "_address", lambda array: array.ctypes.data)
         patch.setattr(rows, "partition_rows", partition_rows)
         for module in (symbolic, numeric, dense):
             patch.setattr(module, "device", lambda: 0)
@@ -199,7 +199,7 @@ class Emulated:
     def wide_kernels(self, terms: Terms, variant: dense.Variant, device: int) -> dense.Kernels:
         functions = "product_of_columns", "product_of_cut_columns"
         whole, cut = (self.kernel(dense.source(terms, variant), functions, function) for function in functions)
-        return dense.Kernels(whole, cut, list(dense._inputs(terms, variant)))
+        return dense.Kernels(whole, cut, list(inputs(terms, variant.masked)))
 
     def launches(self) -> dict[str, int]:
         """How often each way was taken, in all."""

@@ -56,7 +56,6 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gpu, "_kernel", kernel)
         patch.setattr(gpu, "struct", lambda value: value)
-        patch.setattr(gpu, "_address", lambda array: array.ctypes.data)
         patch.setattr(stages, "engine", lambda device: SimpleNamespace(staged=gpu.Staged))
         yield
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import Kernel, device
+from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.counters import counters
 from gasla.graph.graph import Graph
-from gasla.graph.lists_gpu import C_TYPES
 
 Array = Any  # CuPy's
 
@@ -21,11 +19,7 @@ _SLICE = 2048  # as in union_find.cuh: longer lists are cut
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
     """CUDA source of the kernels in `file`, "forest" or "components", for ids and offsets of so many bytes."""
-    return (
-        f"typedef {C_TYPES[vertex_size]} vertex_t;\n"
-        f"typedef {C_TYPES[offset_size]} offset_t;\n"
-        f'#include "{file}.cuh"\n'
-    )  # fmt: skip
+    return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 
 def hook(graph: Graph) -> Array:
@@ -107,16 +101,11 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
     return count, labels
 
 
-def _kernel(function: str, parents: Array, offsets: Array | None = None) -> Kernel:
+def _kernel(function: str, parents: Array, offsets: Array | None = None) -> compile.Kernel:
     vertex_size = parents.dtype.itemsize
     offset_size = vertex_size if offsets is None else offsets.dtype.itemsize
-    return _kernels(function, vertex_size, offset_size, device())
-
-
-@cache
-def _kernels(function: str, vertex_size: int, offset_size: int, device: int) -> Kernel:
     file = "components" if function == "label_components" else "forest"
-    return Kernel(source(vertex_size, offset_size, file), function, _THREADS, _BLOCKS)
+    return compile.kernel(source(vertex_size, offset_size, file), function, _THREADS, _BLOCKS)
 
 
 def _blocks(n: int) -> int:
@@ -129,6 +118,6 @@ def _slice_capacity(m: int) -> int:
     return 3 * (2 * m // _SLICE)
 
 
-def _counters(kernel: Kernel) -> Array:
+def _counters(kernel: compile.Kernel) -> Array:
     """Memory for `Control` in union_find.cuh."""
     return counters(4 + kernel.blocks)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph.graph import Graph
-from gasla.graph.lists_gpu import C_TYPES
 
 Array = Any  # CuPy's
 
@@ -26,7 +24,8 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     sources, targets = (cupy.ascontiguousarray(ids, indices.dtype) for ids in (sources, targets))
     found = cupy.empty(count, np.int64 if weights is None else np.float64)
     if count:
-        kernel = _kernel(indices.dtype.itemsize, indptr.dtype.itemsize, weights is not None, gpu.device())
+        text = source(indices.dtype.itemsize, indptr.dtype.itemsize, weights is not None)
+        kernel = gpu.kernel(text, "intersect_pairs", THREADS, blocks_per_multiprocessor=32)
         blocks = min(kernel.blocks, -(-count // THREADS))
         pairs = np.uint64(count), indptr, indices, sources, targets
         kernel.plain(blocks, *pairs, NULL if weights is None else weights, cupy.zeros(1, np.uint64), found)
@@ -35,13 +34,4 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 
 def source(vertex_size: int, offset_size: int, weighted: bool) -> str:
     """CUDA source of the kernel, for ids and offsets of so many bytes."""
-    return (
-        f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"
-        f'constexpr bool weighted = {str(weighted).lower()};\n#include "intersections.cuh"\n'
-    )
-
-
-@functools.cache
-def _kernel(vertex_size: int, offset_size: int, weighted: bool, device: int) -> gpu.Kernel:
-    text = source(vertex_size, offset_size, weighted)
-    return gpu.Kernel(text, "intersect_pairs", THREADS, blocks_per_multiprocessor=32)
+    return gpu.source_of("intersections.cuh", vertex_size, offset_size, weighted=weighted)

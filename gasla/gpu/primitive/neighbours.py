@@ -215,25 +215,12 @@ def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
 
 def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool = False) -> str:
     """CUDA source of the kernels, for ids and offsets of so many bytes."""
-    return (
-        f"typedef {gpu_lists.C_TYPES[vertex_size]} vertex_t;\n"
-        f"typedef {gpu_lists.C_TYPES[offset_size]} offset_t;\n"
-        f"constexpr bool per_vertex = {str(per_vertex).lower()}, per_edge = {str(per_edge).lower()};\n"
-        '#include "triangles.cuh"\n'
-    )
+    return gpu.source_of("triangles.cuh", vertex_size, offset_size, per_vertex=per_vertex, per_edge=per_edge)
 
 
 def _kernel(
     function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False, per_edge: bool = False
 ) -> gpu.Kernel:
     """A kernel for the types of these lists."""
-    sizes = indices.dtype.itemsize, indptr.dtype.itemsize
-    return _cached_kernel(function, threads, *sizes, per_vertex, per_edge, gpu.device())
-
-
-@functools.cache
-def _cached_kernel(
-    function: str, threads: int, vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool, device: int
-) -> gpu.Kernel:
-    text = source(vertex_size, offset_size, per_vertex, per_edge)
-    return gpu.Kernel(text, function, threads, blocks_per_multiprocessor=32)
+    text = source(indices.dtype.itemsize, indptr.dtype.itemsize, per_vertex, per_edge)
+    return gpu.kernel(text, function, threads, blocks_per_multiprocessor=32)

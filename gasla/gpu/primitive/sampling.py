@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
-from gasla.graph.lists_gpu import C_TYPES
 
 Array = Any  # CuPy's
 
@@ -52,17 +50,11 @@ def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
     """Launch one thread per item, at most as many as the device can hold; each then loops."""
     if count:
-        kernel = _kernel(function, lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize, gpu.device())
+        text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
+        kernel = gpu.kernel(text, function, THREADS, blocks_per_multiprocessor=32)
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)
 
 
 def source(vertex_size: int, offset_size: int) -> str:
     """CUDA source of the kernels, for ids and offsets of so many bytes."""
-    return (
-        f'typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n#include "sampling.cuh"\n'
-    )
-
-
-@functools.cache
-def _kernel(function: str, vertex_size: int, offset_size: int, device: int) -> gpu.Kernel:
-    return gpu.Kernel(source(vertex_size, offset_size), function, THREADS, blocks_per_multiprocessor=32)
+    return gpu.source_of("sampling.cuh", vertex_size, offset_size)

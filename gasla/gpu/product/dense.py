@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.arrays import address
 from gasla.gpu.product import semiring
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, multiprocessors, struct
@@ -144,11 +145,7 @@ def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, 
 def _packs(arrays: tuple[Array, ...], width: int) -> bool:
     """Whether so many adjacent values can be loaded or stored by one instruction."""
     sizes = [width * array.dtype.itemsize for array in arrays]
-    return sizes[0] <= LOAD and not any(_address(array) % size for array, size in zip(arrays, sizes))
-
-
-def _address(array: Array) -> int:
-    return int(array.data.ptr)  # type: ignore[attr-defined]
+    return sizes[0] <= LOAD and not any(address(array) % size for array, size in zip(arrays, sizes))
 
 
 def blocks(items: int, lanes: int) -> int:
@@ -161,12 +158,12 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
     """The compiled kernels of a product on a device."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
-    return Kernels(whole, cut, list(_inputs(terms, variant)))
+    return Kernels(whole, cut, list(semiring.inputs(terms, variant.masked)))
 
 
 def source(terms: Terms, variant: Variant) -> str:
     """CUDA source of the kernels."""
-    inputs, outs = _inputs(terms, variant), semiring.outputs(terms)
+    inputs, outs = semiring.inputs(terms, variant.masked), semiring.outputs(terms)
     kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}
     entry |= {"value": types["value"]} if "value" in types else {}
@@ -212,15 +209,6 @@ _ARGUMENTS = {
     "other": "(long long)entry.other",
     "column": "(long long)column",
 }
-
-
-def _inputs(terms: Terms, variant: Variant) -> dict[str, str]:
-    """Names and C++ types of what the kernels read."""
-    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
-    found = {"values": kinds["value"]} if "value" in kinds else {}
-    found |= {"x": kinds["x"]} if "x" in kinds else {}
-    found |= {"indices": "const vertex_t*"} if "x" in kinds or "other" in kinds else {}
-    return found | ({"mask": "const bool*", "complement": "bool"} if variant.masked else {})
 
 
 def _old(terms: Terms) -> str:

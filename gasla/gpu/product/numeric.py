@@ -133,7 +133,7 @@ def multiply(
     if methods["windows"].number:
         b, ascends = symbolic.in_ascending_order(b), entries.order.ascends
     given = {"values": a.values, "x": b.values}
-    values = [*(given[name] for name in _inputs(terms)), *outs]
+    values = [*(given[name] for name in semiring.values(terms)), *outs]
     matrices = a.offsets, a.indices, b.offsets, b.indices, entries.offsets, entries.indices
 
     def arguments(some: symbolic.RowSet) -> list[Any]:
@@ -164,7 +164,7 @@ def compiled(terms: Terms, method: str, device: int) -> Kernel:
 
 def source(terms: Terms, methods: tuple[str, ...]) -> str:
     """CUDA source of the kernels for some methods."""
-    kinds = _inputs(terms) | semiring.outputs(terms)
+    kinds = semiring.values(terms) | semiring.outputs(terms)
     sizes = {
         "threads": symbolic.THREADS,
         "warps": symbolic.WARPS,
@@ -199,10 +199,3 @@ _ARGUMENTS = {
     "other": "(long long)indices[left]",
     "column": "(long long)column",
 }
-
-
-def _inputs(terms: Terms) -> dict[str, str]:
-    """Names and C++ types of the values that the kernels read."""
-    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
-    found = {"values": kinds["value"]} if "value" in kinds else {}
-    return found | ({"x": kinds["x"]} if "x" in kinds else {})

@@ -120,13 +120,13 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
     """The compiled kernels of a product on a device."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
-    inputs = [name for name, _ in _inputs(terms, variant)]
+    inputs = list(semiring.inputs(terms, variant.masked))
     return Kernels(whole, cut, inputs, semiring.size_of(terms.type), terms.reads("x") or terms.reads("other"))
 
 
 def source(terms: Terms, variant: Variant) -> str:
     """CUDA source of the kernels."""
-    kinds = dict(_inputs(terms, variant)) | semiring.outputs(terms)
+    kinds = semiring.inputs(terms, variant.masked) | semiring.outputs(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
         functions=semiring.functions(terms),
@@ -148,15 +148,6 @@ def source(terms: Terms, variant: Variant) -> str:
         arguments=", ".join(kinds),
         lanes=variant.lanes,
     )
-
-
-def _inputs(terms: Terms, variant: Variant) -> list[tuple[str, str]]:
-    """Names and C++ types of what the kernels read."""
-    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
-    found = [("values", kinds["value"])] if "value" in kinds else []
-    found += [("x", kinds["x"])] if "x" in kinds else []
-    found += [("indices", "const vertex_t*")] if "x" in kinds or "other" in kinds else []
-    return [*found, ("mask", "const bool*"), ("complement", "bool")] if variant.masked else found
 
 
 def _term(terms: Terms, variant: Variant) -> list[str]:

@@ -39,6 +39,20 @@ def monoid(terms: Terms) -> str:
     )
 
 
+def values(terms: Terms) -> dict[str, str]:
+    """Names and C++ types of the arrays of values that the product reads."""
+    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
+    names = {"values": "value", "x": "x"}
+    return {array: kinds[name] for array, name in names.items() if name in kinds}
+
+
+def inputs(terms: Terms, masked: bool) -> dict[str, str]:
+    """Names and C++ types of what kernels of a product with a vector or a dense matrix read."""
+    found = values(terms)
+    found |= {"indices": "const vertex_t*"} if terms.reads("x") or terms.reads("other") else {}
+    return found | ({"mask": "const bool*", "complement": "bool"} if masked else {})
+
+
 def outputs(terms: Terms) -> dict[str, str]:
     """Names and C++ types of the output arrays, in order."""
     return {f"y{p}": f"{printer.ctype(kind)}*" for p, kind in enumerate(parts(terms.out_type))}

@@ -1,11 +1,10 @@
 """Sorts the vertices of a schedule by level: by two kernels where levels are few, else by CuPy."""
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import Kernel, compile_ahead, device
+from gasla.gpu.runtime.compile import C_TYPES, compile_ahead, kernel
 from gasla.program.schedule import Schedule, in_32_bits
 
 Array = Any  # CuPy's
@@ -13,7 +12,6 @@ Array = Any  # CuPy's
 MOST = 64  # at most this many levels are counted by kernels; as in kernels/schedule/levels.cuh
 _THREADS = 1024
 _WARPS = _THREADS // 32
-_C_TYPES = {4: "int", 8: "long long"}
 
 
 class Sorted(NamedTuple):
@@ -27,7 +25,7 @@ class Sorted(NamedTuple):
 
 def source(vertex_size: int) -> str:
     """CUDA source of `count_levels` and `place_by_level`, for vertex ids of `vertex_size` bytes."""
-    return f'typedef {_C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
+    return f'typedef {C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
 
 
 def begin(ids: np.dtype) -> None:
@@ -51,19 +49,14 @@ def _count(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array,
     n = len(levels)
     if depth == 0:
         return cupy.empty(0, ids), cupy.zeros(1, np.int64)
-    count, place = _kernels(ids.itemsize, device())
+    text = source(ids.itemsize)
+    count, place = (kernel(text, name, _THREADS) for name in ("count_levels", "place_by_level"))
     blocks = min(count.blocks, -(-n // _THREADS))
     counts, totals = cupy.empty(blocks * depth * _WARPS, np.uint32), cupy.empty(depth * blocks, np.uint32)
     order, starts = cupy.empty(n, ids), cupy.empty(depth + 1, np.int64)
     count.plain(blocks, levels, n, first, depth, counts, totals)
     place.plain(blocks, levels, n, first, depth, counts, totals, order, starts)
     return order, starts
-
-
-@cache
-def _kernels(vertex_size: int, device: int) -> tuple[Kernel, Kernel]:
-    text = source(vertex_size)
-    return Kernel(text, "count_levels", _THREADS), Kernel(text, "place_by_level", _THREADS)
 
 
 def _sort(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import finish
-from gasla.gpu.runtime.compile import Kernel, compile_ahead, device, multiprocessors, struct
+from gasla.gpu.runtime.compile import compile_ahead, kernel, multiprocessors, struct
 from semirings.printers.cuda import ctype
 
 PROPERTIES = np.dtype(
@@ -194,10 +194,10 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
     found = cupy.asarray(start.view(np.uint8))
     source = _source(SOURCE, indptr, indices)
     sizes = np.uint64(rows), np.uint64(stored)
-    _kernel(source, "find_properties").plain(_blocks(max(rows, stored)), indptr, indices, *sizes, found)
+    kernel(source, "find_properties", THREADS).plain(_blocks(max(rows, stored)), indptr, indices, *sizes, found)
     properties = found.get().view(PROPERTIES)[0]
     if not properties["wrong_offsets"] and properties["lowest"] >= 0 and rows > 1:
-        _kernel(source, "sample").plain(_blocks(1 << 14), indptr, indices, sizes[0], found)
+        kernel(source, "sample", THREADS).plain(_blocks(1 << 14), indptr, indices, sizes[0], found)
         properties = found.get().view(PROPERTIES)[0]
     return RowProperties.of(rows, stored, properties)
 
@@ -241,7 +241,7 @@ def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype) -> None:
 def find_hub_neighbors(indptr: Any, indices: Any, found: Any) -> None:
     """Find each vertex's neighbor of highest degree; writes ids into an array of bytes."""
     n = len(indptr) - 1
-    _kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors").plain(
+    kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
         _blocks(8 * n), indptr, indices, np.uint64(n), found
     )
 
@@ -286,8 +286,8 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
 
     capacity = properties.entries // (limit + 1) + 1
     found = cupy.zeros(1 + capacity, np.uint64)
-    kernel = _kernel(_source(SOURCE, indptr, indptr), "long_rows")
-    kernel.plain(_blocks(properties.rows), indptr, np.uint64(properties.rows), np.uint64(limit), found, found[1:])
+    listing = kernel(_source(SOURCE, indptr, indptr), "long_rows", THREADS)
+    listing.plain(_blocks(properties.rows), indptr, np.uint64(properties.rows), np.uint64(limit), found, found[1:])
     count = int(found[0])
     rows = np.sort(found[1 : 1 + count].get()).astype(np.int64)
     where = cupy.asarray(rows)
@@ -302,15 +302,6 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
 
 def _source(source: str, indptr: Any, indices: Any) -> str:
     return source.format(offset=ctype(indptr.dtype), vertex=ctype(indices.dtype))
-
-
-def _kernel(source: str, function: str) -> Kernel:
-    return _kernel_on(source, function, device())
-
-
-@functools.cache
-def _kernel_on(source: str, function: str, device: int) -> Kernel:
-    return Kernel(source, function, THREADS)
 
 
 def _blocks(items: int) -> int:

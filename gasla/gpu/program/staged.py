@@ -1,15 +1,15 @@
 """Binds a program to a graph on the GPU for a loop written by hand: each stage is a launch of its own."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from gasla.arrays import address
 from gasla.gpu.program import generate, tables
 from gasla.gpu.program.inputs import graph_arrays, offset_type
 from gasla.gpu.program.plan import Variant
-from gasla.gpu.runtime.compile import Kernel, device, struct
+from gasla.gpu.runtime.compile import Kernel, kernel, struct
 from gasla.graph.graph import Graph
 from gasla.program.binding import Binding
 from gasla.program.frontier import EdgeFrontier, Frontier
@@ -37,7 +37,7 @@ class Staged(Binding):
         self._arguments = self.plan.struct()
         self._arguments.self_n = graph.n
         for name, array in self.arrays.items():
-            setattr(self._arguments, name, _address(array))
+            setattr(self._arguments, name, address(array))
         for name, value in self.parameters().items():
             setattr(self._arguments, f"self_{name}", value.item())
 
@@ -104,12 +104,12 @@ class Staged(Binding):
             return
         arguments = self._arguments
         arguments.count, arguments.iteration = count, iteration
-        kernel = _kernel(self.plan, stage)
-        kernel.plain(min(kernel.blocks, -(-items // kernel.threads)), struct(arguments))
+        of_stage = _kernel(self.plan, stage)
+        of_stage.plain(min(of_stage.blocks, -(-items // of_stage.threads)), struct(arguments))
 
     def _set(self, name: str, array: Any) -> Any:
         self.arrays[name] = array
-        setattr(self._arguments, name, _address(array))
+        setattr(self._arguments, name, address(array))
         return array
 
     def _bits(self, mask: Any) -> Any:
@@ -125,14 +125,5 @@ class Staged(Binding):
         return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
 
 
-def _address(array: Any) -> int:
-    return int(array.data.ptr)
-
-
 def _kernel(plan: generate.Module, stage: str) -> Kernel:
-    return _kernel_on(plan, stage, device())
-
-
-@functools.cache
-def _kernel_on(plan: generate.Module, stage: str, device: int) -> Kernel:
-    return Kernel(plan.source, f"stage_{stage}", generate.STAGE_THREADS, MOST_BLOCKS)
+    return kernel(plan.source, f"stage_{stage}", generate.STAGE_THREADS, MOST_BLOCKS)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+C_TYPES = {4: "int", 8: "long long"}  # of ids and offsets, by their bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
 
@@ -56,6 +57,13 @@ def compile_text(
         raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None
     finally:
         nvrtc.destroyProgram(program)
+
+
+def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool) -> str:
+    """CUDA source of the kernels in a header, for ids and offsets of so many bytes and some boolean constants."""
+    flags = "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in constants.items())
+    types = f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"
+    return f'{types}{flags}#include "{header}"\n'
 
 
 def module(source: str) -> Any:
@@ -245,6 +253,16 @@ class Kernel:
         self.function(
             (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
         )
+
+
+def kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> Kernel:
+    """The `Kernel` of a function on the current device, made when first asked for."""
+    return _kernel(source, function, threads, blocks_per_multiprocessor, device())
+
+
+@functools.cache
+def _kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int, device: int) -> Kernel:
+    return Kernel(source, function, threads, blocks_per_multiprocessor)
 
 
 def struct(value: Any) -> Any:

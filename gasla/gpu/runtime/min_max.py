@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import Kernel, device, multiprocessors
+from gasla.gpu.runtime.compile import kernel, multiprocessors
 from semirings.printers.cuda import ctype
 
 _THREADS, _EACH = 256, 16  # at least this many values per thread
@@ -27,7 +26,7 @@ def min_max(values: Any) -> tuple[Any, Any]:
     kind, held = values.dtype, values.astype(np.float32) if values.dtype == np.float16 else values
     found, count = cupy.zeros(3, np.uint64), len(values)
     blocks = max(1, min(-(-count // (_THREADS * _EACH)), 8 * multiprocessors()))
-    _kernel(held.dtype, device()).plain(blocks, cupy.ascontiguousarray(held), np.uint64(count), found)
+    kernel(source(held.dtype), "min_max", _THREADS).plain(blocks, cupy.ascontiguousarray(held), np.uint64(count), found)
     return values_of(found.get(), kind)
 
 
@@ -51,8 +50,3 @@ def _value(word: np.uint64, kind: np.dtype[Any]) -> Any:
     if kind.kind == "i":
         return (word ^ _SIGN).view(np.int64)
     return (word ^ _SIGN if word & _SIGN else ~word).view(np.float64)  # also for bool
-
-
-@cache
-def _kernel(kind: np.dtype[Any], device: int) -> Kernel:
-    return Kernel(source(kind), "min_max", _THREADS)
