@@ -27,13 +27,13 @@ Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
 _THREADS = 256
 _SLICE = 1024  # edges per warp, as in kernels/primitive/lists.cuh
-_PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of `ListFacts` there
+_PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of `ListProperties` there
 C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}  # by size in bytes
 _SOURCE = """
 #include "lists.cuh"
 extern "C" __global__ void find_properties(const {offset}* offsets, const {vertex}* indices, const {bits}* bits,
-                                      gasla::u64 n, gasla::u64 m, gasla::ListFacts* found) {{
-    gasla::find_list_facts(offsets, indices, bits, n, m, found);
+                                      gasla::u64 n, gasla::u64 m, gasla::ListProperties* found) {{
+    gasla::find_list_properties(offsets, indices, bits, n, m, found);
 }}
 """
 

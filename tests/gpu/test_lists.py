@@ -24,7 +24,7 @@ pytestmark = pytest.mark.thorough
 SIZES = [(4, 4, 4), (8, 4, 8), (8, 8, 1), (4, 4, 2)]
 RUN = """
 extern "C" void run(const {offset}* offsets, const {vertex}* indices, const {bits}* bits, gasla::u64 n, gasla::u64 m,
-                    gasla::ListFacts* found) {{
+                    gasla::ListProperties* found) {{
     warp::run([=] {{ find_properties(offsets, indices, bits, n, m, found); }});
 }}
 """

@@ -19,7 +19,7 @@ from gasla.gpu.product.numeric import MatrixProduct as of_matrices
 from gasla.gpu.product.numeric import at_entries
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, struct
-from gasla.graph import lists_gpu as neighbour_lists
+from gasla.graph import lists_gpu as neighbor_lists
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
 from semirings.printers import cuda as printer
@@ -218,11 +218,11 @@ def in_format(A: Any, wanted: Format) -> Any:
     else:
         require_compressed(A)
         indices = A.indices[: int(A.indptr[-1])]
-        owners = neighbour_lists.owners(A.indptr, indices)
+        owners = neighbor_lists.owners(A.indptr, indices)
         ends = (indices, owners) if A.format == "csc" else (owners, indices)
     keys, others = ends if wanted == "csr" else ends[::-1]
     count = A.shape[0 if wanted == "csr" else 1]
-    indptr, indices, order = neighbour_lists.group(keys, others, count)
+    indptr, indices, order = neighbor_lists.group(keys, others, count)
     if int(indptr[-1]) != len(keys):
         line = "row" if wanted == "csr" else "column"
         raise ValueError(

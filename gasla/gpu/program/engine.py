@@ -83,7 +83,7 @@ class Run(Binding):
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         fields = self.by_inner_name(fields)
         self.check(fields)
-        self._lent = self.check_out(out, fields) if out else {}
+        self._caller_arrays = self.check_out(out, fields) if out else {}
         self._fresh = True
         if not self._fits(fields, schedule):
             finish("gpu")  # wait for runs that are under way
@@ -104,7 +104,7 @@ class Run(Binding):
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
         """Allocate all arrays; False if memory runs out. CuPy's error is dropped, as it keeps arrays alive."""
         self._arrays: dict[str, Any] = {}  # arrays that the kernel reads and writes, by the name of the argument
-        self._bare: dict[str, Any] = {}
+        self._raw_memory: dict[str, Any] = {}
         try:
             self._workspace = self._cached.take_workspace(self, self.numbering)
             self._arguments = self._workspace.arguments
@@ -114,7 +114,7 @@ class Run(Binding):
             self._levels = 0 if schedule is None else self._set_schedule(schedule)
         except MemoryError:
             self._arrays.clear()
-            self._bare.clear()
+            self._raw_memory.clear()
             self.__dict__.pop("_workspace", None)
             return False
         return True
@@ -134,14 +134,14 @@ class Run(Binding):
         arguments, cached, alloc, array = self._arguments, self._cached, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
             given = fields.get(name)
-            if name in self._lent and self.numbering is None:
-                self._set_lent(name, start, given)
+            if name in self._caller_arrays and self.numbering is None:
+                self._set_caller_array(name, start, given)
                 continue
-            given = self._lent.get(name) if given is None else given
+            given = self._caller_arrays.get(name) if given is None else given
             if is_ready := isinstance(given, array) and self._is_ready(given, cached.layouts[name]):
                 self._set(start.source, given)
             if is_ready or self._fill_uniformly(name, start, given):
-                memory = self._bare[name] = alloc(cached.sizes[name])
+                memory = self._raw_memory[name] = alloc(cached.sizes[name])
                 setattr(arguments, start.field, memory.ptr)
             else:
                 self._set(start.field, self._vertex_array(name, given))
@@ -153,9 +153,9 @@ class Run(Binding):
         for name in self.plan.edges_behind:
             self._set(f"was_{name}", self._arrays[f"e_{name}"].copy())
 
-    def _set_lent(self, name: str, start: Start, given: Any) -> None:
+    def _set_caller_array(self, name: str, start: Start, given: Any) -> None:
         """Place a field in the caller's array, and copy the initial values given, if any, into it."""
-        array = self._lent[name]
+        array = self._caller_arrays[name]
         if given is not None and given is not array:
             as_bits(array)[...] = as_bits(self._start_array(name, given))
         self._set(start.field, array)
@@ -182,9 +182,9 @@ class Run(Binding):
 
     def _wrap_memory(self) -> None:
         """Wrap raw memory in arrays: the fields after an even and after an odd number of iterations."""
-        for name, memory in self._bare.items():
+        for name, memory in self._raw_memory.items():
             self._arrays[f"v_{name}"] = self.xp.ndarray(*self._cached.field_layouts[name], memory)
-        self._bare.clear()
+        self._raw_memory.clear()
         fields = {name: self._arrays[start.field] for name, start in self.plan.starts.items()}
         fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
         self._fields = fields, fields
@@ -358,7 +358,7 @@ class Run(Binding):
         """The current fields, by their names in the program."""
         now = self._fields[self.iteration & 1]
         return self.by_given_name(
-            now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states, self._lent)
+            now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states, self._caller_arrays)
         )
 
     def aggregates(self) -> Mapping[str, Any]:
@@ -395,11 +395,11 @@ class Fields(Mapping[str, Any]):
         fields: Mapping[str, Any],
         numbering: relabel.Numbering,
         edge_states: list[str],
-        lent: Mapping[str, Any],
+        caller_arrays: Mapping[str, Any],
     ) -> None:
         self._arrays, self._numbering = fields, numbering
-        self._known = {name: fields[name] for name in edge_states} | dict(lent)
-        for name, array in lent.items():  # arrays of the caller are written at once
+        self._known = {name: fields[name] for name in edge_states} | dict(caller_arrays)
+        for name, array in caller_arrays.items():  # arrays of the caller are written at once
             as_bits(array)[...] = as_bits(numbering.restore(fields[name]))
 
     def __getitem__(self, name: str) -> Any:

@@ -14,7 +14,7 @@ _THREADS = 1024
 _WARPS = _THREADS // 32
 
 
-class Sorted(NamedTuple):
+class SortedSchedule(NamedTuple):
     """A schedule on the device: int32 levels, the first level, the vertices by level, the start of each level."""
 
     levels: Array
@@ -33,14 +33,14 @@ def begin(ids: np.dtype) -> None:
     compile_ahead(source(ids.itemsize))
 
 
-def by_level(schedule: Schedule, ids: np.dtype) -> Sorted:
+def by_level(schedule: Schedule, ids: np.dtype) -> SortedSchedule:
     """Sort the vertices of a schedule by level, within a level by id; `ids` is the type of ids."""
     import cupy
 
     levels, first = in_32_bits(schedule)
     levels = cupy.asarray(levels)
     few = schedule.depth <= MOST
-    return Sorted(levels, first, *(_count if few else _sort)(levels, first, schedule.depth, ids))
+    return SortedSchedule(levels, first, *(_count if few else _sort)(levels, first, schedule.depth, ids))
 
 
 def _count(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:

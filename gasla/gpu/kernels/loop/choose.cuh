@@ -44,7 +44,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     s.size = size;
     s.way = dense ? DENSE : SPARSE;
     s.is_small = small;
-    s.reaches = dense || (P::SEARCHES && ENDS && !c.a.way && !small && pull_follows(pushed));
+    s.builds_bitmap = dense || (P::SEARCHES && ENDS && !c.a.way && !small && pull_follows(pushed));
     s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || size == 0 ? 0 : edges;
 }
 
@@ -60,7 +60,7 @@ template <class P> __device__ __forceinline__ u64 Loop<P>::most_pushed() const {
 template <class P> __device__ __forceinline__ bool Loop<P>::goes_on_pulling() const {
     constexpr u32 OFTEN = 8;
     const bool pulled = P::SEARCHES && now.form == BITS && s.way == DENSE;
-    return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.easy_pulls++ < OFTEN;
+    return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.cheap_pulls++ < OFTEN;
 }
 
 // Guess whether the next iteration will pull, assuming that the vertices reached have average degree.

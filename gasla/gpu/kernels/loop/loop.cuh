@@ -40,9 +40,9 @@ template <class P> struct Shared {
     u64 size;       // active vertices at the start of the iteration
     u64 touched;    // edges along which the iteration pushes
     u32 way;
-    u32 easy_pulls;
+    u32 cheap_pulls;
     bool is_small;
-    bool reaches;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
+    bool builds_bitmap;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
     bool ended;  // whether `end_iteration` has run for this iteration
     long long next_poll;
     SmallFrontierShared small;
@@ -84,7 +84,7 @@ template <class P> struct Loop {
             s.receivers = 0;
             s.ended = false;
             s.way = SPARSE;
-            s.easy_pulls = 0;
+            s.cheap_pulls = 0;
             if constexpr (P::WAKES) P::take_changed(c);
         }
         __syncthreads();
@@ -213,37 +213,37 @@ template <class P> struct Loop {
     };
     __device__ Ahead look_ahead(u64 w) const;
     __device__ void reach();
-    __device__ void dense();
+    __device__ void gather_all_narrow();
     __device__ void reduce_all();
-    __device__ void gather_list(const vertex_t* list);
-    __device__ void apply_list(const vertex_t* list);
+    __device__ void gather_list_narrow(const vertex_t* list);
+    __device__ void apply_list_narrow(const vertex_t* list);
 
     // Long rows by key (long_rows.cuh).
     template <bool RECEIVER, class Then> __device__ void over_put_off(Then then);
 
     // Gathering wide vectors (loop_wide.cuh): a warp processes a vertex, not a lane.
     __device__ void fill_wide();
-    __device__ void dense_wide();
+    __device__ void gather_all_wide();
     __device__ void gather_list_wide(vertex_t* list);
     __device__ void apply_list_wide(const vertex_t* list);
     __device__ void post_apply_wide(const vertex_t* list);
     __device__ __forceinline__ void gather_all() {
         if constexpr (P::WIDE)
-            dense_wide();
+            gather_all_wide();
         else
-            dense();
+            gather_all_narrow();
     }
-    __device__ __forceinline__ void gather_of(vertex_t* list) {
+    __device__ __forceinline__ void gather_list(vertex_t* list) {
         if constexpr (P::WIDE)
             gather_list_wide(list);
         else
-            gather_list(list);
+            gather_list_narrow(list);
     }
-    __device__ __forceinline__ void apply_to(const vertex_t* list) {
+    __device__ __forceinline__ void apply_list(const vertex_t* list) {
         if constexpr (P::WIDE)
             apply_list_wide(list);
         else
-            apply_list(list);
+            apply_list_narrow(list);
     }
 
     // Pushing, and the stages after apply (push.cuh).
@@ -316,12 +316,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
             near_first();
         } else if constexpr (P::SEARCHES) {
             reach();
-        } else if (s.reaches) {
+        } else if (s.builds_bitmap) {
             gather_all();
         } else {
             sparse();
         }
-        if constexpr (P::TWO_PHASES) apply_to(c.a.aside);
+        if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
     }
     if constexpr (P::HAS_SCATTER) scatter();
     if constexpr (P::HAS_POST_APPLY || P::FALLS_BEHIND) {

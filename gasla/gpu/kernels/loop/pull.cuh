@@ -19,42 +19,42 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
 // An iteration of a search: a pull, or a push. A pull builds the next frontier as a bitmap, and so does a push before a
 // pull.
 template <class P> __device__ __forceinline__ void Loop<P>::reach() {
-    const bool is_small = s.is_small, reaches = s.reaches;
+    const bool is_small = s.is_small, builds_bitmap = s.builds_bitmap;
     u64 next, touched = 0;
     if (s.way == DENSE) {
         __syncthreads();
-        const Reached<P> reached = gasla::search<P>(s.arguments, s.uniform, s.buffers);
-        c.sums = P::add_sums(c.sums, reached.sums);
-        next = reached.next;
-        touched = reached.touched;
+        const SearchResult<P> result = gasla::search<P>(s.arguments, s.uniform, s.buffers);
+        c.sums = P::add_sums(c.sums, result.sums);
+        next = result.next;
+        touched = result.touched;
         __syncthreads();
     } else {
         next = push(to_aside());
     }
-    if (reaches) reduce_block(next, touched);
+    if (builds_bitmap) reduce_block(next, touched);
     if (!is_small) end_push();
     release_open();
 }
 
 // All vertices that the mask admits gather. They apply at once, or store the result for a second phase. A warp takes 32
 // vertices at a time; offsets and first neighbors of the next 32 are loaded ahead.
-template <class P> __device__ __forceinline__ void Loop<P>::dense() {
+template <class P> __device__ __forceinline__ void Loop<P>::gather_all_narrow() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
     Ahead coming = look_ahead(this_warp_of_grid()), later = look_ahead(this_warp_of_grid() + warps_of_grid());
-    Neighbours<ahead_of<P>> coming_neighbours;
-    coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
+    Neighbors<ahead_of<P>> coming_neighbors;
+    coming_neighbors.load(c.a.gi, coming.first, coming.last, 1);
     for (u64 w = this_warp_of_grid(); w < c.a.words; w += warps_of_grid()) {
         const u64 v = w * WARP + lane();
         const Ahead here = coming;
-        const Neighbours<ahead_of<P>> neighbours = coming_neighbours;
+        const Neighbors<ahead_of<P>> neighbors = coming_neighbors;
         coming = later;
-        if (!(coming.closed >> lane() & 1)) coming_neighbours.load(c.a.gi, coming.first, coming.last, 1);
+        if (!(coming.closed >> lane() & 1)) coming_neighbors.load(c.a.gi, coming.first, coming.last, 1);
         later = look_ahead(w + 2 * warps_of_grid());
         const u32 closed = here.closed;
         bool open = v < c.a.self_n && !(closed >> lane() & 1);
         if constexpr (!P::CLOSES) open = open && P::admits(c, (vertex_t)v);
-        const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbours, touched);
+        const Row<P> result = gather_rows<P, false>(c, open, (vertex_t)v, here.first, here.last, neighbors, touched);
         const bool receives = open && result.found;
         if constexpr (P::TWO_PHASES) {
             if (receives) P::put_aside(c, (vertex_t)v, result.gathered);
@@ -134,7 +134,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
 }
 
 // Each listed receiver gathers over its in-edges, and applies or stores the result.
-template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const vertex_t* list) {
+template <class P> __device__ __forceinline__ void Loop<P>::gather_list_narrow(const vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
     u64 touched = 0;
@@ -142,9 +142,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
         const bool is = base + lane() < s.receivers;
         const vertex_t v = is ? list[base + lane()] : 0;
         const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
-        Neighbours<ahead_of<P>> neighbours;
-        neighbours.load(c.a.gi, first, last, 1);
-        const Row<P> result = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
+        Neighbors<ahead_of<P>> neighbors;
+        neighbors.load(c.a.gi, first, last, 1);
+        const Row<P> result = gather_rows<P, true>(c, is, v, first, last, neighbors, touched);
         bool active = false;
         if (is) {
             if constexpr (P::TWO_PHASES) {
@@ -172,7 +172,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list(const ve
 
 // Receivers apply what was stored for them, or what pushes have accumulated. The order of the list is arbitrary; where
 // the order of sums matters, threads visit receivers by the bitmap instead, in the order of ids.
-template <class P> __device__ __forceinline__ void Loop<P>::apply_list(const vertex_t* list) {
+template <class P> __device__ __forceinline__ void Loop<P>::apply_list_narrow(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](bool is, vertex_t v) {
         bool active = false;

@@ -14,9 +14,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
         if constexpr (!P::PUSHES && (P::ACTIVE_ONLY || P::WIDE)) to_bits();
         push(to_aside());
         if constexpr (!P::PUSHES)
-            gather_of(c.a.aside);
+            gather_list(c.a.aside);
         else if constexpr (!P::TWO_PHASES)
-            apply_to(c.a.aside);
+            apply_list(c.a.aside);
     }
 }
 
@@ -44,7 +44,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
             return {};
         }
     if constexpr (P::SEARCHES)
-        if (s.reaches) {
+        if (s.builds_bitmap) {
             for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.next_active()[w] = 0;
             barrier.wait();
         }
@@ -62,7 +62,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     if constexpr (P::PRIORITISED) {
         return visit.waiting;
     } else if constexpr (P::SEARCHES) {
-        if (s.reaches) return next.count * (((u64)((prefix_t)c.a.m / (prefix_t)c.a.self_n + 1) << c.a.shift) + 1);
+        if (s.builds_bitmap) return next.count * (((u64)((prefix_t)c.a.m / (prefix_t)c.a.self_n + 1) << c.a.shift) + 1);
         publish_sums(parity());
     } else {
         if constexpr (P::PUSHES_AT_ONCE) publish_sums(parity());
@@ -76,7 +76,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
 template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     wait_and_read([&] {
         s.receivers = read[ASIDE];
-        if (P::SEARCHES && s.reaches) now.form = BITS;
+        if (P::SEARCHES && s.builds_bitmap) now.form = BITS;
         if constexpr (ENDS_AT_ONCE && (P::ABSORBS || P::PUSHES_AT_ONCE))
             if (P::ABSORBS || P::APPLIES_ONCE || s.receivers == 0) end_iteration();
     });

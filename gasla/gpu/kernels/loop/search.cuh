@@ -228,15 +228,15 @@ template <class P> struct Search {
 };
 
 // Not inlined, so that its registers are not taken from the loop.
-template <class P> struct Reached {
+template <class P> struct SearchResult {
     u64 next, touched;
     typename P::Sums sums;
 };
 template <class P>
-__device__ __noinline__ Reached<P> search(const typename P::Arguments& a, typename P::Uniform& uniform, Buffers& buffers) {
+__device__ __noinline__ SearchResult<P> search(const typename P::Arguments& a, typename P::Uniform& uniform, Buffers& buffers) {
     Search<P> search(a, uniform, buffers);
     search.run();
-    return Reached<P>{search.next, search.touched, search.c.sums};
+    return SearchResult<P>{search.next, search.touched, search.c.sums};
 }
 
 }  // namespace gasla

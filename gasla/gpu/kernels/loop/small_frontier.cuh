@@ -1,11 +1,11 @@
 // Push from small frontiers: thousands of iterations with a few thousand vertices each, in which only latency counts.
 //
 // Each block appends the vertices that it activates to its own segments in global memory, each with the begin and end
-// of its edges, and deals them round-robin to WAYS segments, which other blocks read. A slot carries the stamp of its
-// iteration, and readers go on until a stamp differs, so no block needs to know the counts or places of others. The
-// totals of vertices and edges are added up in the same word on which blocks wait at the barrier. An iteration is
-// therefore one barrier and four dependent reads. A group of lanes walks the edges of one vertex, so degrees must be
-// bounded.
+// of its edges. It deals them round-robin to SEGMENTS_PER_BLOCK segments, each of which another block reads. A slot
+// carries the stamp of its iteration, and readers go on until a stamp differs, so no block needs to know the counts or
+// places of others. The totals of vertices and edges are added up in the same word on which blocks wait at the barrier.
+// An iteration is therefore one barrier and four dependent reads. A group of lanes walks the edges of one vertex, so
+// degrees must be bounded.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -16,8 +16,8 @@ namespace gasla {
 
 // vertices that a block may list; the rest goes to the queue, and the frontier counts as large
 constexpr u32 SEGMENT = 2048;
-constexpr u32 WAYS = 8;
-constexpr u32 SLOTS_PER_WAY = SEGMENT / WAYS;
+constexpr u32 SEGMENTS_PER_BLOCK = 8;
+constexpr u32 SLOTS_PER_SEGMENT = SEGMENT / SEGMENTS_PER_BLOCK;
 constexpr u64 SMALL_EDGES = 1 << 16;  // with at most so many edges a frontier becomes small
 constexpr u64 LARGE_EDGES = 1 << 18;  // with so many edges it is large again
 
@@ -78,7 +78,7 @@ template <class Overflow> struct SegmentAppender {
             overflow.add(wanted, v);
         } else if (wanted[0]) {
             const u32 at = place + __popc(ballot & lanes_below());
-            own[at % WAYS * SLOTS_PER_WAY + at / WAYS] = Slot{begin, end, v[0], stamp};
+            own[at % SEGMENTS_PER_BLOCK * SLOTS_PER_SEGMENT + at / SEGMENTS_PER_BLOCK] = Slot{begin, end, v[0], stamp};
             prefetch(indices + begin);
             atomicAdd(&s.edges, (u32)(end - begin));
         }
@@ -98,21 +98,21 @@ template <class Loop> struct SmallFrontier {
     const u32 group;     // the thread's group of lanes, within its block
     const u32 groups;    // groups in a block
     const u32 first;     // the first slot that a group reads of its segment
-    const Slot* shares;  // that segment
+    const Slot* segment;  // that segment
     u32 side, stamp;
 
     __device__ __forceinline__ SmallFrontier(Loop& loop, u32 lanes)
         : loop(loop), c(loop.c), s(loop.s.small), now(loop.now), whole(gridDim.x * (u64)SEGMENT), lanes(lanes),
-          group(threadIdx.x >> (__ffs(lanes) - 1)), groups(blockDim.x >> (__ffs(lanes) - 1)), first(group / WAYS),
+          group(threadIdx.x >> (__ffs(lanes) - 1)), groups(blockDim.x >> (__ffs(lanes) - 1)), first(group / SEGMENTS_PER_BLOCK),
           side(loop.parity()), stamp(loop.now.stamp) {
-        const u32 way = group % WAYS, from = (blockIdx.x + (1u << way) - 1) % gridDim.x;
-        shares = (const Slot*)c.a.segments + (from * WAYS + way) * (u64)SLOTS_PER_WAY;
+        const u32 which = group % SEGMENTS_PER_BLOCK, from = (blockIdx.x + (1u << which) - 1) % gridDim.x;
+        segment = (const Slot*)c.a.segments + (from * SEGMENTS_PER_BLOCK + which) * (u64)SLOTS_PER_SEGMENT;
     }
 
     __device__ __forceinline__ Slot nothing() const { return Slot{0, 0, 0, stamp - 1}; }
-    __device__ __forceinline__ Slot take(u32 k) const { return k < SLOTS_PER_WAY ? shares[side * whole + k] : nothing(); }
+    __device__ __forceinline__ Slot take(u32 k) const { return k < SLOTS_PER_SEGMENT ? segment[side * whole + k] : nothing(); }
     __device__ __forceinline__ Slot take_queued(u32 k) const {
-        const u64 i = (group + (k - first) * WAYS) * (u64)gridDim.x + blockIdx.x;
+        const u64 i = (group + (k - first) * SEGMENTS_PER_BLOCK) * (u64)gridDim.x + blockIdx.x;
         if (i >= now.size) return nothing();
         const vertex_t v = loop.queue(side)[i].vertex;
         return Slot{c.a.sp[v], c.a.sp[v + 1], v, stamp};
@@ -137,25 +137,25 @@ template <class Loop> struct SmallFrontier {
         SegmentAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
         Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
         Slot slot = queued ? take_queued(first) : take(first);
-        bool learnt = true;  // whether `learn` has stored the totals of the last barrier
+        bool are_taken = true;  // whether `take_totals` has stored the totals of the last barrier
         while (true) {
             listed.own = (Slot*)c.a.segments + (1 - side) * whole + blockIdx.x * (u64)SEGMENT;
             listed.stamp = stamp + 1;
             walk(slot, queued, visit);
             if (lane() == 0 && (overflow.held || (P::PUSHES_AT_ONCE && aside.held))) s.unusual = true;
             if constexpr (P::PUSHES_AT_ONCE) loop.publish_sums(loop.parity());
-            meet(learnt);
+            wait_for_totals(are_taken);
             side = 1 - side;
             ++stamp;
-            queued = learnt = false;
+            queued = are_taken = false;
             slot = take(first);  // issued before it is known whether another iteration follows
             if (!s.goes_on) break;
         }
-        const bool settles = s.all.unusual();
+        const bool is_unusual = s.all.unusual();
         loop.by_one_thread([&] {
-            learn();
+            take_totals();
             if constexpr (Loop::ENDS_AT_ONCE) {
-                if (!P::PRIORITISED && !settles) {
+                if (!P::PRIORITISED && !is_unusual) {
                     loop.rotate_counters();
                     if (s.unusual) *loop.counter(STOPPED) = 1;  // read when waiting for the other blocks
                 }
@@ -163,7 +163,7 @@ template <class Loop> struct SmallFrontier {
                 loop.s.ended = true;
             }
         });
-        if (P::PRIORITISED || settles) {
+        if (P::PRIORITISED || is_unusual) {
             side = 1 - side;
             if (__syncthreads_or(overflow.held || aside.held)) {
                 overflow.flush_block();
@@ -171,7 +171,7 @@ template <class Loop> struct SmallFrontier {
             }
             side = 1 - side;
             if constexpr (P::PRIORITISED) loop.far().note(visit.waiting);
-            settle();
+            finish_unusual();
         }
     }
 
@@ -182,7 +182,7 @@ template <class Loop> struct SmallFrontier {
         u32 k = first;
         while (__any_sync(ALL, slot.stamp == stamp)) {
             const bool is = slot.stamp == stamp;
-            k += groups / WAYS;
+            k += groups / SEGMENTS_PER_BLOCK;
             const Slot later = queued ? take_queued(k) : take(k);
             offset_t at = is ? slot.begin + (offset_t)mine : 0;
             const offset_t end = is ? slot.end : 0;
@@ -203,14 +203,14 @@ template <class Loop> struct SmallFrontier {
 
     // Barrier; the word on which blocks wait also gives the totals. Four words rotate: in use, read, being zeroed.
     // Bookkeeping overlaps with waiting for the last block.
-    __device__ __forceinline__ void meet(bool learnt) {
+    __device__ __forceinline__ void wait_for_totals(bool are_taken) {
         __syncthreads();
         if (threadIdx.x == 0) {
             u64* words = c.a.counters + 3 * COUNTERS;
             add_release(words + stamp % 4, Tally::of_block(s.unusual, least(s.listed, SEGMENT), s.edges));
             s.unusual = false;
             s.listed = s.edges = 0;
-            if (!learnt) learn();
+            if (!are_taken) take_totals();
             if (blockIdx.x == 0) words[(stamp + 2) % 4] = 0;
             int most = -1;
             if constexpr (Loop::ENDS_AT_ONCE) {
@@ -230,7 +230,7 @@ template <class Loop> struct SmallFrontier {
     }
 
     // Store the totals of the last barrier in the state of the run.
-    __device__ __forceinline__ void learn() {
+    __device__ __forceinline__ void take_totals() {
         now.form = SEGMENTS;
         now.size = s.all.vertices();
         now.edges = s.all.edges();
@@ -246,7 +246,7 @@ template <class Loop> struct SmallFrontier {
 
     // After a barrier with unusual work: vertices that found no room in segments join all others in the queue, and
     // claimed vertices that the mask still admits are released.
-    __device__ __forceinline__ void settle() {
+    __device__ __forceinline__ void finish_unusual() {
         loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });
         if (loop.count_of(loop.read[NEXT]) > 0) {
             list(NEXT);
@@ -270,7 +270,7 @@ template <class Loop> struct SmallFrontier {
     // Append the segments that this block reads to a queue.
     __device__ __forceinline__ void list(u32 counter) {
         auto listed = loop.to_queue(side, counter);
-        for (u32 k = first;; k += groups / WAYS) {
+        for (u32 k = first;; k += groups / SEGMENTS_PER_BLOCK) {
             const Slot slot = take(k);
             const bool is = slot.stamp == stamp && (threadIdx.x & (lanes - 1)) == 0;
             if (!__any_sync(ALL, is)) break;

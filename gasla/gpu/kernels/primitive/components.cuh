@@ -3,10 +3,10 @@
 #include "union_find.cuh"
 
 // Labels end up in `parents`; `work` has one entry per vertex.
-KERNEL label_components(const offset_t* offsets, const vertex_t* neighbours, u64 n, u64 m, u64 outward, vertex_t* parents,
+KERNEL label_components(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, u64 outward, vertex_t* parents,
                         vertex_t* work, Slice* slices, Control* control, u64* result) {
     Barrier barrier(control->barrier);
-    const Lists lists{offsets, neighbours, n};
+    const Lists lists{offsets, neighbors, n};
     const Order order{true};
     hook(lists, order, parents, work);
     barrier.wait();

@@ -2,14 +2,14 @@
 #pragma once
 #include "union_find.cuh"
 
-KERNEL forest_hook(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents) {
-    hook(Lists{offsets, neighbours, n}, Order{false}, parents);
+KERNEL forest_hook(const offset_t* offsets, const vertex_t* neighbors, u64 n, vertex_t* parents) {
+    hook(Lists{offsets, neighbors, n}, Order{false}, parents);
 }
 
-KERNEL forest_link(const offset_t* offsets, const vertex_t* neighbours, u64 n, vertex_t* parents, u64 first, u64 last,
+KERNEL forest_link(const offset_t* offsets, const vertex_t* neighbors, u64 n, vertex_t* parents, u64 first, u64 last,
                    u64 known, u64 outward, Slice* slices, Control* control) {
     Barrier barrier(control->barrier);
-    const Lists lists{offsets, neighbours, n};
+    const Lists lists{offsets, neighbors, n};
     Linker{lists, Order{false}, parents, (vertex_t)known, outward != 0}.link(first, last, slices, control, barrier);
     barrier.leave();
 }

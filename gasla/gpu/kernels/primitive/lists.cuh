@@ -6,7 +6,7 @@
 
 namespace gasla {
 
-struct ListFacts {
+struct ListProperties {
     u64 imbalance;  // the sum of the hashes modulo 2^64: 0 if symmetric
     u64 falls, repeats, loops;  // whether any entry is below the previous one, equal to it, or equal to its owner
 };
@@ -33,10 +33,11 @@ template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t
     return owner;
 }
 
-// With `bits` of edge values, edges count as symmetric if for each value as many lead from i to j as from j to i.
+// If `bits` is given (the edge values), edges are symmetric if, for each value, equally many edges lead from i to j and
+// from j to i.
 template <class offset_t, class vertex_t, class bits_t>
-__device__ void find_list_facts(
-    const offset_t* offsets, const vertex_t* indices, const bits_t* bits, u64 n, u64 m, ListFacts* found) {
+__device__ void find_list_properties(
+    const offset_t* offsets, const vertex_t* indices, const bits_t* bits, u64 n, u64 m, ListProperties* found) {
     u64 imbalance = 0;
     bool falls = false, repeats = false, loops = false;
     for (u64 from = warp_of_grid() * SLICE; from < m; from += warps_of_grid() * SLICE) {
@@ -56,11 +57,11 @@ __device__ void find_list_facts(
                     if ((u64)shuffle(start, at + step) <= e) at += step;
                 const offset_t first = shuffle(start, at);
                 if (e >= end) continue;
-                const vertex_t neighbour = indices[e], before = indices[e ? e - 1 : 0];
-                const u64 i = owner + at, j = (u64)neighbour;
+                const vertex_t neighbor = indices[e], before = indices[e ? e - 1 : 0];
+                const u64 i = owner + at, j = (u64)neighbor;
                 const bool follows = e > (u64)first;
-                falls |= follows && neighbour < before;
-                repeats |= follows && before == neighbour;
+                falls |= follows && neighbor < before;
+                repeats |= follows && before == neighbor;
                 loops |= i == j;
                 const u64 extra = bits ? mix((u64)bits[e] * ODD) : 0;
                 imbalance += hash(i, j, extra) - hash(j, i, extra);

@@ -11,9 +11,9 @@
 //   merging      If all lists are short, the order is that of ids: a forward list is the start of a sorted list. A few
 //                threads per vertex merge the lists in place (count_merging); nothing else is read or written.
 //   look-up      Otherwise the order is that of degrees, so no forward list is longer than the square root of twice the
-//                edges. Forward lists are copied (copy_forward_*). That of x goes into a hash table in shared memory, in
-//                which the shorter ones of all its neighbors are looked up, so that an edge costs the shorter of its two
-//                lists: by a warp (count_by_warps), or by blocks if lists are long or many (count_by_blocks).
+//                edges. Forward lists are copied (copy_forward_*). That of x goes into a hash table in shared memory,
+//                in which the shorter ones of all its neighbors are looked up, so that an edge costs the shorter of its
+//                two lists: by a warp (count_by_warps), or by blocks if lists are long or many (count_by_blocks).
 #pragma once
 
 #include "runtime.cuh"
@@ -234,7 +234,7 @@ template <> struct Place<true> {
 };
 
 // A neighbor whose forward list is looked up, and its position in the list in which it is a neighbor.
-struct Neighbour : Place<per_edge> {
+struct Neighbor : Place<per_edge> {
     offset_t start;
     vertex_t vertex;
     u32 length;
@@ -268,11 +268,11 @@ __device__ __forceinline__ u32 look_up(
 // Process up to 32 neighbors of x at [first, last) by one warp: look up those forward lists that are shorter than x's.
 // `wanted` has room for 32.
 template <u32 group, u32 ahead>
-__device__ __forceinline__ u32 look_up_neighbours(
+__device__ __forceinline__ u32 look_up_neighbors(
     const Oriented& graph, vertex_t x, u32 length, offset_t first, offset_t last, const Table& table, u32* tallies,
-    Neighbour* wanted, u64* counts
+    Neighbor* wanted, u64* counts
 ) {
-    Neighbour mine;
+    Neighbor mine;
     bool is_wanted = false;
     if (last - first > (offset_t)lane()) {
         mine.vertex = graph.indices[first + lane()];
@@ -286,7 +286,7 @@ __device__ __forceinline__ u32 look_up_neighbours(
     __syncwarp();
     u32 found = 0;
     for (u32 k = lane() / group; k < __popc(votes); k += WARP / group) {
-        const Neighbour y = wanted[k];
+        const Neighbor y = wanted[k];
         const u32 common =
             look_up<group, ahead>(graph.forward + y.start, y.length, table, tallies, graph.at_forward + y.start);
         if constexpr (per_vertex)
@@ -325,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
     constexpr u32 warps = WARP_THREADS / WARP;
     __shared__ vertex_t slots[warps][WARP_SLOTS];
     __shared__ u32 tallies[has_tallies ? warps : 1][has_tallies ? WARP_SLOTS : 1];
-    __shared__ Neighbour wanted[warps][WARP];
+    __shared__ Neighbor wanted[warps][WARP];
     const u32 warp = warp_of_block();
     u32* const my_tallies = has_tallies ? tallies[warp % (has_tallies ? warps : 1)] : nullptr;
     for (u32 slot = lane(); slot < WARP_SLOTS; slot += WARP) {
@@ -348,7 +348,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
             __syncwarp();
             u32 here = 0;
             for (offset_t at = first; at < last; at += WARP)
-                here += look_up_neighbours<8, 2>(
+                here += look_up_neighbors<8, 2>(
                     graph, x, length, at, last, table, my_tallies, wanted[warp], counts);
             if constexpr (per_edge) {
                 add_tallies_to_edges(graph, first, length, table, my_tallies, lane(), WARP);
@@ -371,7 +371,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
 ) {
     __shared__ vertex_t slots[BLOCK_SLOTS];
     __shared__ u32 tallies[has_tallies ? BLOCK_SLOTS : 1];
-    __shared__ Neighbour wanted[BLOCK_THREADS / WARP][WARP];
+    __shared__ Neighbor wanted[BLOCK_THREADS / WARP][WARP];
     __shared__ u64 ticket;
     __shared__ u32 taken;
     for (u32 slot = threadIdx.x; slot < BLOCK_SLOTS; slot += BLOCK_THREADS) {
@@ -388,7 +388,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
         const vertex_t x = piece_vertices[piece];
         const u32 length = graph.lengths[x];
         const offset_t first = piece_starts[piece], left = graph.indptr[x + 1] - first;
-        const u32 neighbours = (u32)least(left, (offset_t)PIECE);
+        const u32 neighbors = (u32)least(left, (offset_t)PIECE);
         u32 here = 0;
         for (u32 part = 0; part < length; part += BLOCK_SLOTS / 2) {
             const u32 entries = least(length - part, BLOCK_SLOTS / 2);
@@ -401,9 +401,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
                 u32 at = 0;
                 if (lane() == 0) at = atomicAdd(&taken, WARP);
                 at = shuffle(at, 0);
-                if (at >= neighbours) break;
-                here += look_up_neighbours<WARP, 4>(
-                    graph, x, length, first + at, first + neighbours, table, tallies, wanted[warp_of_block()], counts);
+                if (at >= neighbors) break;
+                here += look_up_neighbors<WARP, 4>(
+                    graph, x, length, first + at, first + neighbors, table, tallies, wanted[warp_of_block()], counts);
             }
             __syncthreads();
             if constexpr (per_edge) {

@@ -25,11 +25,11 @@ constexpr u32 ROUNDS = 2;    // rounds of cheap attempts before the remaining ed
 
 struct Lists {
     const offset_t* offsets;
-    const vertex_t* neighbours;
+    const vertex_t* neighbors;
     u64 n;
 
     __device__ __forceinline__ position_t begin(u64 v) const { return (position_t)__ldg(offsets + v); }
-    __device__ __forceinline__ vertex_t neighbour(position_t k) const { return __ldg(neighbours + k); }
+    __device__ __forceinline__ vertex_t neighbor(position_t k) const { return __ldg(neighbors + k); }
 };
 
 // A part of a long list, for one warp.
@@ -78,8 +78,8 @@ struct Hooked {
 // The parent of v: its first neighbor, or with `two` the lower-ranked of its first two, if that ranks below v; else v.
 __device__ __forceinline__ Hooked hooked(const Lists& lists, Order order, vertex_t v, bool two) {
     const position_t low = lists.begin(v), high = lists.begin(v + (u64)1);
-    const vertex_t first = low < high ? lists.neighbour(low) : v;
-    const vertex_t second = two && low + 1 < high ? lists.neighbour(low + 1) : v;
+    const vertex_t first = low < high ? lists.neighbor(low) : v;
+    const vertex_t second = two && low + 1 < high ? lists.neighbor(low + 1) : v;
     const bool swap = order.rank(second) < order.rank(first);
     const vertex_t lower = swap ? second : first, higher = swap ? first : second;
     if (order.rank(lower) < order.rank(v)) return {lower, higher};
@@ -188,7 +188,7 @@ struct Linker {
         const bool inside = parents[v] == known;
         vertex_t root = find(parents, v);
         for (; low < high; low += step) {
-            const vertex_t other = lists.neighbour(low);
+            const vertex_t other = lists.neighbor(low);
             if (!inside || parents[other] != known) root = unite(parents, order, root, other);
         }
     }

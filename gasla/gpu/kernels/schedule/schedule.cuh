@@ -37,20 +37,20 @@ template <class P> struct Receiver : P::Body {
 
     using P::Body::c;
     u64 touched = 0;  // entries visited
-    const u32* turns;  // levels of all vertices (shift 0), or a bitmap of vertices whose level has passed (shift 5)
+    const u32* passed;  // levels of all vertices (shift 0), or a bitmap of vertices whose level has passed (shift 5)
     u32 shift;
     int limit;  // levels below have passed; if the schedule runs backward, levels from here on
 
-    __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { ask_turns(0); }
+    __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { use_levels(0); }
 
     // Start an iteration; look-ups use the levels.
-    __device__ __forceinline__ void ask_turns(long long iteration) {
-        turns = reinterpret_cast<const u32*>(c.a.levels);
+    __device__ __forceinline__ void use_levels(long long iteration) {
+        passed = reinterpret_cast<const u32*>(c.a.levels);
         shift = 0;
         limit = (int)(c.a.first_level + (c.a.backward ? c.a.active_count - iteration : iteration));
     }
     // Build the bitmap of passed vertices; look-ups use it after the next barrier.
-    __device__ __forceinline__ void mark_turns() {
+    __device__ __forceinline__ void use_bitmap() {
         constexpr u32 AT_ONCE = 8;
         for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {  // words
             u32 mine = 0;
@@ -61,30 +61,30 @@ template <class P> struct Receiver : P::Body {
                     level[k] = c.a.levels[least<u64>((base + word + k) * WARP + lane(), c.a.self_n - 1)];
 #pragma unroll
                 for (u32 k = 0; k < AT_ONCE; ++k) {
-                    const u32 over = __ballot_sync(ALL, is_over(level[k]));
-                    if (lane() == word + k) mine = over;
+                    const u32 word_of_passed = __ballot_sync(ALL, has_passed(level[k]));
+                    if (lane() == word + k) mine = word_of_passed;
                 }
             }
             if (base + lane() < c.a.words) c.a.bits[base + lane()] = mine;
         }
-        turns = c.a.bits;
+        passed = c.a.bits;
         shift = 5;
     }
     // Whether a level has passed. For vertices that never receive the result does not matter: they keep their initial
     // values.
-    __device__ __forceinline__ bool is_over(int level) const { return (level < limit) != (bool)c.a.backward; }
+    __device__ __forceinline__ bool has_passed(int level) const { return (level < limit) != (bool)c.a.backward; }
 
     __device__ __forceinline__ typename P::Source source(vertex_t u) const {
         if constexpr (P::READS_BY_LEVEL) {
-            const u32 found = turns[u >> shift];
-            return source(u, shift ? found >> ((u32)u & (WARP - 1)) & 1 : is_over((int)found));
+            const u32 found = passed[u >> shift];
+            return source(u, shift ? found >> ((u32)u & (WARP - 1)) & 1 : has_passed((int)found));
         } else {
             return P::load_source(c, u);
         }
     }
-    __device__ __forceinline__ typename P::Source source(vertex_t u, bool over) const {
+    __device__ __forceinline__ typename P::Source source(vertex_t u, bool has_passed) const {
         if constexpr (P::READS_BY_LEVEL)
-            return P::load_by_level(c, u, over);
+            return P::load_by_level(c, u, has_passed);
         else
             return P::load_source(c, u);
     }
@@ -297,7 +297,7 @@ template <class P> struct Schedule {
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j) {
             const offset_t e = first + (offset_t)(me + j * lanes);
-            if (e < last) terms[j] = body.term_of(v, e, body.source(near[j], body.is_over(level[j])));
+            if (e < last) terms[j] = body.term_of(v, e, body.source(near[j], body.has_passed(level[j])));
         }
 #pragma unroll
         for (u32 j = 0; j < NEAR; ++j)

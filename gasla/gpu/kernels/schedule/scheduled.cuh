@@ -17,7 +17,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
             clear_deposits();
             const vertex_t* list = c.a.aside + schedule.receivers().first;
             if constexpr (!ENDS) by_one_thread([&] { s.receivers = count; });
-            receiver.ask_turns(schedule.coming);
+            receiver.use_levels(schedule.coming);
             if (schedule.is_light(c)) {
                 do {
                     const vertex_t v = schedule.here.v;
@@ -28,8 +28,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
                     if (finishes) P::finish(c, v, gathered, had);
                 } while (schedule.take_more(c));
             } else {
-                const bool marks = P::READS_BY_LEVEL && !P::ONE_BLOCK && count >= c.a.self_n / MARKED;
-                if (marks) receiver.mark_turns();
+                const bool uses_bitmap = P::READS_BY_LEVEL && !P::ONE_BLOCK && count >= c.a.self_n / MARKED;
+                if (uses_bitmap) receiver.use_bitmap();
                 u64 pieces = 0;
                 if constexpr (P::CUTS_ROWS) {
                     u64* cut = counter(schedule.coming & 1 ? ASIDE : LISTED);
@@ -37,7 +37,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
                     if (thread_of_grid() == 0) *counter(schedule.coming & 1 ? LISTED : ASIDE) = 0;
                     wait_meanwhile([] {}, false, [&] { s.pieces = P::ONE_BLOCK ? *cut : fresh(cut); });
                     pieces = s.pieces;
-                } else if (marks) {
+                } else if (uses_bitmap) {
                     barrier.wait();
                 }
                 receiver.reduce(list, count, pieces);
@@ -89,8 +89,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);
         by_one_thread([&] { s.receivers = receivers.count; });
-        gather_of(c.a.aside + receivers.first);
-        if constexpr (P::TWO_PHASES) apply_to(c.a.aside + receivers.first);
+        gather_list(c.a.aside + receivers.first);
+        if constexpr (P::TWO_PHASES) apply_list(c.a.aside + receivers.first);
     }
 }
 

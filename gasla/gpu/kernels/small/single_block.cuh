@@ -58,7 +58,7 @@ template <class P> struct SingleBlock {
     // The row of a lane's first vertex, and the first of the lane's edges: reading them again in every iteration would
     // take most of its time.
     offset_t first, last;
-    vertex_t neighbours[HELD];
+    vertex_t neighbors[HELD];
     typename P::Edge edges[HELD];
     u32 own;  // that first vertex
 
@@ -142,7 +142,7 @@ template <class P> struct SingleBlock {
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
             if (run.from + (offset_t)j < run.to) {
-                neighbours[j] = a.gi[run.from + j];
+                neighbors[j] = a.gi[run.from + j];
                 edges[j] = P::load_edge_in(c, run.from + (offset_t)j);
             }
     }
@@ -264,12 +264,12 @@ template <class P> struct SingleBlock {
         bool from_active[HELD];
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
-            if ((offset_t)j < count) from_active[j] = !TESTS || s.active[side()][neighbours[j]];
+            if ((offset_t)j < count) from_active[j] = !TESTS || s.active[side()][neighbors[j]];
 #pragma unroll
         for (u32 j = 0; j < HELD; ++j)
             if ((offset_t)j < count && !row.over) {
                 if (!P::ACTIVE_ONLY || from_active[j])
-                    take<P>(c, row, target, edges[j], P::load_source(c, neighbours[j]), from_active[j]);
+                    take<P>(c, row, target, edges[j], P::load_source(c, neighbors[j]), from_active[j]);
                 if constexpr (P::LEAVES_EARLY) counts += 1u << TOUCHED_AT;
             }
         run.from = least(run.from + (offset_t)HELD, run.to);

@@ -179,7 +179,7 @@ template <class Loop, class List> struct OrBits : List {
 
     __device__ __forceinline__ OrBits(const Loop& loop, const List& list) : List(list), loop(loop) {}
     template <int N> __device__ __forceinline__ void add(const bool (&wanted)[N], const vertex_t (&v)[N]) {
-        if (!loop.s.reaches) return List::add(wanted, v);
+        if (!loop.s.builds_bitmap) return List::add(wanted, v);
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             if (!wanted[j]) continue;

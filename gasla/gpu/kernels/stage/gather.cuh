@@ -45,7 +45,7 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
 }
 
 // Neighbor ids loaded before it is known whether they are needed.
-template <int AHEAD> struct Neighbours {
+template <int AHEAD> struct Neighbors {
     vertex_t u[AHEAD];
 
     __device__ __forceinline__ void load(const vertex_t* indices, offset_t first, offset_t last, u32 stride) {
@@ -61,16 +61,16 @@ template <int AHEAD> struct Neighbours {
 // Force a value to be loaded at this point: otherwise the compiler delays the load until a branch is decided.
 __device__ __forceinline__ void settle(u32 value) { asm volatile("" ::"r"(value)); }
 
-// Walk edges first, first + stride, ... of a row; `neighbours` holds the first few ids. Returns the number of edges
+// Walk edges first, first + stride, ... of a row; `neighbors` holds the first few ids. Returns the number of edges
 // visited.
 template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
-                                    offset_t first, offset_t last, u32 stride, Neighbours<AHEAD> neighbours) {
+                                    offset_t first, offset_t last, u32 stride, Neighbors<AHEAD> neighbors) {
     u32 touched = 0;
     const u32* active = c.active();
     for (offset_t e = first; e < last && !row.over; e += (offset_t)(AHEAD * stride)) {
-        const Neighbours<AHEAD> here = neighbours;
-        neighbours.load(c.a.gi, e + (offset_t)(AHEAD * stride), last, stride);
+        const Neighbors<AHEAD> here = neighbors;
+        neighbors.load(c.a.gi, e + (offset_t)(AHEAD * stride), last, stride);
         u32 word[AHEAD];
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) word[j] = TEST ? active[here.u[j] / WARP] : ALL;
@@ -101,7 +101,7 @@ __device__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_rows(
     const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last,
-    Neighbours<ahead_of<P>> neighbours, u64& touched) {
+    Neighbors<ahead_of<P>> neighbors, u64& touched) {
     constexpr bool test = Tests<P, RECEIVER>::value;
     constexpr int ahead = ahead_of<P>;
     Row<P> row{P::identity(), RECEIVER || P::EVERYONE, !wanted};
@@ -112,7 +112,7 @@ __device__ __forceinline__ Row<P> gather_rows(
         if (wanted) {
             target = P::load_target(c, v);
             const offset_t alone = last - first > (offset_t)ALONE ? first + (offset_t)ALONE : last;
-            touched += walk<P, test, ahead>(c, row, target, first, alone, 1, neighbours);
+            touched += walk<P, test, ahead>(c, row, target, first, alone, 1, neighbors);
             first = alone;
         }
         for (u32 rest = __ballot_sync(ALL, !row.over && first < last); rest; rest &= rest - 1) {
@@ -122,13 +122,13 @@ __device__ __forceinline__ Row<P> gather_rows(
             const typename P::Target its = P::load_target(c, w);
             Row<P> part{P::identity(), false, false};
             if constexpr (P::COMMUTES) {
-                neighbours.load(c.a.gi, low + lane(), high, WARP);
-                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, neighbours);
+                neighbors.load(c.a.gi, low + lane(), high, WARP);
+                touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, neighbors);
             } else {  // consecutive edges for each lane
                 const offset_t run = (high - low + WARP - 1) / WARP;
                 const offset_t from = low + run * lane();
-                neighbours.load(c.a.gi, least(from, high), least(from + run, high), 1);
-                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1, neighbours);
+                neighbors.load(c.a.gi, least(from, high), least(from + run, high), 1);
+                touched += walk<P, test, ahead>(c, part, its, least(from, high), least(from + run, high), 1, neighbors);
             }
             const u32 finders = __ballot_sync(ALL, part.found);
             if constexpr (P::GATHERS) {

@@ -39,9 +39,9 @@ template <class P> struct Stages {
                 P::put_aside(c, v, gather_row<P, true>(c, v, touched).gathered);
             } else {
                 const offset_t first = is ? c.a.gp[v] : 0, last = is ? c.a.gp[v + 1] : 0;
-                Neighbours<ahead_of<P>> neighbours;
-                neighbours.load(c.a.gi, first, last, 1);
-                const Row<P> row = gather_rows<P, true>(c, is, v, first, last, neighbours, touched);
+                Neighbors<ahead_of<P>> neighbors;
+                neighbors.load(c.a.gi, first, last, 1);
+                const Row<P> row = gather_rows<P, true>(c, is, v, first, last, neighbors, touched);
                 if (is) P::put_aside(c, v, row.gathered);
             }
         });

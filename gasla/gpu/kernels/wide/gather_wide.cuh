@@ -22,7 +22,7 @@ template <class Visit> __device__ __forceinline__ void by_warps(u64 count, Visit
 }
 
 // The lane's neighbor among the 32 from position `first` on; a valid neighbor also for lanes past the end.
-__device__ __forceinline__ vertex_t own_neighbour(const vertex_t* indices, offset_t first, offset_t last) {
+__device__ __forceinline__ vertex_t own_neighbor(const vertex_t* indices, offset_t first, offset_t last) {
     if (first >= last) return 0;
     return indices[first + least<offset_t>(lane(), last - first - 1)];
 }
@@ -44,7 +44,7 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
             const vertex_t u = own;
             count = (u32)least<offset_t>(last - base, WARP);
             const u32 all = ALL >> (WARP - count);
-            if (base + (offset_t)count < last) own = own_neighbour(c.a.gi, base + (offset_t)count, last);
+            if (base + (offset_t)count < last) own = own_neighbor(c.a.gi, base + (offset_t)count, last);
             const u32 from_active = test ? __ballot_sync(ALL, lane() < count && has(c.active(), u)) : all;
             u32 rest = from_active;  // bits of neighbors still to take, if only active ones count
             const u32 taken = P::ACTIVE_ONLY ? __popc(from_active) : count;
@@ -81,7 +81,7 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, u64& touched) {
     const offset_t first = c.a.gp[v], last = c.a.gp[v + 1];
-    return gather_row<P, RECEIVER>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
+    return gather_row<P, RECEIVER>(c, v, first, last, own_neighbor(c.a.gi, first, last), touched);
 }
 
 // Write the bits of a group of 32, 16 or 8 consecutive vertices.
@@ -117,14 +117,14 @@ __device__ __forceinline__ void over_lists(const typename P::Context& c, u64 beg
         u32 rest = __ballot_sync(ALL, lane() < together && own < n && wanted(mine.first, mine.last));
         const auto ask = [&](u32 rest) {
             const u32 next = rest ? __ffs(rest) - 1 : 0;
-            return own_neighbour(c.a.gi, shuffle(mine.first, next), rest ? shuffle(mine.last, next) : 0);
+            return own_neighbor(c.a.gi, shuffle(mine.first, next), rest ? shuffle(mine.last, next) : 0);
         };
-        vertex_t neighbour = ask(rest);
+        vertex_t neighbor = ask(rest);
         while (rest) {
             const u32 j = __ffs(rest) - 1;
             rest &= rest - 1;
-            const vertex_t here = neighbour;
-            neighbour = ask(rest);
+            const vertex_t here = neighbor;
+            neighbor = ask(rest);
             visit((vertex_t)(group * together + j), j, shuffle(mine.first, j), shuffle(mine.last, j), here);
         }
         then(group, own, together);

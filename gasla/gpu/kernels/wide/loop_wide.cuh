@@ -18,8 +18,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     });
 }
 
-// As `dense`, or as `reduce_all`. The pieces of long rows come first; they are combined at the end.
-template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
+// As `gather_all_narrow`, or as `reduce_all`. The pieces of long rows come first; they are combined at the end.
+template <class P> __device__ __forceinline__ void Loop<P>::gather_all_wide() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
     u32 received = 0, active = 0;  // bits of the vertices of a group
@@ -48,8 +48,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
             return P::finish(c, v, row.gathered);
         }
     };
-    const auto visit = [&](vertex_t v, u32 j, offset_t first, offset_t last, vertex_t neighbour) {
-        const u32 outcome = settle(v, [&] { return gather_row<P, false>(c, v, first, last, neighbour, touched); });
+    const auto visit = [&](vertex_t v, u32 j, offset_t first, offset_t last, vertex_t neighbor) {
+        const u32 outcome = settle(v, [&] { return gather_row<P, false>(c, v, first, last, neighbor, touched); });
         if (outcome) received |= 1u << j;
         if (outcome & ACTIVE) active |= 1u << j;
     };
@@ -73,7 +73,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
             if (!P::admits(c, v)) continue;
             const offset_t end = c.a.gp[v + 1], first = c.a.gp[v] + (offset_t)rows.numbers[item] * (offset_t)rows.piece;
             const offset_t last = end - first > (offset_t)rows.piece ? first + (offset_t)rows.piece : end;
-            const auto row = gather_row<P, false>(c, v, first, last, own_neighbour(c.a.gi, first, last), touched);
+            const auto row = gather_row<P, false>(c, v, first, last, own_neighbor(c.a.gi, first, last), touched);
             if constexpr (P::GATHERS) P::put_whole(partials + item, row.gathered);
             if (lane() == 0) found[item] = row.found;
         }
@@ -112,7 +112,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::dense_wide() {
     });
 }
 
-// As `gather_list`, but only vertices of a schedule receive in any case.
+// As `gather_list_narrow`, but only vertices of a schedule receive in any case.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
@@ -140,7 +140,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(ver
     finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// As `apply_list`.
+// As `apply_list_narrow`.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list_wide(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](vertex_t v) {
