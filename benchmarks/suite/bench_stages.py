@@ -10,14 +10,14 @@ import numpy as np
 import gasla
 import semirings
 from gasla import stages
-from gasla.algorithms.paths.sssp import AnyOrder
+from gasla.algorithms.paths.sssp import BellmanFord
 from gasla.algorithms.traversal.bfs import Levels
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
-FEW = 1 << 18  # number of edges for `intersect`, because edges between hubs have long lists
-ITERATIONS = 10  # for programs that don't end by themselves
-Paths = AnyOrder(real=np.float32, lengths=np.float32)
+FEW = 1 << 18  # edges with hubs at their ends have long lists to intersect
+ITERATIONS = 10  # of programs that don't end by themselves
+Paths = BellmanFord(real=np.float32, lengths=np.float32)
 
 
 class Spread(gasla.VertexProgram):

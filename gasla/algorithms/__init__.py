@@ -1,1 +1,1 @@
-"""The algorithms of the library: one a file, in families. Their public names are those of `gasla` itself."""
+"""The algorithms, one per file, grouped into families. Their public names are those of `gasla` itself."""

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import bellman_ford, dijkstra
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.paths.sssp import AnyOrder
+from gasla.algorithms.paths.sssp import BellmanFord
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.graph.graph import Graph
 
@@ -426,8 +426,8 @@ def test_weights_may_be_written_to_between_calls(form: str) -> None:
             lambda g: gasla.sssp(g, 0, parents=True).distances,
             lambda g: gasla.pagerank(g).ranks,
             lambda g: gasla.betweenness_centrality(g, weighted=True),
-            lambda g: gasla.run(AnyOrder, g, active=[0], direction="pull", distance={0: 0}).distance,
-            lambda g: gasla.run(AnyOrder, g.with_values(g.values), active=[0], distance={0: 0}).distance,
+            lambda g: gasla.run(BellmanFord, g, active=[0], direction="pull", distance={0: 0}).distance,
+            lambda g: gasla.run(BellmanFord, g.with_values(g.values), active=[0], distance={0: 0}).distance,
         ]
         for values in (A.data.copy(), rng.integers(1, 99, A.nnz), A.data[::-1].copy()):
             A.data[:] = values

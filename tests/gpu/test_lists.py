@@ -99,6 +99,7 @@ def test_rows_are_looked_at_once_for_all_programs(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(variants.rows, "find_properties_once", lambda *lists: looks.append(lists) or found)
     graph = Graph(datasets.grid(12))
     chosen = [
-        engine._variant(program, graph, False, False, False) for program in (bfs.LEVELS, bfs.PARENTS, sssp.AnyOrder())
+        engine._variant(program, graph, False, False, False)
+        for program in (bfs.LEVELS, bfs.PARENTS, sssp.BellmanFord())
     ]
     assert len(looks) == 1 and all(variant.bounded_degree and variant.local for variant in chosen)

@@ -15,20 +15,20 @@ from gasla.graph.graph import Graph
 from tests.gpu.test_runs_emulated import AS_THEY_ARE, SOON_WIDE, emulated_run, grid, skewed
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
-LANES = type(paths.Lanes(real=np.float32, lengths=np.float32))
-INVERSE = type(distance_sums.Alone(inverse=True))
+BATCHED = type(paths.BatchedDistances(real=np.float32, lengths=np.float32))
+INVERSE = type(distance_sums.SingleSums(inverse=True))
 RUNS = (0, 1000, 30.0), (0, 1, 1e9), (1, 1000, 1.0), (1, 4, 100.0), (2, 1, 300.0)  # way, iterations at once, delta
 
 
 def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
     sources = np.random.default_rng(2).choice(graph.n, 40, replace=False).tolist()
-    if program is LANES:
+    if program is BATCHED:
         distance = np.full((graph.n, 8), np.inf, np.float32)
         distance[sources[:8], range(8)] = 0
         return sources[:8], {"distance": distance}
     if "level" in program.vertex_fields:
         return sources[:1], {"level": {sources[0]: 0}}
-    fields = searches.beginning(graph, sources)
+    fields = searches.initial_state(graph, sources)
     return fields.pop("active"), fields
 
 
@@ -36,10 +36,10 @@ def start(graph: Graph, program: Any) -> tuple[list[int], dict[str, Any]]:
 @pytest.mark.parametrize(
     "program",
     [
-        *(type(searches.PROGRAMS[4]), LANES),
+        *(type(searches.PROGRAMS[4]), BATCHED),
         *(
             pytest.param(program, marks=pytest.mark.slow)
-            for program in (type(searches.PROGRAMS[16]), distance_sums.Together, INVERSE)
+            for program in (type(searches.PROGRAMS[16]), distance_sums.BatchedSums, INVERSE)
         ),
     ],
     ids=lambda program: program.__name__,

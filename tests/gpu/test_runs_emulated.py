@@ -36,7 +36,7 @@ class Late(bfs.Levels):
         return vertex.level < 4
 
 
-SHORTEST: Any = type(sssp.NearFirst(real=np.float32, lengths=np.float32))
+SHORTEST: Any = type(sssp.DeltaStepping(real=np.float32, lengths=np.float32))
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla.algorithms.centrality.betweenness.brandes import WIDE, Count, wide_plus
+from gasla.algorithms.centrality.betweenness.brandes import SCALED, Count, scaled_plus
 from gasla.gpu.program.plan import Variant, as_held
 from gasla.graph.graph import Graph
 from tests.gpu.test_schedule import PROGRAMS, Alone, First, graph_of
@@ -19,7 +19,7 @@ from tests.helpers.in_turns import in_turns
 
 RUN = 'extern "C" void run(const Program::Arguments* a) { warp::run([=] { run_loop(*a); }); }\n'
 SHORT_ROWS = {"UNCUT": (256, 40), "PIECE": (1024, 100), "MARKED": (256, 20)}
-WideCount = type(Count(number=WIDE, reduce=wide_plus))
+WideCount = type(Count(number=SCALED, reduce=scaled_plus))
 QUICK = (First, Alone, programs.Spread, WideCount)
 STARTS: dict[Any, dict[str, Any]] = dict([*PROGRAMS, (WideCount, {"paths": {0: (1, 0)}})])
 WALKS: dict[str, dict[str, bool]] = {

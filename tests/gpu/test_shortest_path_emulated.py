@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gasla
-from gasla.algorithms.paths.shortest_path import Search, Way
+from gasla.algorithms.paths.shortest_path import Search, TightPath
 from gasla.gpu.program.plan import Variant
 from tests.helpers.emulated_loop import EmulatedRun
 
@@ -20,7 +20,7 @@ class SearchTo(Search):
     goal = gasla.parameter(np.int64, GOAL)
 
 
-class BackTo(Way):
+class BackTo(TightPath):
     real = lengths = np.float32
     direction = "out"
     goal = gasla.parameter(np.int64, 0)

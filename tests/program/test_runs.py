@@ -19,7 +19,7 @@ import semirings
 from benchmarks.programs import Tree
 from gasla import stages
 from gasla.algorithms.centrality.betweenness.brandes import Count
-from gasla.algorithms.paths.sssp import AnyOrder, TightLevels
+from gasla.algorithms.paths.sssp import BellmanFord, TightSearch
 from gasla.algorithms.traversal import bfs
 from gasla.arrays import moved
 from gasla.cpu.program import launch
@@ -704,7 +704,7 @@ def test_the_first_to_come_applies_at_once_if_it_is_no_identity(ids: Any) -> Non
     for program, at_once in (
         (bfs.Levels, True),
         (bfs.Parents, True),
-        (TightLevels, True),
+        (TightSearch, True),
         (Tree, True),
         (programs.Reach, True),
         (programs.Seven, False),
@@ -801,7 +801,7 @@ def test_workspace_is_what_a_run_keeps_with_the_graph(
 @pytest.mark.parametrize(("kind", "kept"), [(np.float64, True), (np.int64, False)])
 def test_runs_have_in_common_what_the_graph_keeps_anyway(kind: type, kept: bool) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], np.ones(2, kind))
-    gasla.run(AnyOrder, graph, active=[0], distance={0: 0})
+    gasla.run(BellmanFord, graph, active=[0], distance={0: 0})
     (runs,) = (known for known in graph._known.values() if isinstance(known, Prepared))
     names = [name for name in ("gi", "si", "gv_weight", "sv_weight") if runs._common[runs._places[name]] is not None]
     own = {name: runs._common[runs._places[name]] for name in names}
@@ -815,7 +815,7 @@ def test_nothing_of_a_run_stays_with_the_graph_and_nothing_keeps_the_graph() -> 
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.ones(3), n=4)
     for _ in range(2):
         schedule = gasla.Schedule(np.array([0, 1, 2, -1]))
-        found = gasla.run(AnyOrder, graph, active=[0], distance=np.array([0, np.inf, np.inf, np.inf])).distance
+        found = gasla.run(BellmanFord, graph, active=[0], distance=np.array([0, np.inf, np.inf, np.inf])).distance
         levels = gasla.bfs(graph, 0)
         paths = gasla.run(Count, graph, schedule=schedule, paths={0: 1}).paths
         ((order, starts, _),) = schedule.made.values()

@@ -1,1 +1,1 @@
-"""Orders and longest paths of acyclic graphs."""
+"""Topological orders and longest paths of acyclic graphs."""

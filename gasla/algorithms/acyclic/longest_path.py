@@ -1,12 +1,12 @@
-"""Longest paths of an acyclic graph: the critical path of a plan, and what each of its steps has to wait for.
+"""Longest paths of an acyclic graph, as for the critical path of a project plan.
 
-Returned are a longest path and its length, and for every vertex the length of a longest path that ends there and the
-vertex before it on one.
+The result holds a longest path and its length, and for every vertex the length of a longest path that ends there and
+the predecessor of the vertex on that path.
 
-Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the greatest
-length(u) + weight(u, v) that it has heard; where all of these are negative, the path that begins there is longer. Once
-it has heard along all in-edges, it tells its out-neighbors. When all lengths are known, the vertex before v is the u
-of the smallest id with length(u) + weight(u, v) = length(v).
+Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the maximum of
+length(u) + weight(u, v) over the in-edges processed so far, or 0, the length of the path of v alone, if that is
+larger. When no in-edge is left, the vertex becomes active and its out-neighbors gather from it. In a second pass the
+parent of v is the smallest u with length(u) + weight(u, v) = length(v).
 
 J. E. Kelley, M. R. Walker: Critical-path planning and scheduling. Eastern Joint Computer Conference 1959.
 """
@@ -17,6 +17,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.acyclic.topological_order import check_acyclic
+from gasla.algorithms.paths.sssp import length_types
 from gasla.arrays import array_module, moved
 from gasla.graph.arguments import check_flags, check_weights, float_type
 from gasla.graph.graph import as_graph
@@ -28,9 +29,9 @@ from gasla.program.program import VertexProgram
 
 
 class Lengths(VertexProgram):
-    """length(v) = max over in-edges of length(u) + weight(u, v), told once u waits for no in-edge.
+    """length(v) = max over in-edges of length(u) + weight(u, v), gathered once u waits for no in-edge.
 
-    Ends after n iterations at most: a vertex is active once, when it waits for no in-edge any more.
+    Ends after at most n iterations: each vertex is active once, when it stops waiting.
     """
 
     real = option(np.float64)
@@ -71,7 +72,7 @@ class Parents(VertexProgram):
 
 
 class LongestPathResult(NamedTuple):
-    """A longest path and its length; for each vertex the length of a longest path to it, and the vertex before it."""
+    """A longest path, its length, the length of a longest path to each vertex, and each vertex's predecessor."""
 
     path: np.ndarray
     length: float
@@ -80,33 +81,36 @@ class LongestPathResult(NamedTuple):
 
 
 def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
-    """The longest path of an acyclic graph.
+    """Find a longest path of an acyclic graph.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the length of the edge i -> j; stored zeros are edges of length 0, and of parallel edges the
-        longest counts. Lengths may be negative. A loop is a cycle.
+        `A[i, j]` is the length of the edge i -> j. Lengths may be negative.
     weighted : bool
-        Whether the values are lengths; otherwise, and in a graph without values, every edge has length 1.
+        Whether values are lengths. If False, or if the graph has no values, every edge has length 1.
 
     Returns
     -------
     LongestPathResult(path, length, lengths, parents)
-        `path` holds the vertices of a longest path, from its first to its last: that of the smallest id where several
-        are as far. `lengths`, (n,), is the length of a longest path that ends at each vertex, float32 for float32
-        lengths, else float64; never negative, as a path may begin anywhere. `parents`, (n,), is the vertex before it
-        on such a path, that of the smallest id where there are several; itself where no path that comes from elsewhere
-        has length 0 or more. All of this is the same every time.
+        `path` holds the ids of the vertices of a longest path in order; among several longest paths, the one whose last
+        vertex has the smallest id. `length` is its length. `lengths`, shape (n,), float32 for float32 values and
+        float64 otherwise, is the length of a longest path that ends at each vertex; it is at least 0, since a path may
+        start anywhere. `parents`, shape (n,), ids, is the smallest possible predecessor on such a path, or the vertex
+        itself if no path from elsewhere has length 0 or more. The result is deterministic.
 
     Raises
     ------
     ValueError
-        If the graph has a cycle, which is named, a length is NaN or minus infinity, or a sum of finite ones overflows.
+        If the graph has a cycle (the error names it), a length is NaN or -inf, or a sum of finite lengths overflows.
 
     See Also
     --------
-    gasla.topological_order : the order along which it goes.
+    gasla.topological_order : an order in which all edges lead forward.
+
+    Notes
+    -----
+    Stored zeros are edges of length 0. Of parallel edges the longest counts. A self loop is a cycle.
 
     References
     ----------
@@ -129,7 +133,7 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
     graph.notice_values()
     check_weights(graph)
     length = float_type(graph)
-    types = {"real": length, "lengths": length if graph.values is None else graph.values.dtype}
+    types = length_types(graph, length)
     found = run(Lengths(**types), graph, active=graph.in_degrees == 0, notice=False)
     check_acyclic(graph, found.waiting)
     lengths = found.length
@@ -143,8 +147,8 @@ def longest_path(graph: Any, *, weighted: bool = True) -> LongestPathResult:
 
 
 def _path(parents: Any, end: int) -> Any:
-    """The path that the parents lead back along from its end."""
-    there, path = moved(parents, "cpu"), [end]
-    while (before := there.item(path[-1])) != path[-1]:
+    """The path to `end`, following the parents backwards."""
+    parent_of, path = moved(parents, "cpu"), [end]
+    while (before := parent_of.item(path[-1])) != path[-1]:
         path.append(before)
     return array_module(parents).asarray(path[::-1], parents.dtype)

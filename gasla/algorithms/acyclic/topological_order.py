@@ -1,11 +1,11 @@
 """Topological order: an order of the vertices of an acyclic graph in which every edge leads forward.
 
-Returned are the vertices in that order and, on request, the level of each: the most edges on a path that ends there.
-Vertices of a level come by their ids, so the order is the same every time.
+The result holds the vertices in that order and, on request, the level of each: the number of edges on a longest path
+that ends there. Vertices of one level are sorted by id, so the order is deterministic.
 
-Every vertex counts the in-edges that it still waits for. Those that wait for none are active, and tell their
-out-neighbors. A vertex that hears along the last of its in-edges is on the next level. Vertices that wait for ever are
-on a cycle, or behind one.
+Every vertex counts the in-edges that it still waits for. Vertices that wait for none are active, and their
+out-neighbors subtract them. A vertex whose count reaches 0 in iteration i is on level i + 1. Vertices whose count never
+reaches 0 are on a cycle, or reachable from one.
 
 A. B. Kahn: Topological sorting of large networks. Communications of the ACM 5 (1962).
 """
@@ -22,13 +22,13 @@ from gasla.operations.run import run
 from gasla.program.fields import vertex
 from gasla.program.program import VertexProgram
 
-SHOWN = 6  # vertices of a cycle that an error names
+SHOWN = 6  # number of edges up to which an error lists a whole cycle
 
 
 class Order(VertexProgram):
-    """level(v) = the iteration in which v hears along the last of its in-edges that its source has a level.
+    """level(v) = 1 + the iteration in which the last in-neighbor of v became active; 0 without in-edges.
 
-    Ends after n iterations at most: a vertex is active once, when its last in-edge has been heard of.
+    Ends after at most n iterations: each vertex is active once, when it stops waiting.
     """
 
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
@@ -48,7 +48,7 @@ class Order(VertexProgram):
 
 
 class TopologicalOrderResult(NamedTuple):
-    """The vertices in order, and the level of each vertex."""
+    """The vertices in topological order, and the level of each vertex."""
 
     order: np.ndarray
     levels: np.ndarray
@@ -61,32 +61,35 @@ def topological_order(graph: Any, *, levels: Literal[True]) -> TopologicalOrderR
 
 
 def topological_order(graph: Any, *, levels: bool = False) -> np.ndarray | TopologicalOrderResult:
-    """The vertices of an acyclic graph, in an order in which every edge leads from an earlier one to a later one.
+    """Sort the vertices of an acyclic graph such that every edge leads from an earlier to a later one.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j; values are not looked at, and stored zeros are edges. Parallel edges are as good
-        as one; a loop is a cycle.
+        `A[i, j]` is the edge i -> j. Values are ignored.
     levels : bool
-        Also return each vertex's level.
+        Whether to return the level of each vertex as well.
 
     Returns
     -------
     order : (n,) array of ids
-        By levels, and within a level by ids: the same every time.
+        Sorted by level, then by id; deterministic.
     TopologicalOrderResult(order, levels)
-        With `levels=True`. The level of a vertex, int32, is the largest number of edges on a path that ends there: 0
-        where no edge leads to it. Vertices of one level don't depend on each other.
+        With `levels=True`. `levels`, shape (n,), int32, is the number of edges on a longest path that ends at each
+        vertex; 0 for vertices without in-edges. No edge joins two vertices of one level.
 
     Raises
     ------
     ValueError
-        If the graph has a cycle, which is named; as has every undirected one with an edge.
+        If the graph has a cycle, which the error names. Every undirected graph with an edge has one.
 
     See Also
     --------
-    gasla.longest_path : the longest way along such an order.
+    gasla.longest_path : longest paths of an acyclic graph.
+
+    Notes
+    -----
+    Stored zeros are edges. Parallel edges count as one. A self loop is a cycle.
 
     References
     ----------
@@ -106,14 +109,14 @@ def topological_order(graph: Any, *, levels: bool = False) -> np.ndarray | Topol
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
     found = result.level
-    # NumPy sorts 16 bits by counting, several times as fast.
+    # NumPy's stable sort is a radix sort for 16-bit keys, several times as fast as for 32 bits.
     keys = found.astype(np.uint16) if len(found) and int(found.max()) < 2**16 else found
     order = array_module(found).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False)
     return TopologicalOrderResult(order, found) if levels else order
 
 
 def check_acyclic(graph: Graph, waiting: Any) -> None:
-    """Refuse a graph in which vertices still wait for in-edges at the end: such are on a cycle, or behind one."""
+    """Raise ValueError if vertices still wait for in-edges at the end: they are on a cycle, or reachable from one."""
     if any_true(waiting > 0):
         raise ValueError(
             f"the graph has the cycle {_cycle(graph, moved(waiting, 'cpu') > 0)}; expected an acyclic one: "
@@ -122,15 +125,15 @@ def check_acyclic(graph: Graph, waiting: Any) -> None:
 
 
 def _cycle(graph: Graph, waits: np.ndarray) -> str:
-    """A cycle in words. Each waiting vertex waits for another one, so going back along such edges closes a cycle."""
+    """Format a cycle for an error: each waiting vertex has a waiting in-neighbor, so a backward walk closes a cycle."""
     indptr, indices = moved(graph.in_.indptr, "cpu"), moved(graph.in_.indices, "cpu")
-    way: dict[int, int] = {}
+    position: dict[int, int] = {}
     vertex = int(waits.argmax())
-    while vertex not in way:
-        way[vertex] = len(way)
+    while vertex not in position:
+        position[vertex] = len(position)
         before = indices[indptr[vertex] : indptr[vertex + 1]]
         vertex = int(before[waits[before].argmax()])
-    cycle = [vertex, *list(way)[: way[vertex] : -1], vertex]
+    cycle = [vertex, *list(position)[: position[vertex] : -1], vertex]
     length = len(cycle) - 1
     if length <= SHOWN:
         return " → ".join(map(str, cycle))

@@ -1,8 +1,7 @@
-"""Closeness: how near a vertex is to those from which it can be reached.
+"""Closeness centrality: the inverse of the mean distance to a vertex from the vertices that reach it.
 
-Returned is one over the mean distance to each vertex, scaled by the share of vertices from which it is reached.
-
-Searches from all vertices, or from some that are drawn, each add to a sum at every vertex that they reach.
+The mean is by default scaled by the fraction of vertices that reach it (Wasserman and Faust). Searches from all
+vertices, or from a random sample, each add to a count and a sum at every vertex that they reach (distance_sums.py).
 
 L. C. Freeman: Centrality in social networks: conceptual clarification. Social Networks 1 (1979).
 D. Eppstein, J. Wang: Fast approximation of centrality. J. Graph Algorithms and Applications 8 (2004), on sampling.
@@ -14,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gasla.algorithms.centrality.distance_sums import (
-    asks_for_lengths,
+    count_others,
     distance_sums,
     distances_to,
-    others,
+    has_lengths,
     reversed_edges,
 )
 from gasla.arrays import array_module, module_of
@@ -35,37 +34,42 @@ def closeness_centrality(
     k: int | None = None,
     seed: Any = None,
 ) -> Any:
-    """One over the mean distance from those vertices that reach a vertex, times the share that they are of all.
+    """Compute the closeness centrality of every vertex, or of one.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j. Distances are those *to* a vertex, along edges; for those from it give the
-        transposed matrix.
+        `A[i, j]` is the edge i -> j. Distances are those *to* a vertex along the edges; pass the transposed matrix for
+        distances from it.
     u : int, optional
-        The one vertex that is asked about; by default all are.
+        Compute the closeness of this vertex alone.
     distance : "weight", optional
-        The matrix's values are lengths, 0 or more; otherwise every edge counts as one.
+        "weight" if values are lengths, 0 or more; by default every edge has length 1.
     wf_improved : bool
-        Multiply by the share of vertices from which a vertex is reached (Wasserman and Faust). Otherwise a vertex that
-        few reach, from near, scores high.
+        Whether to multiply by the fraction of vertices that reach a vertex (Wasserman and Faust). Without it, a vertex
+        scores high if only a few near vertices reach it.
     sources : ids, optional
-        Only distances from these vertices are looked at: mean and share are taken over them, which estimates the
-        result from all.
+        Use only distances from these vertices: mean and fraction are taken over them, which estimates the result for
+        all.
     k : int, optional
-        In place of `sources`: how many to draw at random.
+        Number of sources to draw at random, instead of `sources`.
     seed : int or numpy.random.Generator, optional
-        For drawing them.
+        Seed or generator for drawing the sources.
 
     Returns
     -------
     (n,) float64, or a float
-        As NetworkX's function of the same name gives; the float with `u`. 0 where no other vertex reaches.
+        The values of NetworkX's function of the same name; a float if `u` is given. 0 if no other vertex reaches it.
 
     Raises
     ------
     TypeError, ValueError
-        For vertices that are none, a `distance` that is neither None nor "weight", or lengths that are negative.
+        If a vertex is not in the graph, `distance` is neither None nor "weight", or a length is negative.
+
+    Notes
+    -----
+    Stored zeros are edges, of length 0 with `distance="weight"`. Of parallel edges the shortest counts. Self loops do
+    not matter.
 
     References
     ----------
@@ -82,21 +86,21 @@ def closeness_centrality(
     """
     graph = as_graph(graph)
     check_flags(wf_improved=wf_improved)
-    is_weighted = asks_for_lengths(graph, distance)
+    weighted = has_lengths(graph, distance)
     chosen = chosen_sources(graph, sources, k, seed)
     if u is not None:
         u = source_vertex(graph, u, "u")
-        to_it = distances_to(reversed_edges(graph, is_weighted), u, weighted=is_weighted)
-        to_it = to_it[module_of(graph.device).asarray(chosen, np.int64)]
-        reached = np.isfinite(to_it)
-        nearness = _nearness(reached.sum(), to_it[reached].sum(), len(chosen) - (u in chosen), wf_improved)
-        return float(nearness)
-    count, total = distance_sums(graph, chosen, weighted=is_weighted, inverse=False)
-    return _nearness(count, total, others(graph, chosen), wf_improved)
+        distances = distances_to(reversed_edges(graph, weighted), u, weighted=weighted)
+        distances = distances[module_of(graph.device).asarray(chosen, np.int64)]
+        reached = np.isfinite(distances)
+        score = _closeness(reached.sum(), distances[reached].sum(), len(chosen) - (u in chosen), wf_improved)
+        return float(score)
+    count, total = distance_sums(graph, chosen, weighted=weighted, inverse=False)
+    return _closeness(count, total, count_others(graph, chosen), wf_improved)
 
 
-def _nearness(count: Any, total: Any, among: Any, wf_improved: bool) -> Any:
-    """From how many a vertex is reached, over the sum of their distances; and the share that they are of so many."""
+def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:
+    """Closeness from the number of sources that reach a vertex, the sum of their distances, and how many there are."""
     xp: Any = array_module(count)
     mean = xp.where(total > 0, count / xp.where(total > 0, total, 1), 0.0)
-    return mean * (count / xp.maximum(among, 1)) if wf_improved else mean
+    return mean * (count / xp.maximum(sources, 1)) if wf_improved else mean

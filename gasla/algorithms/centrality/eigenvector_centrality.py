@@ -1,12 +1,10 @@
-"""Eigenvector centrality: a vertex counts as much as those count that have an edge to it.
+"""Eigenvector centrality: the score of a vertex is proportional to the sum of its in-neighbors' scores.
 
-Returned are scores, which are the left eigenvector of the matrix's largest eigenvalue, and whether and how fast they
-settled.
-
-Power iteration: every vertex adds its in-neighbors' scores to its own, and all are divided by their norm. The norm is
-that of the iteration before, an aggregate: a vector that is one division behind points the same way, so that an
-iteration is one pass. Adding a vertex's own score shifts all eigenvalues by one, without which nothing would settle
-where the graph has no odd cycle.
+The scores are the left eigenvector of the largest eigenvalue of the adjacency matrix, found by power iteration: every
+vertex adds its in-neighbors' scores to its own, and all are divided by their norm. Adding the own score shifts all
+eigenvalues by one; without it, the iteration would not converge on a graph without odd cycles. The divisor is the norm
+of the previous iteration, an aggregate: scaling does not change the direction of the vector, and an iteration stays a
+single pass.
 
 P. Bonacich: Power and centrality: a family of measures. American Journal of Sociology 92 (1987).
 R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflösung. ZAMM 9 (1929).
@@ -14,12 +12,12 @@ R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflös
 
 import warnings
 from math import inf, ldexp
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import type_of_weights
+from gasla.algorithms.centrality.ranking import ScoresResult, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, vertex_numbers, weight_range, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -35,10 +33,10 @@ class Power(VertexProgram):
     """score(v) = (score(v) + sum over in-edges of score(u)) / (norm of all scores), in each iteration."""
 
     real = option(np.float64)
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     score = vertex(real)
     weight = edge(weights, when=weights)
-    unit = parameter(real, 1.0)  # by which weights are multiplied: small ones would drown in a vertex's own score
+    unit = parameter(real, 1.0)  # factor for small weights, which the vertex's own score would dominate
     tolerance = parameter(np.float64, 1e-6)
     reduce = semirings.plus
     everyone = True
@@ -51,7 +49,7 @@ class Power(VertexProgram):
         return {"score": (vertex.score + more) / semirings.cast(self.norm(), self.real)}
 
     def activate(self, before, after):
-        return True  # the change alone ends the run
+        return True  # only `stop` ends the run
 
     @aggregate(semirings.plus)
     def square(self, before, after):
@@ -63,20 +61,11 @@ class Power(VertexProgram):
         return abs(after.score - before.score)
 
     def norm(self):
-        """Of the scores as the last iteration left them."""
+        """The norm of the scores after the previous iteration."""
         return semirings.sqrt(self.square)
 
     def stop(self):
         return (self.change < self.tolerance * self.norm()) | semirings.logical_not(self.square < inf)
-
-
-class EigenvectorResult(NamedTuple):
-    """Scores, how many iterations they took, the last iteration's change, and whether that met the tolerance."""
-
-    scores: np.ndarray
-    iterations: int
-    residual: float
-    converged: bool
 
 
 def eigenvector_centrality(
@@ -87,37 +76,37 @@ def eigenvector_centrality(
     nstart: Any = None,
     weighted: bool = False,
     dtype: Any = None,
-) -> EigenvectorResult:
-    """Eigenvector centrality of every vertex: in proportion to the sum of the scores of those with an edge to it.
+) -> ScoresResult:
+    """Compute the eigenvector centrality of every vertex.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j, which adds to the score of j. For the right eigenvector take `A.T`.
+        `A[i, j]` is the edge i -> j, which adds to the score of j. Pass `A.T` for the right eigenvector.
     max_iter : int
-        The run ends at the latest after this many iterations, with a warning.
+        Maximum number of iterations.
     tol : float
-        The run ends when the scores, whose squares sum to 1, change by less than this in the mean. With 0 it takes
-        just `max_iter` iterations, and nobody is warned. Small changes don't mean that the end is near: where the two
-        largest eigenvalues are, as on large grids, ask for less.
+        The run ends when the mean change of a score is less than this, with the sum of squares normalized to 1. With 0
+        it runs for `max_iter` iterations without a warning. Convergence is slow if the two largest eigenvalues are
+        close, as on large grids: a small change then does not prove accuracy, and a smaller `tol` is needed.
     nstart : (n,) array or dict of vertex to number, optional
-        Scores to start with, not negative; by default all alike.
+        Initial scores, 0 or more; equal by default.
     weighted : bool
-        Whether the matrix's values multiply scores; otherwise every edge counts as 1.
+        Whether values multiply the scores. Otherwise every edge counts 1.
     dtype : float32 or float64, optional
-        Of the scores: by default that of the values if they are used and floating-point, else float64.
+        Type of the scores; by default the type of the values if they are used and floating-point, else float64.
 
     Returns
     -------
-    EigenvectorResult(scores, iterations, residual, converged)
-        Scores are not negative, and their squares sum to 1. `residual` is the mean change of a score in the last
-        iteration.
+    ScoresResult(scores, iterations, residual, converged)
+        `scores`, shape (n,), are not negative, and their squares sum to 1. `residual` is the mean change of a score in
+        the last iteration.
 
     Raises
     ------
     ValueError
-        For weights that are NaN, infinite or negative, or so large that scores overflow; for a start that is negative,
-        not finite or 0 everywhere, or parameters outside their range.
+        If a weight is NaN, infinite or negative, scores overflow, `nstart` is negative, not finite or 0 everywhere, or
+        a parameter is out of range.
 
     Warns
     -----
@@ -126,8 +115,11 @@ def eigenvector_centrality(
 
     See Also
     --------
-    gasla.katz_centrality : which gives every vertex something of its own, and so something to directed graphs without
-        cycles.
+    gasla.katz_centrality : gives every vertex a score of its own; useful on directed acyclic graphs.
+
+    Notes
+    -----
+    Parallel edges add up, self loops count once. A stored zero is an edge unless `weighted`.
 
     References
     ----------
@@ -146,15 +138,15 @@ def eigenvector_centrality(
     check_flags(weighted=weighted)
     tol = real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
-    weights = type_of_weights(graph, weighted)
+    weights = weights_dtype(graph, weighted)
     kind = score_type(weights, dtype)
     start = _start(graph, nstart)
     if graph.n == 0:
-        return EigenvectorResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
+        return ScoresResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
     unit = 1.0
     if weights is not None:
         largest = float(weight_range(graph, shares=True)[1])
-        if largest < 1:  # of larger ones it is said where scores overflow
+        if largest < 1:  # larger weights are refused below if scores overflow
             graph, exponent = in_range(graph, kind)
             largest = ldexp(largest, -exponent)
         unit = 1 / largest if 0 < largest < 1 else 1.0
@@ -167,23 +159,23 @@ def eigenvector_centrality(
     converged = residual < tol
     if not (converged or tol == 0):
         warnings.warn(
-            f"the scores still changed by {residual:.3g} in the mean after {found.iterations} iterations; "
+            f"the mean change of a score was still {residual:.3g} after {found.iterations} iterations; "
             "raise max_iter, or tol",
             ConvergenceWarning,
             stacklevel=2,
         )
     scores = found.score
     scores /= kind.type(norm)
-    return EigenvectorResult(scores, found.iterations, residual, converged)
+    return ScoresResult(scores, found.iterations, residual, converged)
 
 
 def _start(graph: Graph, nstart: Any) -> Any:
-    """Scores whose squares sum to 1."""
+    """The initial scores, whose squares sum to 1."""
     if nstart is None:
         return max(graph.n, 1) ** -0.5
     start: Any = vertex_numbers(graph, "nstart", nstart, least=0)
     largest = float(start.max()) if graph.n else 1.0
     if largest == 0:
-        raise ValueError("nstart is 0 everywhere; expected some positive numbers")
-    start = start / largest  # whose squares neither overflow nor vanish
+        raise ValueError("nstart is 0 everywhere; expected some positive number")
+    start = start / largest  # the squares neither overflow nor underflow
     return start / float((start * start).sum()) ** 0.5 if graph.n else start

@@ -1,8 +1,7 @@
-"""Harmonic centrality: how near a vertex is to all others, where those that can't reach it are infinitely far.
+"""Harmonic centrality: the sum of the inverse distances from all other vertices.
 
-Returned is the sum, over all other vertices, of one over the distance from each.
-
-Searches from all vertices, or from some that are drawn, each add to a sum at every vertex that they reach.
+Vertices that do not reach a vertex are infinitely far and add 0. Searches from all vertices, or from a random sample,
+each add to a sum at every vertex that they reach (distance_sums.py).
 
 P. Boldi, S. Vigna: Axioms for centrality. Internet Mathematics 10 (2014).
 """
@@ -13,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gasla.algorithms.centrality.distance_sums import (
-    asks_for_lengths,
+    count_others,
     distance_sums,
     distances_to,
-    others,
+    has_lengths,
     reversed_edges,
 )
 from gasla.arrays import module_of
@@ -33,33 +32,38 @@ def harmonic_centrality(
     k: int | None = None,
     seed: Any = None,
 ) -> np.ndarray:
-    """Sum over all other vertices of one over the distance from them.
+    """Compute the harmonic centrality of every vertex, or of some.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j. Distances are those *to* a vertex, along edges; for those from it give the
-        transposed matrix.
+        `A[i, j]` is the edge i -> j. Distances are those *to* a vertex along the edges; pass the transposed matrix for
+        distances from it.
     nbunch : ids, optional
-        The vertices that are asked about, a search each; by default all are.
+        Compute only the scores of these vertices, by one search each.
     distance : "weight", optional
-        The matrix's values are lengths, 0 or more; otherwise every edge counts as one.
+        "weight" if values are lengths, 0 or more; by default every edge has length 1.
     sources : ids, optional
-        Only distances from these vertices are summed up.
+        Sum only over distances from these vertices.
     k : int, optional
-        In place of `sources`: how many to draw at random. The sum is then scaled, to estimate that over all.
+        Number of sources to draw at random, instead of `sources`. The sum is scaled to estimate the sum over all.
     seed : int or numpy.random.Generator, optional
-        For drawing them.
+        Seed or generator for drawing the sources.
 
     Returns
     -------
     (n,) float64, or (len(nbunch),)
-        As NetworkX's function of the same name gives. Distances of 0 are left out.
+        The values of NetworkX's function of the same name. Distances of 0 are left out.
 
     Raises
     ------
     TypeError, ValueError
-        For vertices that are none, a `distance` that is neither None nor "weight", or lengths that are negative.
+        If a vertex is not in the graph, `distance` is neither None nor "weight", or a length is negative.
+
+    Notes
+    -----
+    Stored zeros are edges, of length 0 with `distance="weight"`. Of parallel edges the shortest counts. Self loops do
+    not matter.
 
     References
     ----------
@@ -76,27 +80,27 @@ def harmonic_centrality(
     array([2.])
     """
     graph = as_graph(graph)
-    is_weighted = asks_for_lengths(graph, distance)
+    weighted = has_lengths(graph, distance)
     chosen = chosen_sources(graph, sources, k, seed)
     xp: Any = module_of(graph.device)
     if nbunch is None:
-        _, total = distance_sums(graph, chosen, weighted=is_weighted, inverse=True)
+        _, total = distance_sums(graph, chosen, weighted=weighted, inverse=True)
         return total if k is None else total * _scale(graph, chosen)
     asked = several_vertices(graph, "nbunch", nbunch)
-    backwards = reversed_edges(graph, is_weighted)
-    sums = [_sum_to(backwards, v, chosen, is_weighted) for v in asked]
+    backwards = reversed_edges(graph, weighted)
+    sums = [_sum_to(backwards, v, chosen, weighted) for v in asked]
     total = xp.stack(sums) if sums else xp.zeros(0)
     return total if k is None else total * _scale(graph, chosen)[xp.asarray(asked, np.int64)]
 
 
-def _sum_to(backwards: Graph, v: int, sources: list[int], is_weighted: bool) -> Any:
+def _sum_to(backwards: Graph, v: int, sources: list[int], weighted: bool) -> Any:
     xp: Any = module_of(backwards.device)
-    distance = distances_to(backwards, v, weighted=is_weighted)[xp.asarray(sources, np.int64)]
+    distance = distances_to(backwards, v, weighted=weighted)[xp.asarray(sources, np.int64)]
     return (1 / distance[distance > 0]).sum()
 
 
 def _scale(graph: Graph, sources: list[int]) -> Any:
-    """How many others a vertex has, over how many of them were drawn; 0 where that is none."""
+    """The number of other vertices over the number of other sources that were drawn; 0 if none was."""
     xp: Any = module_of(graph.device)
-    drawn = others(graph, sources)
+    drawn = count_others(graph, sources)
     return xp.where(drawn > 0, (graph.n - 1) / xp.maximum(drawn, 1), 0.0)

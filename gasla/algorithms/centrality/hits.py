@@ -1,19 +1,17 @@
-"""Hubs and authorities: a vertex is a good authority if good hubs lead to it, and a good hub if it leads to good ones.
+"""HITS: hubs are vertices with edges to good authorities, authorities are vertices with edges from good hubs.
 
-Returned are both scores of every vertex, each set summing to 1, and how the iteration ended.
-
-Two programs take turns over the same fields, one along each direction of the edges. Each divides by what the other's
-scores came to in all, which is the other's aggregate: no pass over the vertices is spent on the scale.
+Two programs alternate over the same fields, one along each direction of the edges. Each divides by the sum of the
+other's scores, which is an aggregate of the other program, so normalization needs no pass over the vertices.
 
 J. Kleinberg: Authoritative sources in a hyperlinked environment. Journal of the ACM 46 (1999).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import distribution, has_settled, type_of_weights
+from gasla.algorithms.centrality.ranking import HubsResult, check_converged, distribution, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import as_graph
@@ -25,10 +23,10 @@ from gasla.program.program import VertexProgram
 
 
 class Authorities(VertexProgram):
-    """authority(v) = the sum of hub(u) over the edges u -> v, over what hubs come to in all."""
+    """authority(v) = sum of hub(u) over the edges u -> v, divided by the sum of all hub scores."""
 
     real = option(np.float64)
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     hub = vertex(real)
     authority = vertex(real)
     weight = edge(weights, when=weights)
@@ -51,7 +49,7 @@ class Authorities(VertexProgram):
 
 
 class Hubs(VertexProgram):
-    """hub(u) = the sum of authority(v) over the edges u -> v, over what authorities come to in all."""
+    """hub(u) = sum of authority(v) over the edges u -> v, divided by the sum of all authority scores."""
 
     real = option(np.float64)
     weights = option(None)
@@ -85,16 +83,6 @@ class Hubs(VertexProgram):
         return self.change <= self.tolerance * self.hubs
 
 
-class HITSResult(NamedTuple):
-    """Both scores, how many iterations they took, by how much the last changed hubs, and whether that was enough."""
-
-    hubs: np.ndarray
-    authorities: np.ndarray
-    iterations: int
-    residual: float
-    converged: bool
-
-
 def hits(
     graph: Any,
     *,
@@ -104,36 +92,37 @@ def hits(
     normalized: bool = True,
     weighted: bool = True,
     dtype: Any = None,
-) -> HITSResult:
-    """Hub and authority scores of every vertex.
+) -> HubsResult:
+    """Compute the hub and authority scores of every vertex.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j.
     max_iter : int
-        The run ends at the latest after this many iterations, with a warning.
+        Maximum number of iterations.
     tol : float
-        The run ends when hub scores that sum to 1 change by no more than this in all (L1). With 0 it takes just
-        `max_iter` iterations, unless nothing changes any more, and nobody is warned.
+        The run ends when hub scores, normalized to sum to 1, change by at most this in sum (L1 norm). With 0 it runs
+        for `max_iter` iterations without a warning, or until nothing changes.
     nstart : (n,) array or dict of vertex to number, optional
-        Where hub scores start, in proportion; by default alike everywhere.
+        Initial hub scores, up to a factor; equal by default.
     normalized : bool
-        Whether scores sum to 1; otherwise the largest is 1.
+        Whether each set of scores sums to 1. Otherwise its maximum is 1.
     weighted : bool
-        Whether edges count by the matrix's values, which must be finite and not negative.
+        Whether edges count by their values, which must be finite and not negative. Otherwise each counts 1.
     dtype : float32 or float64, optional
-        Of the scores: by default that of the values if they are used and floating-point, else float64.
+        Type of the scores; by default the type of the values if they are used and floating-point, else float64.
 
     Returns
     -------
-    HITSResult(hubs, authorities, iterations, residual, converged)
-        Arrays on the graph's device, 0 where no edge leads out of a vertex, or into it.
+    HubsResult(hubs, authorities, iterations, residual, converged)
+        Scores of shape (n,), on the device of the graph; a hub score is 0 without out-edges, an authority score without
+        in-edges. `residual` is the L1 change of the hub scores in the last iteration.
 
     Raises
     ------
     ValueError
-        For weights that are NaN, infinite or negative, a negative tolerance, or a start of the wrong kind.
+        If a weight is NaN, infinite or negative, `tol` is negative, or `nstart` is not a valid distribution.
 
     Warns
     -----
@@ -142,8 +131,8 @@ def hits(
 
     Notes
     -----
-    Where several scores serve equally well, as in a graph of several parts alike, they depend on the start: parts keep
-    the proportion that they began with.
+    If the scores are not unique, as in a graph of several equal components, they depend on the start: each component
+    keeps its initial share. Parallel edges add up, self loops count once. A stored zero is an edge unless `weighted`.
 
     References
     ----------
@@ -160,24 +149,26 @@ def hits(
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
     check_flags(weighted=weighted, normalized=normalized)
     tol = real_number("tol", tol)
-    weights = type_of_weights(graph, weighted)
+    weights = weights_dtype(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     if graph.n == 0:
-        return HITSResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)
+        return HubsResult(xp.zeros(0, kind), xp.zeros(0, kind), 0, 0.0, True)
     start = 1 / graph.n if nstart is None else distribution(graph, nstart, "nstart").astype(kind)
     if weights is not None:
         graph, _ = in_range(graph, kind)
     programs = [program(real=kind, weights=weights) for program in (Authorities, Hubs)]
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
-    last = run(programs[0], graph, max_iterations=1, notice=False, hub=result.state["hub"])  # of the hubs as they are
+    last = run(
+        programs[0], graph, max_iterations=1, notice=False, hub=result.state["hub"]
+    )  # authorities of the final hubs
     hubs, authorities = _scaled(result.state["hub"], normalized), _scaled(last.authority, normalized)
     residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
-    converged = has_settled("hub scores", result.converged, residual, max_iter, silent=tol == 0)
-    return HITSResult(hubs, authorities, result.iterations, residual, converged)
+    converged = check_converged("hub scores", result.converged, residual, max_iter, silent=tol == 0)
+    return HubsResult(hubs, authorities, result.iterations, residual, converged)
 
 
 def _scaled(scores: Any, to_sum: bool) -> Any:
-    """Scores that sum to 1, or of which the largest is 1; as they are if all are 0."""
+    """Scale the scores to sum 1, or to maximum 1; unchanged if all are 0."""
     whole = scores.sum(dtype=np.float64) if to_sum else scores.max()
     return scores / whole.astype(scores.dtype) if whole > 0 else scores

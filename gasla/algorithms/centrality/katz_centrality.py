@@ -1,23 +1,21 @@
-"""Katz centrality: how many walks lead to a vertex, where each further edge of a walk counts less.
+"""Katz centrality: the number of walks that lead to a vertex, each edge of a walk damped by a factor alpha.
 
-Returned are scores, and whether and how fast they settled.
-
-Every vertex gathers its in-neighbors' scores in every iteration, takes `alpha` times their sum, and adds what it is
-worth by itself, `beta`. After k iterations all walks of up to k edges are counted; an aggregate sums up what that
-changed, and ends the run. So it does where walks grow faster than alpha shrinks them: then there is no end to add up
-to, which is told. The norm is another aggregate, so that it takes no pass of its own.
+In every iteration each vertex gathers its in-neighbors' scores, multiplies their sum by `alpha`, and adds its own
+constant `beta`. After k iterations all walks of up to k edges are counted. Two aggregates, the change and the sum of
+squares, end the run: when the change is small, or when the scores diverge because `alpha` is too large, which is
+reported. The sum of squares also gives the norm, so normalization needs no pass of its own.
 
 L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 (1953).
 """
 
 import warnings
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import type_of_weights
+from gasla.algorithms.centrality.ranking import ScoresResult, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -33,15 +31,15 @@ class Katz(VertexProgram):
     """score(v) = beta + alpha * (sum over in-edges of score(u)), in each iteration."""
 
     real = option(np.float64)
-    weights = option(None)  # their type, where edges count by weight
-    varies = option(False)  # vertices are worth different amounts: `own`, in place of `beta`
+    weights = option(None)  # dtype of the weights; None if unweighted
+    varies = option(False)  # whether beta differs between vertices: field `own` instead of parameter `beta`
     score = vertex(real)
     own = vertex(real, when=varies)
     weight = edge(weights, when=weights)
     alpha = parameter(real, 0.1)
     beta = parameter(real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
-    most = parameter(np.float64, LARGEST)  # that scores' squares may come to
+    most = parameter(np.float64, LARGEST)  # largest sum of squares before the run counts as divergent
     reduce = semirings.plus
     everyone = True
 
@@ -49,11 +47,11 @@ class Katz(VertexProgram):
         return src.score * edge.weight if self.weights else src.score
 
     def apply(self, vertex, gathered):
-        worth = vertex.own if self.varies else self.beta
-        return {"score": worth + self.alpha * gathered}
+        constant = vertex.own if self.varies else self.beta
+        return {"score": constant + self.alpha * gathered}
 
     def activate(self, before, after):
-        return True  # the change alone ends the run
+        return True  # only `stop` ends the run
 
     @aggregate(semirings.plus)
     def change(self, before, after):
@@ -68,15 +66,6 @@ class Katz(VertexProgram):
         return (self.change < self.tolerance) | semirings.logical_not((self.change < inf) & (self.square < self.most))
 
 
-class KatzResult(NamedTuple):
-    """Scores, how many iterations they took, the last iteration's change, and whether that met the tolerance."""
-
-    scores: np.ndarray
-    iterations: int
-    residual: float
-    converged: bool
-
-
 def katz_centrality(
     graph: Any,
     *,
@@ -88,52 +77,56 @@ def katz_centrality(
     normalized: bool = True,
     weighted: bool = False,
     dtype: Any = None,
-) -> KatzResult:
-    """Katz centrality of every vertex: `beta`, plus `alpha` times the scores of those with an edge to it.
+) -> ScoresResult:
+    """Compute the Katz centrality of every vertex: `beta` plus `alpha` times the sum of its in-neighbors' scores.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j, which adds to the score of j. For walks the other way take `A.T`.
+        `A[i, j]` is the edge i -> j, which adds to the score of j. Pass `A.T` to count walks in the other direction.
     alpha : float
-        What an edge leaves of a score. Scores are finite where it is less than one over the largest eigenvalue of the
-        matrix; that is so if it is less than one over the largest in-degree (or sum of weights).
+        Damping factor per edge. Scores are finite if it is less than the inverse of the largest eigenvalue of the
+        matrix, for which less than the inverse of the largest in-degree (or sum of weights) suffices.
     beta : float, (n,) array, or dict of vertex to number
-        What a vertex is worth by itself. In a dict all others are worth 0.
+        Constant score of every vertex, or of each. Vertices missing in a dict have 0.
     max_iter : int
-        The run ends at the latest after this many iterations, with a warning.
+        Maximum number of iterations.
     tol : float
-        The run ends when the scores, before they are normalized, change by less than this in the mean. With 0 it
-        takes just `max_iter` iterations, and nobody is warned.
+        The run ends when the mean change of a score, before normalization, is less than this. With 0 it runs for
+        `max_iter` iterations without a warning.
     nstart : (n,) array or dict, optional
-        Scores to start with, before normalization; by default `beta`.
+        Initial scores, before normalization; by default `beta`.
     normalized : bool
-        Whether the scores returned are divided by their norm, so that the sum of their squares is 1.
+        Whether to divide the scores by their norm, so that their squares sum to 1.
     weighted : bool
-        Whether the matrix's values multiply scores; otherwise every edge counts as 1.
+        Whether values multiply the scores. Otherwise every edge counts 1.
     dtype : float32 or float64, optional
-        Of the scores: by default that of the values if they are used and floating-point, else float64.
+        Type of the scores; by default the type of the values if they are used and floating-point, else float64.
 
     Returns
     -------
-    KatzResult(scores, iterations, residual, converged)
-        `residual` is the mean change of a score in the last iteration, before normalization.
+    ScoresResult(scores, iterations, residual, converged)
+        `scores` has shape (n,). `residual` is the mean change of a score in the last iteration, before normalization.
 
     Raises
     ------
     ValueError
-        For weights that are NaN, infinite or negative, for numbers that are not finite, or parameters outside their
-        range; if `beta` is 0 everywhere, or scores overflow.
+        If a weight is NaN, infinite or negative, a number is not finite, a parameter is out of range, `beta` is 0
+        everywhere, or scores overflow.
 
     Warns
     -----
     ConvergenceWarning
-        If the tolerance was not met, or scores grow without end since `alpha` is too large.
+        If the tolerance was not met, or the scores diverge because `alpha` is too large.
 
     See Also
     --------
-    gasla.eigenvector_centrality : what the scores come to as alpha grows.
-    gasla.pagerank : where a score is divided among out-edges.
+    gasla.eigenvector_centrality : the limit as `alpha` approaches the inverse of the largest eigenvalue.
+    gasla.pagerank : divides the score of a vertex among its out-edges.
+
+    Notes
+    -----
+    Parallel edges add up, self loops count once. A stored zero is an edge unless `weighted`.
 
     References
     ----------
@@ -151,20 +144,20 @@ def katz_centrality(
     check_flags(normalized=normalized, weighted=weighted)
     alpha, tol = real_number("alpha", alpha), real_number("tol", tol)
     max_iter = whole_number("max_iter", max_iter)
-    weights = type_of_weights(graph, weighted)
+    weights = weights_dtype(graph, weighted)
     kind = score_type(weights, dtype)
-    worth = _worth(graph, beta)
+    constants = _constants(graph, beta)
     if graph.n == 0:
-        return KatzResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
-    own = {"beta": worth} if isinstance(worth, float) else {"own": worth}
+        return ScoresResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
+    own = {"beta": constants} if isinstance(constants, float) else {"own": constants}
     program = Katz(real=kind, weights=weights, varies="own" in own)
-    start = worth if nstart is None else vertex_numbers(graph, "nstart", nstart)
+    start = constants if nstart is None else vertex_numbers(graph, "nstart", nstart)
     graph, exponent = (graph, 0) if weights is None else in_range(graph, kind)
     with np.errstate(over="ignore"):
-        alpha_here = float(np.ldexp(alpha, exponent))  # as weights are multiplied by 2**-exponent
-    if not alpha_here <= float(np.finfo(kind).max):
+        scaled_alpha = float(np.ldexp(alpha, exponent))  # as weights are multiplied by 2**-exponent
+    if not scaled_alpha <= float(np.finfo(kind).max):
         raise ValueError(f"scores overflow {kind}: alpha is {alpha:g}, too large for these weights")
-    numbers = {"alpha": alpha_here, "tolerance": tol * graph.n, "most": float(np.finfo(kind).max), **own}
+    numbers = {"alpha": scaled_alpha, "tolerance": tol * graph.n, "most": float(np.finfo(kind).max), **own}
     found = run(program, graph, max_iterations=max_iter, notice=False, score=start, **numbers)
     residual, square = (float(found.change) / graph.n, float(found.square)) if found.iterations else (inf, 0.0)
     grows = not (square < numbers["most"] and (residual < inf or not found.iterations))
@@ -176,20 +169,20 @@ def katz_centrality(
         _warn(residual, found.iterations, alpha, grows)
     if normalized:
         _normalize(scores, square)
-    return KatzResult(scores, found.iterations, residual, converged)
+    return ScoresResult(scores, found.iterations, residual, converged)
 
 
-def _worth(graph: Graph, beta: Any) -> Any:
-    """What vertices are worth by themselves: a number, or an array of one each."""
+def _constants(graph: Graph, beta: Any) -> Any:
+    """Check `beta` and return it as a float, or as an array of one number per vertex."""
     is_one = not isinstance(beta, dict | list | tuple) and getattr(beta, "ndim", 0) == 0
-    worth: Any = real_number("beta", beta, least=-LARGEST) if is_one else vertex_numbers(graph, "beta", beta)
-    if graph.n and not (worth if isinstance(worth, float) else bool((worth != 0).any())):
-        raise ValueError("beta is 0 everywhere, and so are all scores then; expected another number somewhere")
-    return worth
+    constants: Any = real_number("beta", beta, least=-LARGEST) if is_one else vertex_numbers(graph, "beta", beta)
+    if graph.n and not (constants if isinstance(constants, float) else bool((constants != 0).any())):
+        raise ValueError("beta is 0 everywhere, and then so are all scores; expected a nonzero number somewhere")
+    return constants
 
 
 def _normalize(scores: Any, square: float) -> None:
-    """Divide scores by their norm, as the sum of their squares says where that is a number, neither 0 nor infinite."""
+    """Divide the scores by their norm in place: by `square`, their sum of squares, unless it over- or underflowed."""
     kind = scores.dtype.type
     if np.finfo(np.float64).tiny < square < inf:
         scores /= kind(square**0.5)
@@ -199,14 +192,14 @@ def _normalize(scores: Any, square: float) -> None:
 
 
 def _too_large(alpha: float) -> str:
-    return f"alpha is {alpha:g}, expected less than one over the largest eigenvalue, and beta small enough for squares"
+    return f"alpha is {alpha:g}, expected less than 1 / (largest eigenvalue), and a beta whose square is finite"
 
 
 def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:
-    """Warn the caller of `katz_centrality` that the tolerance was not met."""
+    """Warn the caller of `katz_centrality` that the run did not converge."""
     if grows:
-        words = f"the scores grow without end; {_too_large(alpha)}"
+        words = f"the scores diverge; {_too_large(alpha)}"
     else:
-        words = f"the scores still changed by {residual:.3g} in the mean after {iterations} iterations; "
-        words += f"raise max_iter, or tol, or lower alpha, {alpha:g}, if it isn't below one over the largest eigenvalue"
+        words = f"the mean change of a score was still {residual:.3g} after {iterations} iterations; raise max_iter or "
+        words += f"tol, or lower alpha, {alpha:g}, unless it is below 1 / (largest eigenvalue)"
     warnings.warn(words, ConvergenceWarning, stacklevel=3)

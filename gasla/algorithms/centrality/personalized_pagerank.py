@@ -1,8 +1,8 @@
-"""PageRank for many personalizations at once: every vertex holds a lane for each surfer, so that an edge is read once.
+"""Several personalized PageRanks at once: every vertex holds a vector of eight ranks, so that an edge is read once.
 
-Eight surfers make a run, which ends when the last of them has settled: when the largest changes among them sum to
-less than the tolerance, so that each one's do. A vertex holds the shares alone that it gives, and no ranks beside
-them: what is read and written of memory is what most of the time goes into.
+Eight personalizations make a batch, which runs until the sum over the vertices of the largest change among the eight is
+less than the tolerance. A vertex stores its share, rank * inverse, and not the rank itself, since the run is bound by
+memory traffic.
 """
 
 from collections.abc import Iterator
@@ -19,24 +19,24 @@ from gasla.program.fields import aggregate, edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-LANES = 8  # surfers of a run
+BATCH = 8  # personalizations per run
 
 
 class PersonalizedPageRank(VertexProgram):
-    """share(v) = rank(v) * inverse(v), in each lane; where `inverse` is 0 the share is the rank, and nobody's.
+    """share(v) = rank(v) * inverse(v) for each personalization; share(v) = rank(v) if v has no out-edges (inverse 0).
 
-    What is lost in each lane is an aggregate of its own, `lost_0` and so on.
+    The rank of vertices without out-edges is one aggregate per personalization: `lost_0`, `lost_1`, ...
     """
 
     real = option(np.float64)
-    lanes = option(LANES)
-    weights = option(None)  # the type of the weights by which out-edges carry rank, if they do
-    elsewhere = option(False)  # from a dead end they jump to other vertices than from elsewhere
-    settles = option(True)
+    width = option(BATCH)
+    weights = option(None)  # dtype of the weights; None if unweighted
+    has_dangling = option(False)  # vertices without out-edges have a distribution of their own
+    until_converged = option(True)
 
-    share = vertex((real, (lanes,)))
-    home = vertex((real, (lanes,)))
-    refuge = vertex((real, (lanes,)), when=elsewhere)
+    share = vertex((real, (width,)))
+    personalization = vertex((real, (width,)))
+    dangling = vertex((real, (width,)), when=has_dangling)
     inverse = vertex(real)
     weight = edge(weights, when=weights)
     alpha = parameter(real, 0.85)
@@ -48,31 +48,31 @@ class PersonalizedPageRank(VertexProgram):
         return src.share * edge.weight if self.weights else src.share
 
     def apply(self, vertex, gathered):
-        lost = semirings.vector(*(getattr(self, f"lost_{lane}") for lane in range(self.lanes)))
-        lost = self.alpha * semirings.cast(lost, vertex.share.type)  # at dead ends
-        jump = (1 - self.alpha + lost) * vertex.home
-        if self.elsewhere:
-            jump = (1 - self.alpha) * vertex.home + lost * vertex.refuge
-        return {"share": (jump + self.alpha * gathered) * _part(vertex)}
+        lost = semirings.vector(*(getattr(self, f"lost_{lane}") for lane in range(self.width)))
+        lost = self.alpha * semirings.cast(lost, vertex.share.type)
+        jump = (1 - self.alpha + lost) * vertex.personalization
+        if self.has_dangling:
+            jump = (1 - self.alpha) * vertex.personalization + lost * vertex.dangling
+        return {"share": (jump + self.alpha * gathered) * _share_factor(vertex)}
 
     def activate(self, before, after):
-        return True  # the residual alone ends the run
+        return True  # only `stop` ends the run
 
     @aggregate(semirings.plus)
     def residual(self, before, after):
-        return _largest(abs(after.share - before.share)) / _part(after)
+        return _largest(abs(after.share - before.share)) / _share_factor(after)
 
     def stop(self):
-        return self.settles and self.residual < self.tolerance
+        return self.until_converged and self.residual < self.tolerance
 
 
-def _part(vertex: Any) -> Any:
-    """What a share is of a rank."""
+def _share_factor(vertex: Any) -> Any:
+    """Share / rank."""
     return semirings.where(vertex.inverse == 0, 1, vertex.inverse)
 
 
 def _largest(vector: Any) -> Any:
-    """The largest of numbers none of which is NaN, compared in pairs: with NaN among them it would take longer."""
+    """The maximum of a vector without NaN, compared in pairs: handling NaN would be slower."""
     lanes = [vector[lane] for lane in range(vector.type.length)]
     while len(lanes) > 1:
         pairs = [semirings.where(x > y, x, y) for x, y in zip(lanes[::2], lanes[1::2])]
@@ -85,54 +85,54 @@ def _lost(lane: int, self: Any, before: Any, after: Any) -> Any:
 
 
 @lru_cache
-def _of_lanes(lanes: int) -> Any:
-    """The program for so many lanes."""
-    body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(lanes)}
-    return type("PersonalizedPageRank", (PersonalizedPageRank,), body | {"lanes": lanes})
+def _program_of(width: int) -> Any:
+    """The program class for `width` personalizations, with one `lost` aggregate each."""
+    body = {f"lost_{lane}": aggregate(semirings.plus)(partial(_lost, lane)) for lane in range(width)}
+    return type("PersonalizedPageRank", (PersonalizedPageRank,), body | {"width": width})
 
 
 class Rows(NamedTuple):
-    """For each surfer where jumps lead, where they lead from dead ends if that is elsewhere, and where it starts."""
+    """Per personalization the distributions of jumps, of dangling vertices (None: as jumps), and of initial ranks."""
 
-    homes: list[Any]
-    refuges: list[Any] | None
-    starts: list[Any]
+    personalization: list[Any]
+    dangling: list[Any] | None
+    nstart: list[Any]
 
 
-def settle(
+def personalized_ranks(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> tuple[Any, int, float, bool]:
-    """A row of ranks for each surfer; of runs the most iterations, the largest residual, and whether all settled."""
+    """Run all batches. Returns (k, n) ranks; the maxima over the batches of iterations and residual; convergence."""
     xp: Any = array_module(inverse)
-    kind, count = inverse.dtype, len(given.homes)
-    part = xp.where(inverse == 0, 1, inverse).astype(kind)
+    kind, count = inverse.dtype, len(given.personalization)
+    factor = xp.where(inverse == 0, 1, inverse).astype(kind)
     ranks = xp.empty((count, graph.n), kind)
-    lanes = max(2, min(count, LANES))
-    form = {"real": kind, "weights": weights, "elsewhere": given.refuges is not None, "settles": tol > 0}
-    program = _of_lanes(lanes)(**form, alpha=alpha, tolerance=tol)
-    iterations, residual, settled = 0, 0.0, True
-    for rows in _batches(count, lanes):
-        jumps = {"home": given.homes, "refuge": given.refuges}
+    width = max(2, min(count, BATCH))
+    form = {"real": kind, "weights": weights, "has_dangling": given.dangling is not None, "until_converged": tol > 0}
+    program = _program_of(width)(**form, alpha=alpha, tolerance=tol)
+    iterations, residual, converged = 0, 0.0, True
+    for rows in _batches(count, width):
+        jumps = {"personalization": given.personalization, "dangling": given.dangling}
         fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
-        fields |= {"share": _by_vertex(given.starts, rows, kind), "inverse": inverse}
-        fields["share"] *= part[:, np.newaxis]
+        fields |= {"share": _by_vertex(given.nstart, rows, kind), "inverse": inverse}
+        fields["share"] *= factor[:, np.newaxis]
         found = run(program, graph, max_iterations=max_iter, notice=False, **fields)
         for lane, row in enumerate(dict.fromkeys(rows)):
-            ranks[row] = found.state["share"][:, lane] / part
-        iterations, settled = max(iterations, found.iterations), settled and found.converged
+            ranks[row] = found.state["share"][:, lane] / factor
+        iterations, converged = max(iterations, found.iterations), converged and found.converged
         residual = max(residual, float(found.aggregates["residual"]))
-    return ranks, iterations, residual, settled
+    return ranks, iterations, residual, converged
 
 
-def _batches(count: int, lanes: int) -> Iterator[list[int]]:
-    """The rows of each run; the last of them as often as it takes to fill the lanes."""
-    for first in range(0, count, lanes):
-        yield [min(row, count - 1) for row in range(first, first + lanes)]
+def _batches(count: int, width: int) -> Iterator[list[int]]:
+    """The rows of each batch; the last batch is padded with its last row."""
+    for first in range(0, count, width):
+        yield [min(row, count - 1) for row in range(first, first + width)]
 
 
 def _by_vertex(rows: list[Any], chosen: list[int], kind: np.dtype) -> Any:
-    """Some rows, a lane each, vertex by vertex."""
+    """Transpose the chosen rows to one vector per vertex."""
     found = array_module(rows[0]).empty((len(rows[0]), len(chosen)), kind)
-    for lane, row in enumerate(chosen):  # so no other copy is made
+    for lane, row in enumerate(chosen):  # without a temporary copy
         found[:, lane] = rows[row]
     return found

@@ -1,8 +1,8 @@
-"""What rankings by iteration share: how they start, which weights count, and whether they have converged."""
+"""Shared by iterative centralities: their results, initial distributions, weights, and the check of convergence."""
 
 import warnings
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,27 @@ from gasla.graph.graph import Graph
 from gasla.operations.result import ConvergenceWarning
 
 
-def type_of_weights(graph: Graph, weighted: bool) -> np.dtype | None:
-    """The type of the weights that count, if any; `in_range` or `weight_range` refuses those that can't be used."""
+class ScoresResult(NamedTuple):
+    """Scores, the number of iterations, the change in the last iteration, and whether it met the tolerance."""
+
+    scores: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+
+
+class HubsResult(NamedTuple):
+    """Hub and authority scores, iterations, the last change of the hub scores, and whether it met the tolerance."""
+
+    hubs: np.ndarray
+    authorities: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+
+
+def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
+    """The dtype of the weights, or None if unweighted; `in_range` or `weight_range` then checks their values."""
     if not weighted or graph.values is None:
         return None
     graph.notice_values()
@@ -21,24 +40,24 @@ def type_of_weights(graph: Graph, weighted: bool) -> np.dtype | None:
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:
-    """An array or a dict of numbers, scaled to sum to 1."""
+    """Convert an array or a dict of numbers to an array that sums to 1."""
     numbers = vertex_numbers(graph, name, given, least=0)
     total = numbers.sum()
     if not 0 < total < np.inf:
-        raise ValueError(f"{name} has only zeros, or an infinite sum; expected some positive numbers")
+        raise ValueError(f"{name} has only zeros, or an infinite sum; expected a finite, positive sum")
     return numbers / total
 
 
-def has_settled(scores: str, ended: bool, residual: float, max_iter: int, *, silent: bool) -> bool:
-    """Whether a run converged: it ended by itself, and its last change is a number.
+def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *, silent: bool) -> bool:
+    """Return whether a run converged, that is, whether its stop condition ended it.
 
-    If it did not, the caller of the function that calls this is warned, unless `silent`. A change that is infinite or
-    NaN is an error: then scores are no numbers any more.
+    Otherwise warns the caller of the calling function, unless `silent`. Raises ValueError if the last change is
+    infinite or NaN: the scores have overflowed.
     """
     if not residual < inf:  # NaN, too
         raise ValueError(
-            f"the {scores} are no numbers any more: their last change is {residual}. Expected weights nearer to 1, or "
-            "dtype=np.float64: divide all of them by one number"
+            f"the {scores} overflowed: their last change is {residual}. Expected weights nearer to 1, or "
+            "dtype=np.float64: divide all weights by one number"
         )
     if not (ended or silent):
         warnings.warn(

@@ -1,23 +1,21 @@
-"""SALSA: where two random walks end up that follow an edge one way and another the other way, in turns.
+"""SALSA: hub and authority scores by random walks that alternate between following an edge forward and backward.
 
-Returned are two scores of every vertex, each set summing to 1, and how the iteration ended: how often the walk from
-authority to authority is at a vertex, back along an edge and forward along another, and how often that from hub to hub.
-
-It is to HITS what PageRank is to a count of links: a vertex deals its score out among its edges, so that parts of a
-graph keep the share that they begin with, and a tight community doesn't draw all scores to itself. Two programs take
-turns over the same fields.
+The authority score of a vertex is the stationary probability of the walk that goes back along an edge and forward along
+another; the hub score that of the walk forward and then back. In contrast to HITS, a vertex divides its score among its
+edges, so each component of the graph keeps its initial share, and a dense community does not attract all scores. Two
+programs alternate over the same fields.
 
 R. Lempel, S. Moran: SALSA: the stochastic approach for link-structure analysis. ACM Transactions on Information Systems
 19 (2001).
 """
 
 from math import ldexp
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.ranking import has_settled, type_of_weights
+from gasla.algorithms.centrality.ranking import HubsResult, check_converged, weights_dtype
 from gasla.arrays import module_of
 from gasla.graph.arguments import LARGEST, check_flags, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -30,12 +28,12 @@ from gasla.program.program import VertexProgram
 
 
 class Forward(VertexProgram):
-    """authority(v) = the sum over the edges u -> v of what hub u deals out to each."""
+    """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u), or of the share by weight."""
 
     real = option(np.float64)
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     authority = vertex(real)
-    from_authority = vertex(real)  # what it deals out to each of its in-edges
+    from_authority = vertex(real)  # authority / (sum of the weights of the in-edges)
     from_hub = vertex(real)
     inverse_in = vertex(real)
     weight = edge(weights, when=weights)
@@ -53,7 +51,7 @@ class Forward(VertexProgram):
 
 
 class Back(VertexProgram):
-    """hub(u) = the sum over the edges u -> v of what authority v deals out to each."""
+    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of the share by weight."""
 
     real = option(np.float64)
     weights = option(None)
@@ -84,45 +82,37 @@ class Back(VertexProgram):
         return self.change <= self.tolerance
 
 
-class SALSAResult(NamedTuple):
-    """Both scores, how many iterations they took, by how much the last changed hubs, and whether that was enough."""
-
-    hubs: np.ndarray
-    authorities: np.ndarray
-    iterations: int
-    residual: float
-    converged: bool
-
-
 def salsa(
     graph: Any, *, max_iter: int = 1000, tol: float = 1e-6, weighted: bool = True, dtype: Any = None
-) -> SALSAResult:
-    """Hub and authority scores of every vertex by random walks.
+) -> HubsResult:
+    """Compute the SALSA hub and authority scores of every vertex.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j.
     max_iter : int
-        The run ends at the latest after this many iterations, with a warning.
+        Maximum number of iterations.
     tol : float
-        The run ends when hub scores change by no more than this in all (L1). With 0 it takes just `max_iter`
-        iterations, unless nothing changes any more, and nobody is warned.
+        The run ends when hub scores change by at most this in sum (L1 norm). With 0 it runs for `max_iter` iterations
+        without a warning, or until nothing changes.
     weighted : bool
-        Whether edges are followed in proportion to the matrix's values, which must be finite and not negative.
+        Whether edges are followed in proportion to their values, which must be finite and not negative.
     dtype : float32 or float64, optional
-        Of the scores: by default that of the values if they are used and floating-point, else float64.
+        Type of the scores; by default the type of the values if they are used and floating-point, else float64.
 
     Returns
     -------
-    SALSAResult(hubs, authorities, iterations, residual, converged)
-        Arrays on the graph's device, 0 where no edge leads out of a vertex, or into it. Without an edge all are 0.
+    HubsResult(hubs, authorities, iterations, residual, converged)
+        Scores of shape (n,), on the device of the graph, each set summing to 1; a hub score is 0 without out-edges, an
+        authority score without in-edges. Without any edge all are 0. `residual` is the L1 change of the hub scores in
+        the last iteration.
 
     Raises
     ------
     ValueError
-        For weights that are NaN, infinite or negative, whose sum at a vertex is infinite, or whose sum is so small
-        beside the largest weight that one over it overflows; or for a negative tolerance.
+        If a weight is NaN, infinite or negative, the sum of the weights at a vertex is infinite, or so small relative
+        to the largest weight that its inverse overflows, or if `tol` is negative.
 
     Warns
     -----
@@ -131,8 +121,9 @@ def salsa(
 
     Notes
     -----
-    The walk starts at a hub drawn at random, of those that have an out-edge. In a part of the graph that it can't leave
-    an authority's score is in proportion to its in-edges, or to their weights.
+    The walk starts at a random vertex with out-edges. Within a component, authority scores are proportional to
+    in-degrees, or to sums of weights. Parallel edges add up, self loops count once. A stored zero is an edge unless
+    `weighted`.
 
     References
     ----------
@@ -150,22 +141,19 @@ def salsa(
     graph, max_iter = as_graph(graph), whole_number("max_iter", max_iter)
     check_flags(weighted=weighted)
     tol = real_number("tol", tol)
-    weights = type_of_weights(graph, weighted)
+    weights = weights_dtype(graph, weighted)
     kind, xp = score_type(weights, dtype), module_of(graph.device)
     graph, fields = _fields(graph, weights, kind)
     programs = [program(real=kind, weights=weights) for program in (Forward, Back)]
     result = run(programs, graph, max_iterations=max_iter, notice=False, tolerance=tol, **fields)
     residual = float(result.aggregates.get("change", 0))
-    converged = has_settled("hub scores", result.converged or graph.n == 0, residual, max_iter, silent=tol == 0)
+    converged = check_converged("hub scores", result.converged or graph.n == 0, residual, max_iter, silent=tol == 0)
     hubs, authorities = (xp.asarray(result.state[name]) for name in ("hub", "authority"))
-    return SALSAResult(hubs, authorities, result.iterations, residual, converged)
+    return HubsResult(hubs, authorities, result.iterations, residual, converged)
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph, dict[str, Any]]:
-    """What the programs start with: a walker at each hub alike, and one over what leads out of each vertex, and in.
-
-    Before it comes the graph to run on.
-    """
+    """The graph to run on, scaled if needed, and the initial fields: equal hub scores, and inverse sums of weights."""
     xp: Any = module_of(graph.device)
     if weights is None:
         leaves, enters = graph.out_degrees.astype(np.float64), graph.in_degrees.astype(np.float64)

@@ -1,1 +1,1 @@
-"""Closure: how often the neighbors of a vertex are neighbors of each other, or of another vertex in common."""
+"""Clustering coefficients: how often the neighbors of a vertex are adjacent, or have another neighbor in common."""

@@ -1,6 +1,6 @@
 """Average clustering: the mean of the clustering coefficients of all vertices.
 
-Returned is a number from 0 to 1. Unlike `transitivity`, every vertex counts the same, however many neighbors it has.
+The result is between 0 and 1. In contrast to `transitivity`, every vertex has the same weight, whatever its degree.
 
 D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
 """
@@ -12,24 +12,24 @@ from gasla.graph.arguments import check_flags
 
 
 def average_clustering(graph: Any, *, count_zeros: bool = True) -> float:
-    """The mean clustering coefficient.
+    """Compute the mean clustering coefficient.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
     count_zeros : bool, default True
-        Whether vertices whose coefficient is 0 count. Those of fewer than two neighbors are among them.
+        Whether vertices with coefficient 0 count. Vertices with fewer than two neighbors are among them.
 
     Returns
     -------
     float
-        0 where no vertex counts.
+        0 if no vertex counts.
 
     See Also
     --------
-    gasla.clustering : the coefficients themselves.
-    gasla.transitivity : where who has many neighbors counts for more.
+    gasla.clustering : the coefficient of each vertex.
+    gasla.transitivity : gives vertices with many neighbors more weight.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""Clustering coefficients: of the pairs of neighbors of a vertex, which part are neighbors of each other.
+"""Clustering coefficients: the fraction of pairs of neighbors of a vertex that are adjacent.
 
-Returned is a number from 0 to 1 for each vertex. A triangle at a vertex is such a pair, so that triangles are counted.
+The result is between 0 and 1 for each vertex. An adjacent pair of neighbors is a triangle at the vertex.
 
 D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
 """
@@ -16,22 +16,22 @@ from gasla.operations.primitives import simplify
 
 
 def clustering(graph: Any) -> np.ndarray[Any, Any]:
-    """The clustering coefficient of each vertex: the share of pairs of its neighbors that are joined by an edge.
+    """Compute the clustering coefficient of each vertex: the fraction of pairs of its neighbors that are adjacent.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
 
     Returns
     -------
     (n,) array of float64
-        On the device of the graph; 0 for a vertex of fewer than two neighbors.
+        On the device of the graph; 0 for vertices with fewer than two neighbors.
 
     See Also
     --------
-    gasla.transitivity : the same over the whole graph.
-    gasla.triangle_count : the triangles themselves.
+    gasla.transitivity : the fraction over the whole graph.
+    gasla.triangle_count : the number of triangles at each vertex.
 
     References
     ----------

@@ -1,13 +1,13 @@
-"""Square clustering: the squares at a vertex, as a share of those that its neighbors could make.
+"""Square clustering: the number of squares at a vertex relative to the number that its neighbors could form.
 
-Returned is a number from 0 to 1 for each vertex. Two neighbors u and w of v make a square with each further common
-neighbor. How many squares are possible at v follows from degrees, the triangles at v and the squares at v.
+The result is between 0 and 1 for each vertex. Two neighbors u and w of v form a square with each further common
+neighbor. The number of possible squares at v follows from degrees, and from the triangles and squares at v.
 
-Vertices are put in an order, as for triangles, in which those of many neighbors come late. A square is found once,
-from its last vertex v: the opposite corner x comes before v, and so do the two in between. With c paths v - u - x of
-two edges, where u and x come before v, there are c (c - 1) / 2 squares at v and at x, and c - 1 at each u. Paths are
-counted by a product of matrices for some v at a time, and added up at u by a product at given entries. A path costs a
-step, and there are no more of them than the sum, over edges, of the smaller degree: in a star as many as leaves.
+Vertices are ordered by degree, as for triangles, so that hubs come last. Each square is found once, from its last
+vertex v: the opposite corner x and the two vertices in between precede v. If there are c paths v - u - x of two edges
+in which u and x precede v, there are c (c - 1) / 2 squares at v and at x, and c - 1 at each u. Paths are counted by a
+matrix product for a block of vertices v, and summed at u by a masked product. Time is proportional to the number of
+these paths, which is at most the sum over edges of the smaller degree: for a star, its number of leaves.
 
 P. Lind, M. González, H. Herrmann: Cycles and clustering in bipartite networks. Physical Review E 72 (2005). P. Zhang et
 al.: Clustering coefficient and community structure of bipartite networks. Physica A 387 (2008). N. Chiba, T. Nishizeki:
@@ -31,35 +31,36 @@ Array = np.ndarray[Any, Any]
 
 
 def square_clustering(graph: Any) -> Array:
-    """The square clustering coefficient of each vertex: the squares at it over those that its neighbors could make.
+    """Compute the square clustering coefficient of each vertex: its squares over the squares its neighbors could form.
 
-    Two neighbors u and w of v, of q common neighbors beside it, could make so many: q, and those whom only one of
-    them knows, v, u and w aside.
+    Two neighbors u and w of v with q common neighbors besides v could form q squares, and one more for each vertex
+    other than v, u and w that is adjacent to exactly one of them.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
 
     Returns
     -------
     (n,) array of float64
-        On the device of the graph; 0 where there is no possible square.
+        On the device of the graph; 0 if no square is possible.
 
     Raises
     ------
     ValueError
-        If the squares at a vertex might exceed int64: its degree, times the sum of its neighbors', is 2^63 or more.
+        If the number of squares at a vertex might overflow int64: its degree times the sum of its neighbors' degrees is
+        2^63 or more.
 
     See Also
     --------
-    gasla.clustering : the same for triangles.
+    gasla.clustering : the coefficient for triangles.
 
     Notes
     -----
-    The time is that of the sum, over all edges, of the smaller degree of both ends, however large the other is. Memory
-    beside the result is about 60 bytes for each of up to 4 million pairs of vertices, or of the pairs of one vertex if
-    it has more; 8 bytes an edge; and 24 bytes a vertex for each thread.
+    Time is proportional to the sum over all edges of the smaller degree of both ends. Memory besides the result is
+    about 60 bytes for each of up to 4 million pairs of vertices (or of the pairs of one vertex, if it has more), 8
+    bytes per edge, and 24 bytes per vertex and thread.
 
     References
     ----------
@@ -79,7 +80,7 @@ def square_clustering(graph: Any) -> Array:
     oriented = orient(graph)
     simple = oriented.graph
     degrees = simple.out_degrees.astype(np.int64)
-    around = two_hops.paths_from(simple)  # the degrees of the neighbors of each
+    around = two_hops.paths_from(simple)  # the sum of the neighbors' degrees
     _require_exact(degrees, around)
     triangles: Any = count_common_neighbours(oriented, per_vertex=True)[1]
     squares = _squares(oriented, degrees)
@@ -88,18 +89,18 @@ def square_clustering(graph: Any) -> Array:
 
 
 def _require_exact(degrees: Array, around: Array) -> None:
-    """Refuse a graph whose counts may not fit int64; squares at a vertex are at most half of this product."""
+    """Raise ValueError if counts might overflow int64: the squares at a vertex are at most half of this product."""
     most = degrees.astype(np.float64) * around
     if len(most) and float(most.max()) >= 2.0**63:
         v = int(most.argmax())
         raise ValueError(
-            f"vertex {v} has {int(degrees[v]):,} neighbors, and they have {int(around[v]):,} together; expected a "
-            "product below 2^63, so that the squares at it can be counted in int64"
+            f"vertex {v} has {int(degrees[v]):,} neighbors, whose degrees sum to {int(around[v]):,}; expected a "
+            "product below 2^63, so that its squares can be counted in int64"
         )
 
 
 def _squares(oriented: Oriented, degrees: Array) -> Array:
-    """How many cycles of four edges each vertex is on."""
+    """Count the cycles of four edges through each vertex."""
     simple, earlier = oriented.graph.with_values(None), oriented.forward.reversed().out
     xp: Any = module_of(simple.device)
     squares, n = xp.zeros(simple.n, np.int64), simple.n
@@ -124,6 +125,6 @@ def _squares(oriented: Oriented, degrees: Array) -> Array:
 
 
 def _row_sums(lists: Adjacency, values: Any) -> Any:
-    """The sum of the values of each list; exact, as int64 wraps around and back."""
+    """The sum of the values in each list; exact modulo 2^64, since int64 wraps around."""
     xp: Any = array_module(values)
     return xp.diff(running_sums(values)[lists.indptr])

@@ -1,7 +1,7 @@
-"""Transitivity: of all pairs of neighbors of the same vertex, which part are neighbors of each other.
+"""Transitivity: the fraction of paths of two edges whose ends are adjacent.
 
-Returned is a number from 0 to 1. A triangle is three such pairs, one at each corner. Unlike the mean of `clustering`,
-vertices of many neighbors count for more.
+The result is between 0 and 1. A triangle contains three such paths. In contrast to `average_clustering`, vertices with
+many neighbors have more weight.
 
 M. E. J. Newman, D. J. Watts, S. H. Strogatz: Random graph models of social networks. PNAS 99 (2002).
 """
@@ -16,21 +16,21 @@ from gasla.operations.primitives import simplify
 
 
 def transitivity(graph: Any) -> float:
-    """The share of paths of two edges whose ends are joined by a third.
+    """Compute the transitivity: the fraction of paths of two edges that are closed by a third.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
 
     Returns
     -------
     float
-        Three times the triangles over the paths of two edges; 0 where there is no such path.
+        Three times the number of triangles over the number of paths of two edges; 0 if there is no such path.
 
     See Also
     --------
-    gasla.clustering : the same at each vertex.
+    gasla.clustering : the coefficient of each vertex.
 
     References
     ----------

@@ -1,1 +1,1 @@
-"""Which vertices form dense groups."""
+"""Communities, cores, trusses and triangles."""

@@ -1,13 +1,11 @@
-"""Core numbers: how dense the densest part of a graph is that a vertex belongs to.
+"""Core numbers: the largest k for which a vertex is in the k-core.
 
-The k-core is the largest part in which everyone has k neighbors or more; a vertex's core number is the largest k whose
-core it is in. Returned is that number for each vertex. The graph is read as a simple undirected one: direction, self
-loops and parallel edges don't count.
+The k-core is the largest subgraph in which every vertex has at least k neighbors. The graph is read as simple and
+undirected.
 
-Vertices of least degree are peeled off first. They wait in buckets by their degree among those that are left. The
-lowest bucket opens; the vertices in it are removed, with that degree as core number. Their neighbors have fewer
-neighbors now: they move to lower buckets, but to none below the open one, and those that come into that one are
-removed in the next round.
+Vertices are peeled off in the order of their degrees. They wait in buckets by their degree in the remaining graph. When
+the lowest bucket opens, its vertices are removed, with its number as their core number. Their neighbors move to lower
+buckets, but not below the open one; those that reach the open one are removed in the next round.
 
 D. W. Matula, L. L. Beck: Smallest-last ordering and clustering and graph coloring algorithms. Journal of the ACM 30
 (1983). In parallel, by buckets: L. Dhulipala, G. Blelloch, J. Shun: Julienne: A Framework for Parallel Graph Algorithms
@@ -26,9 +24,9 @@ from gasla.program.program import VertexProgram
 
 
 class Cores(VertexProgram):
-    """degree(v) = how many neighbors are left; once v's bucket opens it changes no more, and is the core number.
+    """degree(v) = the number of remaining neighbors; fixed as the core number when v's bucket opens.
 
-    Ends, as each vertex is active once: the mask admits none whose bucket has opened.
+    Ends, since each vertex is active once: the mask excludes vertices whose bucket has opened.
     """
 
     degree = vertex(ID, init=lambda vertex: vertex.out_degree)
@@ -50,21 +48,21 @@ class Cores(VertexProgram):
 
 
 def core_number(graph: Any) -> np.ndarray:
-    """Find the core number of each vertex: the largest k such that it is in the k-core.
+    """Find the core number of each vertex: the largest k for which it is in the k-core.
 
-    The k-core is the largest part of the graph in which every vertex has at least k neighbors.
+    The k-core is the largest subgraph in which every vertex has at least k neighbors.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected: direction, self loops and parallel edges are ignored, and values are not looked
-        at. If it isn't both, the one that is so is kept with it for further calls: up to 8 bytes an edge and 4 a vertex
+        Read as simple and undirected: direction, self loops, parallel edges and values are ignored. The simple
+        undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and 4 per vertex
         (`Graph.nbytes`).
 
     Returns
     -------
     (n,) array of ids
-        0 where a vertex has no neighbor; on the device of the graph. There is one right answer.
+        On the device of the graph; 0 for vertices without neighbors. The result is unique.
 
     See Also
     --------
@@ -72,8 +70,8 @@ def core_number(graph: Any) -> np.ndarray:
 
     Notes
     -----
-    NetworkX refuses self loops and parallel edges, and counts both edges of a pair that points both ways in a directed
-    graph; here it is one.
+    Stored zeros are edges. NetworkX refuses self loops and parallel edges, and counts the two directions of an edge in
+    a directed graph as two neighbors; here they are one.
 
     References
     ----------
@@ -85,7 +83,7 @@ def core_number(graph: Any) -> np.ndarray:
 
     Examples
     --------
-    A triangle, one that hangs on it, and one alone.
+    A triangle with a pendant vertex, and an isolated vertex.
 
     >>> import gasla
     >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3], n=5)

@@ -1,9 +1,8 @@
-"""Support of edges: in how many triangles each edge is, which is how many neighbors its ends have in common.
+"""Edge support: the number of triangles that each edge is in, which is the number of common neighbors of its ends.
 
-Returned is a number for each stored edge. The graph is read as a simple undirected one: direction, self loops and
-parallel edges don't count, and all stored edges between the same two vertices have the same support.
+The graph is read as simple and undirected; all stored edges between the same two vertices have the same support.
 
-Each triangle is found once, as in `triangle_count`, and then counts at its three edges.
+Each triangle is found once, as in `triangle_count`, and counted at its three edges.
 
 J. Cohen: Trusses: Cohesive subgraphs for social network analysis. National Security Agency, 2008.
 """
@@ -25,17 +24,18 @@ def edge_support(graph: Any) -> Array:
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected: direction, self loops and parallel edges are ignored. If it isn't both, the one
-        that is so is kept with it for further calls: up to 8 bytes an edge and 4 a vertex (`Graph.nbytes`).
+        Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are
+        edges. The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and
+        4 per vertex (`Graph.nbytes`).
 
     Returns
     -------
     (m,) array of int64
-        One count for each stored edge, in the order of the input, on the device of the graph; 0 for self loops.
+        One count per stored edge, in input order, on the device of the graph; 0 for self loops.
 
     See Also
     --------
-    gasla.k_truss : the largest part in which every edge has some support.
+    gasla.k_truss : the largest subgraph in which every edge has a given support.
 
     References
     ----------
@@ -56,7 +56,7 @@ def edge_support(graph: Any) -> Array:
 
 
 def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
-    """What edges of `simplify(graph)` have, at each stored edge of the graph, in the order of the input; 0 at loops."""
+    """Map values of the edges of `simplify(graph)` to the stored edges, in input order; 0 at self loops."""
     if simple is graph:
         return values
     xp: Any = module_of(graph.device)

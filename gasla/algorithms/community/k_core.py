@@ -1,7 +1,7 @@
-"""k-cores: the largest part of a graph in which every vertex has at least k neighbors.
+"""k-cores: the largest subgraph in which every vertex has at least k neighbors.
 
-Returned is which vertices are in it. It may be in several pieces, and empty. The core of k is inside that of k - 1, so
-that core numbers tell of all of them: in the k-core are the vertices whose core number is k or more.
+The result marks its vertices. A k-core may be disconnected, or empty. It is contained in the (k - 1)-core, so core
+numbers determine all of them: the k-core consists of the vertices with core number k or more.
 
 S. B. Seidman: Network structure and minimum degree. Social Networks 5 (1983).
 """
@@ -17,32 +17,32 @@ from gasla.graph.validate import as_array
 
 
 def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndarray:
-    """Find the vertices of the k-core: the largest part in which every vertex has at least k neighbors.
+    """Find the vertices of the k-core: the largest subgraph in which every vertex has at least k neighbors.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected, as by `core_number`.
     k : int, optional
-        By default the largest for which there is one: the main core.
+        By default the largest k with a nonempty core: the main core.
     core_number : (n,) array of integers, optional
-        What `gasla.core_number` returned for this graph. With it, the cores of other k cost no further search.
+        The result of `gasla.core_number` for this graph, which saves computing it again.
 
     Returns
     -------
     (n,) array of bool
-        Whether each vertex is in the core; on the device of the graph. There is one right answer.
+        Whether each vertex is in the core, on the device of the graph. The result is unique.
 
     Raises
     ------
     TypeError
-        If `k` is not a whole number, or `core_number` doesn't hold such.
+        If `k` is not an integer, or `core_number` does not hold integers.
     ValueError
-        If `k` is negative, or `core_number` is not one number a vertex.
+        If `k` is negative, or `core_number` does not have shape (n,).
 
     See Also
     --------
-    gasla.core_number : for each vertex the largest k whose core it is in.
+    gasla.core_number : for each vertex the largest k for which it is in the k-core.
 
     References
     ----------

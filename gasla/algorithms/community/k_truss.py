@@ -1,9 +1,9 @@
-"""k-trusses: the largest part of a graph in which every edge is in at least k - 2 triangles of that part.
+"""k-trusses: the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph.
 
-Returned is which edges are in it. It may be in several pieces, and empty. The truss of k is inside that of k - 1, and
-inside the (k - 1)-core: a truss asks of edges what a core asks of vertices.
+The result marks its edges. A k-truss may be disconnected, or empty. It is contained in the (k - 1)-truss and in the
+(k - 1)-core: a truss demands of edges what a core demands of vertices.
 
-Edges of too few triangles are left out, all at once; what is left has fewer triangles, and so on until none is.
+All edges in too few triangles are removed at once; this reduces the support of others, and is repeated until none is.
 
 J. Cohen: Trusses: Cohesive subgraphs for social network analysis. National Security Agency, 2008.
 """
@@ -20,32 +20,31 @@ from gasla.operations.primitives import simplify
 
 
 def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
-    """Find the edges of the k-truss: the largest part in which every edge is in at least k - 2 triangles.
+    """Find the edges of the k-truss: the largest subgraph in which every edge is in at least k - 2 triangles.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Read as simple and undirected, as by `edge_support`.
     k : int, optional
-        The truss of 2 and below are all edges between different vertices. By default the largest for which there is a
-        truss.
+        By default the largest k with a nonempty truss. For k <= 2 the truss holds all edges except self loops.
 
     Returns
     -------
     (m,) array of bool
-        Whether each stored edge is in the truss, in the order of the input, on the device of the graph; False for self
-        loops. There is one right answer.
+        Whether each stored edge is in the truss, in input order, on the device of the graph; False for self loops. The
+        result is unique.
 
     Raises
     ------
     TypeError
-        If `k` is not a whole number.
+        If `k` is not an integer.
     ValueError
         If `k` is negative.
 
     See Also
     --------
-    gasla.edge_support : in how many triangles each edge is.
+    gasla.edge_support : the number of triangles that each edge is in.
     gasla.k_core : the same idea for vertices.
 
     References
@@ -71,7 +70,7 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     edges, part = xp.arange(simple.m), simple
     if least is not None:
         edges, _ = _peeled(edges, part, least)
-    while least is None:  # ends, as each turn takes off the edges of the least support
+    while least is None:  # ends, since each turn removes the edges of the least support
         more, smaller = _peeled(edges, part, int(edge_support(part).min()) + 1 if part.m else 0)
         if not len(more):
             break
@@ -82,7 +81,7 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
 
 
 def _peeled(edges: Any, part: Graph, least: int) -> tuple[Any, Graph]:
-    """Those of a graph's edges, and the graph of them, that are left where each has at least so much support."""
+    """Remove edges until each has support `least`. Returns the ids of the remaining edges, and the graph of them."""
     while least > 0 and part.m:
         enough = edge_support(part) >= least
         if enough.all():

@@ -1,14 +1,14 @@
-"""Label propagation: communities, as each vertex takes the label that most of its neighbors have.
+"""Label propagation: every vertex repeatedly takes the label that is most frequent among its neighbors.
 
-At first every vertex has a label of its own. Then each one with a neighbor that changed looks at the labels around
-it, and takes that which weighs most; of those that weigh the same, the one that comes first by lot.
+At first every vertex has a label of its own. Then each vertex with a neighbor that changed takes the label of the
+largest total weight among its neighbors; ties go to the smallest label, in a random order of the labels.
 
-Taken at once by all, that goes on for ever: the two ends of an edge swap labels, and on a grid all do, as on a
-chessboard. So in every other iteration labels only change for those that come before them by lot, which no two
-neighbors can do to each other (ν-LPA's *pick-less*, there by the numbers of labels). This may hold vertices back: so
-once no label changes, all look once more, and the run ends only if none changes then either.
+If all vertices update at once, this may not end: the two ends of an edge swap labels, and a grid alternates like a
+chessboard. So in every other iteration a vertex may only change to a smaller label, which two neighbors cannot both do
+to each other (the *pick-less* rule of ν-LPA). The rule may hold vertices back, so once no label changes, all vertices
+are updated once more, and the run ends only if none changes then either.
 
-An iteration reads, for each edge looked at, a neighbor and its label (8 bytes), and keeps 12 for each label around.
+An iteration reads a neighbor id and a label (8 bytes) per edge, and stores 12 bytes per distinct neighboring label.
 
 U. N. Raghavan, R. Albert, S. Kumara: Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks.
 Physical Review E 76 (2007).
@@ -40,12 +40,12 @@ from gasla.program.program import VertexProgram
 
 
 class Labels(VertexProgram):
-    """label(v) = that of most neighbors, or that whose edges weigh most.
+    """label(v) = the label of most neighbors, or of the largest total weight.
 
-    A round begins with all; in its odd iterations labels only get earlier.
+    A round starts with all vertices; in its odd iterations labels may only decrease.
     """
 
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     direction = option("in")
     label = vertex(ID, init=lambda vertex: vertex.id)
     weight = edge(weights, when=weights)
@@ -55,7 +55,7 @@ class Labels(VertexProgram):
     reduce = semirings.plus
 
     def is_free(self):
-        """Whether labels may change for any other."""
+        """Whether this iteration allows any change, not only to smaller labels."""
         return (self.iteration - self.began) % 2 == 0
 
     def key(self, src, dst, edge):
@@ -65,7 +65,7 @@ class Labels(VertexProgram):
         return semirings.cast(edge.weight, sum_type(self.weights)) if self.weights else semirings.cast(1, np.int32)
 
     def choose(self, vertex, key, total):
-        return total  # of those that weigh the same, the smallest label wins
+        return total  # ties go to the smallest label
 
     def apply(self, vertex, gathered):
         takes = (gathered.key >= 0) & (self.is_free() | (gathered.key < vertex.label))
@@ -85,8 +85,8 @@ class Labels(VertexProgram):
         return self.took > 1
 
 
-class Smallest(VertexProgram):
-    """least(v) = the smallest of those with the label of v."""
+class SmallestMembers(VertexProgram):
+    """least(v) = the smallest vertex with the label of v."""
 
     label = vertex(ID)
     least = vertex(ID)
@@ -100,11 +100,11 @@ class Smallest(VertexProgram):
         return {"least": self.at(vertex.label).first}
 
 
-class Lot:
-    """A label for every vertex by lot: its number times odd ones, folded, in a bit less than its type has.
+class RandomOrder:
+    """A random permutation of labels, computed per vertex and invertible: rounds of odd multiplication and xor-shift.
 
-    So no two have the same, and each tells whose it was. That the smaller comes first then costs a comparison; a hash
-    of each label that is looked at took a third of the time.
+    Labels are distinct and fit the id type, and each determines its vertex. Comparing two labels then is one integer
+    comparison; hashing labels at each comparison took a third of the time of a run.
     """
 
     def __init__(self, seed: int, ids: np.dtype[Any]) -> None:
@@ -115,7 +115,7 @@ class Lot:
         self._back = pow(self._factor, -1, 2**self._bits)
 
     def labels(self, vertices: Any) -> Any:
-        """The labels of vertices."""
+        """The labels that stand for the given vertices."""
         labels = vertices.astype(self._kind)
         labels ^= self._kind(self._first)
         for _ in range(2):
@@ -124,7 +124,7 @@ class Lot:
         return labels.view(self._ids)
 
     def vertices(self, labels: Any) -> Any:
-        """Whose labels those were."""
+        """The vertices that the given labels stand for: the inverse of `labels`."""
         vertices = labels.astype(self._kind)
         for _ in range(2):
             self._fold(vertices)
@@ -137,7 +137,7 @@ class Lot:
         numbers &= self._kind(2**self._bits - 1)
 
     def _fold(self, numbers: Any) -> None:
-        """Upper bits change lower ones; twice is none."""
+        """Xor the upper half of the bits into the lower half: its own inverse."""
         numbers ^= numbers >> self._kind(self._bits // 2 + 1)
 
 
@@ -149,33 +149,35 @@ def label_propagation(
     Parameters
     ----------
     graph : Graph or SciPy or CuPy sparse array or matrix
-        `A[i, j]` is an edge between i and j. Directions don't matter: an edge that is there both ways counts once in a
-        symmetric matrix, and as two in another.
+        `A[i, j]` is an edge between i and j, read as undirected. The two directions of an edge count once in a
+        symmetric matrix, and as two edges otherwise.
     weighted : bool
-        Whether values are weights, which must be finite and not negative; by default every edge counts the same.
+        Whether neighbors count by edge values, which must be finite and not negative. Otherwise each edge counts 1.
     seed : int
-        Of the lot that decides between labels that weigh the same: 0 to 2**64 - 1.
+        Seed of the random order that breaks ties: 0 to 2**64 - 1.
     max_iter : int
-        The most iterations.
+        Maximum number of iterations.
     tol : float
-        It ends once at most this share of the vertices has changed labels in an iteration; with 0, when nobody would.
+        The run ends when at most this fraction of the vertices changes its label in an iteration; with 0, when none
+        would.
 
     Returns
     -------
     (n,) array of int32 or int64
-        The number of each vertex's community, from 0 in the order of their smallest vertices. Who has no neighbor is
-        alone. One of many divisions: the same for the same seed, on either device; but with weights that are no whole
-        numbers, a GPU adds them up in any order.
+        The community of each vertex, numbered from 0 in the order of their smallest vertices. A vertex without
+        neighbors is a community of its own. The result is one of many, determined by the seed on either device; only
+        with weights that are not integers may a GPU differ, since it sums them in any order.
 
     Raises
     ------
     TypeError, ValueError
-        If a weight is negative, infinite or NaN, or integer weights sum to 2**63 or more (of uint64 2**64); if an
+        If a weight is negative, infinite or NaN, integer weights sum to 2**63 or more (2**64 for uint64), or an
         argument is out of range.
 
     Notes
     -----
-    A community need not hang together. On a graph without communities, most of a part may end in one.
+    Stored zeros are edges, of weight 0 if `weighted`. Parallel edges add up. Self loops are ignored. A community may be
+    disconnected. In a graph without communities, most of a component may end in one.
 
     References
     ----------
@@ -195,16 +197,16 @@ def label_propagation(
     check_flags(weighted=weighted)
     seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
     tol = real_number("tol", tol)
-    smallest = prepare(Smallest, graph)  # first, so that ranks, which can't run it, refuse before they work
+    smallest = prepare(SmallestMembers, graph)  # first, so that graphs over ranks, which cannot run it, fail early
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
         graph, _ = in_range(graph)
         check_sums("label_propagation", graph)
     form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
-    lot = Lot(seed, graph.id_dtype)
-    drawn = lot.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
-    found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=drawn, notice=False).label
-    labels = smallest(max_iterations=1, label=lot.vertices(found)).least
+    order = RandomOrder(seed, graph.id_dtype)
+    initial = order.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
+    found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
+    labels = smallest(max_iterations=1, label=order.vertices(found)).least
     number(labels)
     return labels

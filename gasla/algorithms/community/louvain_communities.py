@@ -1,14 +1,14 @@
-"""Louvain communities: each vertex moves to the community that raises modularity most, level by level.
+"""Louvain communities: vertices move to the community that raises modularity most, level by level.
 
-At first every vertex is a community. One whose turn it is looks at the communities of its neighbors, and joins the
-best; once few move, communities are contracted to vertices, and so on until none joins another. Taken at once by all,
-two neighbors would swap communities for ever, and too many would join one that was best before they came: so each
-vertex has one turn in a round of six, and which is drawn anew for each round. What communities weigh is added up
-before each turn. A vertex that has looked need not look again until a neighbor moves, which then tells it.
+At first every vertex is a community. A vertex whose turn it is moves to the best community among its neighbors'; when
+few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves. If all vertices
+moved at once, two neighbors could swap communities forever, and too many could join one community. So a round has six
+turns, and each vertex moves in one of them, drawn at random for each round. The volumes of communities are summed
+before each turn. A vertex that was evaluated is evaluated again only after a neighbor has moved.
 
-Refined (Leiden), it is not communities that are contracted but parts of them: again every vertex is one at first, and
-one that is still alone joins the best part of its community, unless the neighbor there has its turn as well. So parts
-hang together; those of one community begin the next level together, and may leave each other there.
+With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part; a vertex that is
+still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
+The parts of one community start the next level as one community, and may separate there.
 
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.community.label_propagation import Smallest
+from gasla.algorithms.community.label_propagation import SmallestMembers
 from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -34,18 +34,18 @@ from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
 from gasla.program.program import VertexProgram
 
-PARTS = 6  # turns of a round, in which each vertex has one
-SETTLED = 1e-2  # a level ends when no larger share of vertices has moved in a round
-TURNS = 15 * PARTS  # of a level, at most
-REFINING = 3 * PARTS  # turns of a refinement
+TURNS_PER_ROUND = 6  # each vertex has one of them
+FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
+MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
+REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
 
 
 class Weigh(VertexProgram):
-    """volume(c) = the degrees of those in community c. It ends when few have moved in a round."""
+    """volume(c) = sum of the degrees in community c. Ends when few vertices have moved in a round."""
 
     community = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
-    moved_in = vertex(np.int64, init=-1)  # the last turn in which it did
+    moved_in = vertex(np.int64, init=-1)  # the last turn in which the vertex moved
     turn = parameter(np.int64, 0)
     enough = parameter(np.float64, 0)
     everyone = True
@@ -54,7 +54,7 @@ class Weigh(VertexProgram):
         return {}
 
     def activate(self, before, after):
-        return True  # where no vertex has moved, others may
+        return True  # a turn without a move does not end the run
 
     @aggregate(semirings.plus, at=lambda self, vertex: vertex.community)
     def volume(self, before, after):
@@ -62,35 +62,35 @@ class Weigh(VertexProgram):
 
     @aggregate(semirings.plus, np.int64)
     def moved(self, before, after):
-        return semirings.where(after.moved_in >= self.turn - PARTS, 1, 0)
+        return semirings.where(after.moved_in >= self.turn - TURNS_PER_ROUND, 1, 0)
 
     def stop(self):
-        return (self.turn > 0) & (self.turn % PARTS == 0) & (self.moved <= self.enough)
+        return (self.turn > 0) & (self.turn % TURNS_PER_ROUND == 0) & (self.moved <= self.enough)
 
 
 def has_turn(program: Any, vertex: Any) -> Any:
-    """Whether it is a vertex's turn, as the lot of this round says."""
-    drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // PARTS) >> 33, np.int64)
-    return drawn % PARTS == program.turn % PARTS
+    """Whether it is a vertex's turn, drawn at random for each round."""
+    drawn = semirings.cast(semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64)
+    return drawn % TURNS_PER_ROUND == program.turn % TURNS_PER_ROUND
 
 
 def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
-    """What being in a community adds, of this volume without the vertex, to which its edges weigh so much."""
+    """The gain of joining a community of this volume (v excluded), to which v's edges have this total weight."""
     return weight - program.share * vertex.degree * volume
 
 
 class Move(VertexProgram):
-    """community(v) = the one that gains most by it, if v has its turn."""
+    """community(v) = the community of the largest gain, if v has its turn."""
 
     community = vertex(ID)
     degree = vertex(np.float64)
     volume = vertex(np.float64, missing=0)
     moved_in = vertex(np.int64)
-    is_due = vertex(np.bool_, init=True)  # a neighbor has moved since it looked
+    is_due = vertex(np.bool_, init=True)  # whether a neighbor has moved since v was last evaluated
     weight = edge(np.float64)
     seed = parameter(np.uint64, 0)
     turn = parameter(np.int64, 0)
-    share = parameter(np.float64, 1)  # the resolution over what all edges weigh
+    share = parameter(np.float64, 1)  # resolution / total weight of all edges
     reduce = semirings.plus
     everyone = True
 
@@ -117,8 +117,8 @@ class Move(VertexProgram):
         }
 
 
-class Tell(VertexProgram):
-    """is_due(v) holds where a neighbor has just moved."""
+class NotifyNeighbors(VertexProgram):
+    """Set is_due(v) if a neighbor has just moved."""
 
     is_due = vertex(np.bool_)
     moved_in = vertex(np.int64)
@@ -137,7 +137,7 @@ class Tell(VertexProgram):
 
 
 class WeighParts(VertexProgram):
-    """volume(p) = the degrees of those in part p, and members(p) = how many they are."""
+    """volume(p) = sum of the degrees in part p; members(p) = number of its vertices."""
 
     part = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
@@ -159,7 +159,7 @@ class WeighParts(VertexProgram):
 
 
 class Join(VertexProgram):
-    """part(v) = that of its community which gains most by it, if v is alone and has its turn."""
+    """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn."""
 
     community = vertex(ID)
     part = vertex(ID)
@@ -195,7 +195,7 @@ class Join(VertexProgram):
 
 
 class CommunitiesResult(NamedTuple):
-    """The community of every vertex, level by level."""
+    """The community of every vertex, finally and after each level."""
 
     labels: np.ndarray[Any, Any]  # or CuPy's
     levels: list[Any]
@@ -204,45 +204,43 @@ class CommunitiesResult(NamedTuple):
 def louvain_communities(
     graph: Any, *, weighted: bool = True, resolution: float = 1.0, seed: int = 0, refine: bool = False
 ) -> CommunitiesResult:
-    """Find communities of high modularity, by Louvain's method, or Leiden's.
+    """Find communities of high modularity by Louvain's method, or Leiden's.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is an edge between i and j. Where not every edge has its other direction with the same value, the two
-        directions add up, and a loop's too: communities are those of ``A + A.T``. Else a loop counts once in what its
-        vertex's edges weigh.
+        `A[i, j]` is an edge between i and j, read as undirected. If `A` is not symmetric, communities are those of
+        ``A + A.T``, in which a self loop counts twice; otherwise it counts once in the degree of its vertex.
     weighted : bool
-        Whether values are weights, finite and not negative; otherwise all edges weigh 1. Stored zeros weigh nothing,
-        parallel edges add up.
+        Whether edges count by their values, which must be finite and not negative. Otherwise each counts 1.
     resolution : float
-        More gives smaller communities; 0 or more.
+        Larger values give smaller communities; 0 or more.
     seed : int
-        Of the lot that says who has its turn: 0 to 2**64 - 1.
+        Seed of the random turns: 0 to 2**64 - 1.
     refine : bool
-        Whether communities are refined at each level, as Leiden's method does: then each of them hangs together.
+        Whether to refine communities at each level, as Leiden's method does: then each community is connected.
 
     Returns
     -------
     CommunitiesResult
-        A named tuple ``(labels, levels)``: for each vertex the number of its community, from 0 in the order of each
-        community's smallest vertex; and the same for every level, from the smallest communities to `labels`. One of
-        many divisions, the same every time for weights that are whole numbers; else sums may differ in their last bits.
+        A named tuple ``(labels, levels)``. `labels`, shape (n,), is the community of each vertex, numbered from 0 in
+        the order of their smallest vertices. `levels` lists the labels after each level, from the finest to `labels`.
+        One of many possible results; deterministic for integer weights, otherwise up to the rounding of sums.
 
     Raises
     ------
     TypeError, ValueError
-        If a weight is negative, infinite or NaN; if an argument is out of range.
+        If a weight is negative, infinite or NaN, or an argument is out of range.
 
     See Also
     --------
-    gasla.label_propagation : quicker, with no measure in view.
+    gasla.label_propagation : faster, but optimizes no measure.
 
     Notes
     -----
-    NetworkX's function of this name gives sets of vertices. Within a level, of at most 15 rounds, vertices move while
-    more than one in a hundred do in a round. Unless refined, a community need not hang together.
-    Modularity is never lower than that of communities of one vertex each.
+    Parallel edges add up; stored zeros have weight 0 if `weighted`. NetworkX's function of this name returns sets of
+    vertices. A level ends after 15 rounds, or when at most 1% of its vertices have moved in a round. Without
+    refinement a community may be disconnected. The modularity is never lower than that of single-vertex communities.
 
     References
     ----------
@@ -268,29 +266,29 @@ def louvain_communities(
     graph = _undirected(graph, weighted)
     xp: Any = module_of(graph.device)
     labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
-    alone: float | None = None
+    singletons: float | None = None
     levels: list[Any] = []
-    while True:  # ends, as each level has fewer vertices than the one before
+    while True:  # ends, since each level has fewer vertices than the one before
         degree = mxv(graph, xp.ones(graph.n))
-        alone = _modularity(graph, degree, resolution) if alone is None else alone
+        singletons = _modularity(graph, degree, resolution) if singletons is None else singletons
         given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}
         community = parts = _moved(graph, community, given)
         if refine:
-            found = run([WeighParts, Join], graph, max_iterations=REFINING, community=community, **given)
+            found = run([WeighParts, Join], graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
             parts = _numbered(graph, found.part)
         smaller = graph.contract(parts, semirings.plus)
         if smaller.n == graph.n:
-            if _modularity(graph, degree, resolution) < alone:  # as may come where several moved at once
+            if _modularity(graph, degree, resolution) < singletons:  # possible, since several vertices move at once
                 labels, levels = xp.arange(len(labels), dtype=labels.dtype), []
             return CommunitiesResult(labels, levels or [labels])
         labels = smaller.origin.new_vertices[labels]
         levels.append(labels)
-        community = community[smaller.origin.vertices]  # where parts are communities, each its own
+        community = community[smaller.origin.vertices]  # without refinement, each vertex is its own community
         graph = smaller
 
 
 def _undirected(graph: Graph, weighted: bool) -> Graph:
-    """The graph with both directions of every edge, and weights that sums don't round or wrap."""
+    """The graph with both directions of every edge, and with weights in float64 whose sums do not overflow."""
     if not weighted or graph.values is None:
         graph = graph.with_values(module_of(graph.device).ones(graph.m))
     else:
@@ -299,13 +297,13 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
         graph, _ = in_range(graph.with_values(graph.values.astype(np.float64)))
     if graph.has_symmetric_values:
         return graph
-    both = graph.symmetrized(semirings.plus)  # which takes loops once
+    both = graph.symmetrized(semirings.plus)  # adds the two directions of all edges but self loops
     loops = module_of(graph.device).equal(both.out.owners(), both.out.indices)
     return both.with_values(both.values * (loops + 1.0))
 
 
 def _modularity(graph: Graph, degree: Any, resolution: float) -> float:
-    """That of communities of one vertex each."""
+    """The modularity of single-vertex communities."""
     xp: Any = module_of(graph.device)
     total, loops = float(degree.sum()) or 1.0, 0.0
     if graph.has_self_loops:
@@ -315,14 +313,15 @@ def _modularity(graph: Graph, degree: Any, resolution: float) -> float:
 
 
 def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
-    """The community of each vertex once few move, starting from these."""
-    enough = SETTLED * graph.n
-    found = run([Weigh, Move, Tell], graph, max_iterations=TURNS, community=community, enough=enough, **given)
+    """Move vertices, starting from the given communities, until few still move."""
+    phases = [Weigh, Move, NotifyNeighbors]
+    limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
+    found = run(phases, graph, community=community, **limits, **given)
     return _numbered(graph, found.community)
 
 
 def _numbered(graph: Graph, label: Any) -> Any:
-    """Labels, each some vertex, as numbers from 0 in the order of the smallest that has one."""
-    smallest = run(Smallest, graph, max_iterations=1, label=label).least
+    """Renumber labels from 0 in the order of the smallest vertex of each."""
+    smallest = run(SmallestMembers, graph, max_iterations=1, label=label).least
     number(smallest)
     return smallest

@@ -1,10 +1,10 @@
-"""Modularity: how many more edges lie within communities than would by chance.
+"""Modularity: the fraction of edges within communities, minus the fraction expected at random.
 
-Returned is a score of labels: the share of edges, or of their weight, within communities, less the share that would be
-there if every edge kept its ends' strengths and met others at random. It is 0 for one community of all, and at most 1.
+The expected fraction is that of a random graph with the same degrees, or sums of weights. Modularity is 0 if all
+vertices are one community, and at most 1.
 
-For one look at each edge, every vertex sums up the weight of its in-edges from its own community; strengths of vertices
-are summed up by community.
+In one pass over the edges every vertex sums the weight of its in-edges from its own community; degrees are summed by
+community.
 
 M. E. J. Newman: Modularity and community structure in networks. PNAS 103 (2006). For directed graphs: E. A. Leicht,
 M. E. J. Newman: Community Structure in Directed Networks. Physical Review Letters 100 (2008). The resolution:
@@ -30,9 +30,9 @@ from gasla.program.program import VertexProgram
 
 
 class Inside(VertexProgram):
-    """inside(v) = how many edges reach v from its own community, or what these weigh."""
+    """inside(v) = the number, or total weight, of in-edges of v from its own community."""
 
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     label = vertex(ID)
     inside = vertex(np.float64)
     weight = edge(weights, when=weights)
@@ -47,37 +47,37 @@ class Inside(VertexProgram):
 
 
 def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: float = 1.0) -> float:
-    """Find the modularity of communities: how much more of the edges lies within them than would by chance.
+    """Compute the modularity of communities: the fraction of edges within them, minus that expected at random.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Directed; an undirected graph has every edge in both directions. A loop counts as it is stored, once.
+        `A[i, j]` is the edge i -> j. An undirected graph has every edge in both directions.
     labels : (n,) array of integers
-        From 0 to n - 1, for each vertex that of its community; on the device of the graph.
+        The community of each vertex, 0 to n - 1; on the device of the graph.
     weighted : bool
-        Whether edges count by their values, where there are any, which must not be negative; else each counts 1.
+        Whether edges count by their values, which must not be negative. Otherwise each counts 1.
     resolution : float
-        With more than 1, small communities score higher, with less, large ones.
+        Factor of the expected fraction: values above 1 favor small communities, below 1 large ones.
 
     Returns
     -------
     float
-        The score; in float64, whatever the type of the values.
+        The modularity, computed in float64.
 
     Raises
     ------
     TypeError
-        If labels are no integers, or elsewhere than the graph.
+        If labels are not integers, or not on the device of the graph.
     ValueError
-        If there are more or fewer labels than vertices, one is out of range, a weight is negative or not finite, or all
-        weights sum to 0.
+        If labels do not have shape (n,), a label is out of range, a weight is negative or not finite, or all weights
+        sum to 0.
 
     Notes
     -----
-    NetworkX counts a loop of an undirected graph at both its ends: store it with twice its weight. As `Graph.contract`
-    keeps both directions of what lies within a group, a contracted graph scores with a label for each of its vertices
-    what the graph scored with the groups' labels.
+    Parallel edges add up; stored zeros have weight 0 if `weighted`; a self loop counts once. NetworkX counts a self
+    loop of an undirected graph twice: store it with twice its weight. `Graph.contract` preserves modularity: the
+    contracted graph with one label per vertex has the modularity of the graph with the groups as labels.
 
     References
     ----------
@@ -87,7 +87,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
 
     Examples
     --------
-    Two edges, each a community.
+    Two edges, each a community:
 
     >>> import gasla
     >>> graph = gasla.Graph.from_edges([0, 1, 2, 3], [1, 0, 3, 2])
@@ -107,18 +107,18 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     leaving, arriving = _strengths(graph, counted)
     total = float(leaving.sum())
     if total == 0:
-        raise ValueError("the weights of all edges sum to 0, of which there are no shares; expected some weight")
+        raise ValueError("the weights of all edges sum to 0; expected a positive sum")
     named = given.astype(graph.id_dtype, copy=False)
     program = Inside(weights=None if counted else graph.values.dtype)
     inside = float(run(program, graph, max_iterations=1, label=named).inside.sum())
     out = reduce_by_key(given, leaving, semirings.plus, graph.n)
     into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus, graph.n)
     by_chance = float((out * (into / total)).sum())
-    return inside / total - resolution * (by_chance / total)  # shares: no product of a resolution overflows
+    return inside / total - resolution * (by_chance / total)  # dividing first avoids overflow
 
 
 def _strengths(graph: Graph, counted: bool) -> tuple[Any, Any]:
-    """The weight of each vertex's out-edges, and of its in-edges."""
+    """The total weight of each vertex's out-edges, and of its in-edges."""
     if counted:
         leaving = graph.out_degrees.astype(np.float64)
         return leaving, leaving if graph.is_symmetric else graph.in_degrees.astype(np.float64)

@@ -1,19 +1,17 @@
-"""PageRank-Nibble: the community of one vertex, found by looking no further than around it.
+"""PageRank-Nibble: a community around one vertex, found by exploring only its neighborhood.
 
-Returned are the community, its conductance (the share of its edges' ends that are those of edges out of it), and the
-scores that led there.
+The result is the community, its conductance (the weight of the edges that leave it over its volume), and the scores.
 
-Scores approximate PageRank of a surfer who always jumps back to the source. All its rank begins as *residual* there.
-A vertex with more of it than `epsilon` for each edge keeps a part as score and sends the rest on: a *push*.
-Here all that can push do so at once, and what arrives is dealt with by those who receive it, so that nobody else is
-looked at. Every push turns more than `epsilon * alpha` an edge into score, and all scores sum to 1 at most: so all
-pushes together read no more than 1 / (epsilon * alpha) edges, however large the graph is.
+Scores approximate the PageRank of a surfer who always jumps back to the source. At first the source holds all of the
+*residual*. A vertex whose residual is at least `epsilon` times its degree keeps a part of it as score and sends the
+rest to its neighbors: a *push*. All vertices that can push do so at once, and only their neighbors are visited. Every
+push converts more than `epsilon * alpha` per edge into score, and scores sum to at most 1: so all pushes together read
+at most 1 / (epsilon * alpha) edges, however large the graph is.
 
-The *sweep* orders vertices by score over degree, the highest first. Of all beginnings of that order it takes the one of
-least conductance.
+The *sweep* sorts vertices by decreasing score over degree. The community is the prefix of least conductance.
 
 R. Andersen, F. Chung, K. Lang: Local Graph Partitioning using PageRank Vectors. FOCS 2006. J. Shun, F. Roosta-
-Khorasani, K. Fountoulakis, M. Mahoney: Parallel Local Graph Clustering. VLDB 2016 (pushes all at once, and whole).
+Khorasani, K. Fountoulakis, M. Mahoney: Parallel Local Graph Clustering. VLDB 2016 (all pushes at once).
 """
 
 from functools import partial
@@ -32,18 +30,18 @@ from gasla.program.fields import ID, edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-RANGE = 1e-150, 1e150  # of the sum of weights at a vertex, so that shares of shares are numbers
+RANGE = 1e-150, 1e150  # allowed sum of the weights at a vertex, so that quotients neither overflow nor underflow
 
 
 class Pushes(VertexProgram):
-    """A vertex with enough residual adds the share `retained` of it to its score, and sends on the rest."""
+    """A vertex with enough residual adds the fraction `retained` of it to its score, and sends the rest."""
 
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     direction = option("in")
     degree = vertex(np.float64)
     score = vertex(np.float64)
     residual = vertex(np.float64)
-    sent = vertex(np.float64)  # along each edge, by active vertices; times its weight, where there are weights
+    sent = vertex(np.float64)  # sent along each edge by active vertices, per unit of weight
     weight = edge(weights, when=weights)
     retained = parameter(np.float64, 0)
     epsilon = parameter(np.float64, 0)
@@ -67,9 +65,9 @@ class Pushes(VertexProgram):
 
 
 class Inside(VertexProgram):
-    """inside(v) = v's edges to vertices before it and back, and loops: what its degree is more than the cut gains."""
+    """inside(v) = 2 * (edges to vertices before v in the sweep) + loops: degree minus the increase of the cut."""
 
-    weights = option(None)  # their type, where edges count by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
     sums = option(np.int64)
     direction = option("in")
     place = vertex(ID)
@@ -90,7 +88,7 @@ class Inside(VertexProgram):
 
 
 class NibbleResult(NamedTuple):
-    """The community, those of highest score over degree first; its conductance; the score of every vertex."""
+    """The community by decreasing score over degree, its conductance, and the score of every vertex."""
 
     vertices: np.ndarray
     conductance: float
@@ -100,43 +98,45 @@ class NibbleResult(NamedTuple):
 def pagerank_nibble(
     graph: Any, source: int, *, alpha: float = 0.1, epsilon: float = 1e-6, weighted: bool = False
 ) -> NibbleResult:
-    """Find the community of a vertex, by PageRank from there and a sweep over it.
+    """Find the community of a vertex by personalized PageRank and a sweep cut.
 
     Parameters
     ----------
     graph : Graph or SciPy or CuPy sparse array or matrix
-        Read as undirected: in a matrix that isn't symmetric, the two directions of an edge add up.
+        Read as undirected: if the matrix is not symmetric, the two directions of an edge add up.
     source : int
-        The vertex whose community it is.
+        The vertex to find the community of.
     alpha : float
-        How likely the paper's lazy surfer, who stays where it is in every other step, jumps back to the source: more
-        than 0, and 1 at most. With less, communities are larger.
+        Probability that the paper's lazy surfer, who stays in place in every other step, jumps back to the source; more
+        than 0, at most 1. Smaller values give larger communities.
     epsilon : float
-        A vertex pushes while its residual is this for each of its edges, or more; with weights, for each unit of what
-        they weigh: so weights times c, and this over c, give the same. More than 0. With less, scores are nearer, and
-        communities may be larger.
+        A vertex pushes while its residual is at least `epsilon` times its degree (or sum of weights); more than 0.
+        Scaling all weights by c and `epsilon` by 1 / c changes nothing. Smaller values give more accurate scores, and
+        perhaps larger communities.
     weighted : bool
-        Whether an edge counts by its value, which is finite and 0 or more; by default each counts 1.
+        Whether edges count by their values, which must be finite and not negative. Otherwise each counts 1.
 
     Returns
     -------
     NibbleResult(vertices, conductance, scores)
-        `vertices` are ids, and `scores` (n,) float64, on the device of the graph. Scores are below PageRank, by less
-        than `epsilon` for each edge of a vertex in the sense that what is left of the residual is. Where no beginning
-        of the order has edges both in it and elsewhere, nothing can be cut off: the community is the source alone, of
-        conductance NaN. A whole component, with edges elsewhere, has conductance 0. Edges of weight 0 don't count.
+        `vertices` are ids, and `scores`, shape (n,), float64, on the device of the graph. Scores are lower bounds of
+        PageRank; the remaining residual of each vertex is less than `epsilon` times its degree. If no prefix of the
+        sweep has edges both inside and outside, the community is the source alone, with conductance NaN. A whole
+        component has conductance 0 if there are edges elsewhere.
 
     Raises
     ------
     TypeError, ValueError
-        If the source is no vertex, `alpha` or `epsilon` out of range, a weight negative or not finite, or the
-        weights at a vertex so large or small that their sum is not from 1e-150 to 1e150.
+        If the source is not a vertex, `alpha` or `epsilon` is out of range, a weight is negative or not finite, or the
+        weights at a vertex sum to a number outside 1e-150 to 1e150, other than 0.
 
     Notes
     -----
-    Sums of floats are added in any order, so that scores may differ in their last bits from call to call. What the
-    sweep needs of a graph, whether it is undirected and its degrees, is kept with a `Graph`; a call writes 3 numbers
-    a vertex, and reads no more edges than 1 / (epsilon * alpha), and those of the sweep.
+    Stored zeros are edges, of weight 0 if `weighted`, which do not count. Parallel edges add up, self loops count once.
+
+    Floats are summed in any order, so scores may differ in their last bits from call to call. Degrees, and whether the
+    graph is undirected, are kept with a `Graph`. A call writes 3 numbers per vertex, and reads at most
+    1 / (epsilon * alpha) edges, and those of the sweep.
 
     References
     ----------
@@ -146,7 +146,7 @@ def pagerank_nibble(
 
     Examples
     --------
-    Two triangles, and an edge between them.
+    Two triangles joined by an edge:
 
     >>> import gasla
     >>> graph = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3]).reversed()
@@ -160,7 +160,7 @@ def pagerank_nibble(
     alpha, epsilon = real_number("alpha", alpha, most=1, above=True), real_number("epsilon", epsilon, above=True)
     if 1 - alpha == 1:
         raise ValueError(
-            f"alpha is {alpha}; expected 2**-53 or more, as 1 - alpha is 1 below that, and pushes never end"
+            f"alpha is {alpha}; expected 2**-53 or more: below, 1 - alpha rounds to 1, and pushes never end"
         )
     weighted = weighted and graph.values is not None
     if weighted:
@@ -171,7 +171,7 @@ def pagerank_nibble(
 
 
 def _degrees(graph: Any, weighted: bool) -> Any:
-    """What edges count at each vertex, once where each has its other direction, else at both ends."""
+    """The degree, or sum of weights, of each vertex; in a graph that is not symmetric over both directions."""
     both = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
         return (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
@@ -182,13 +182,13 @@ def _degrees(graph: Any, weighted: bool) -> Any:
     if bool(bad.any()):
         v = int(bad.argmax())
         raise ValueError(
-            f"the weights at vertex {v} add up to {degree[v].item()}; expected 1e-150 to 1e150, or 0: scale them"
+            f"the weights at vertex {v} sum to {degree[v].item()}; expected 1e-150 to 1e150, or 0: scale all weights"
         )
     return degree
 
 
 def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
-    """Scores once no vertex can push; the source does so in any case. A lazy step is a plain one, or none."""
+    """Push until no vertex can push any more; the source always pushes once. Lazy steps are folded into `retained`."""
     retained, own = 2 * alpha / (1 + alpha), degree[source].item()
     fields: dict[str, Any] = {
         "score": {source: retained if own else 1.0},
@@ -196,7 +196,7 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
     }
     form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
     program = Pushes(retained=retained, epsilon=epsilon, **form)
-    # Each iteration in which a vertex pushes turns that much into score, which comes to 1 in all; twice, for rounding.
+    # Each iteration with a push converts at least `least` into score, and scores sum to 1; twice that for rounding.
     least = retained * epsilon * float(degree[degree > 0].min()) if own else 1.0
     most = int(min(2 / least + 2, NO_LIMIT)) if least > 0 else NO_LIMIT
     found = run(
@@ -205,20 +205,20 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
     if not found.converged:
         raise RuntimeError(
             f"pagerank_nibble: vertices still push after {most} iterations, with alpha {alpha} and epsilon {epsilon}; "
-            "expected an end by then. Give larger ones, or report this graph"
+            "expected an end by then. Pass larger values, or report this graph"
         )
     return found.score
 
 
 def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) -> NibbleResult:
-    """Of beginnings that have edges in them and elsewhere that of least conductance; of equal ones the smallest.
+    """The prefix of the sweep with the least conductance, among those with edges both inside and outside.
 
-    Volumes and cuts are added up from the side that weighs less, so that what is left of a sum by rounding counts for
-    no side.
+    Of equal ones the smallest is taken. Volumes and cuts are summed from the side of smaller volume, so that rounding
+    errors of the larger side do not count.
     """
     xp: Any = module_of(graph.device)
-    some = xp.flatnonzero(scores > 0)
-    order = some[xp.argsort(-(scores[some] / xp.maximum(degree[some], RANGE[0])), kind="stable")]
+    scored = xp.flatnonzero(scores > 0)
+    order = scored[xp.argsort(-(scores[scored] / xp.maximum(degree[scored], RANGE[0])), kind="stable")]
     place = xp.full(graph.n, graph.n, graph.id_dtype)
     place[order] = xp.arange(len(order))
     form: dict[str, Any] = {"weights": graph.values.dtype, "sums": np.float64} if weighted else {}
@@ -227,7 +227,7 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     own = degree[order]
     others = degree.copy()
     others[order] = 0
-    rest, opened = others.sum(), own - inside  # what each vertex adds to the cut
+    rest, opened = others.sum(), own - inside  # increase of the cut by each vertex
     volume, outside = xp.cumsum(own), rest + _after(own)
     last = xp.minimum(xp.maximum(opened.sum(), 0), rest)
     cut = xp.where(volume <= outside, xp.cumsum(opened), last - _after(opened))
@@ -241,7 +241,7 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
 
 
 def _after(values: Any) -> Any:
-    """Of each value the sum of those after it, added from the last on."""
+    """For each value the sum of the values after it, added from the last one on."""
     sums = array_module(values).zeros_like(values)
     sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
     return sums

@@ -1,11 +1,10 @@
-"""Triangles: how many sets of three vertices are joined by three edges.
+"""Triangle counting: the number of sets of three vertices that are pairwise adjacent.
 
-Returned is their number, or with `per_vertex` also in how many of them each vertex is. The graph is read as a simple
-undirected one: direction, self loops and parallel edges don't count.
+The result is their number, and on request the number at each vertex. The graph is read as simple and undirected.
 
-Each triangle u < v < w is found once, at its edge u -> v, as an entry w that follows v in u's list and is in v's. Where
-all lists are short the order is that of the ids, and lists are merged as they lie. Otherwise it is that of degrees, so
-that hubs come last and have few larger neighbors; these are marked, and the rests of lists looked up among the marks.
+Each triangle u < v < w is found once, at its edge u -> v, as an entry w after v in u's list that is also in v's. If all
+lists are short, vertices are ordered by id, and lists are merged. Otherwise they are ordered by degree, so that hubs
+come last and have few larger neighbors; the larger neighbors of u are marked, and those of v looked up among the marks.
 
 T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
 """
@@ -19,10 +18,10 @@ from gasla.operations.primitives import count_common_neighbours, orient
 
 
 class TrianglesResult(NamedTuple):
-    """How many triangles there are, and how many each vertex is in."""
+    """The number of triangles, and the number at each vertex."""
 
     total: int
-    per_vertex: np.ndarray[Any, Any]  # or CuPy's, as then is `total`, of no dimension
+    per_vertex: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` one with 0 dimensions
 
 
 def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesResult:
@@ -31,21 +30,26 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected: direction, self loops and parallel edges are ignored. If it isn't both, the one
-        that is so is kept with it for further calls: up to 8 bytes an edge and 4 a vertex (`Graph.nbytes`).
+        Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are
+        edges. The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and
+        4 per vertex (`Graph.nbytes`).
     per_vertex : bool, default False
-        Also count the triangles that each vertex is in.
+        Whether to count the triangles at each vertex as well.
 
     Returns
     -------
     int, or TrianglesResult
-        The number of triangles; with `per_vertex` a named tuple ``(total, per_vertex)``, the latter int64 and
-        on the device of the graph.
+        The number of triangles; with `per_vertex` a named tuple ``(total, per_vertex)``, in which `per_vertex` is an
+        (n,) array of int64 on the device of the graph.
 
     Notes
     -----
-    On a GPU it may return while its kernels still run, as CuPy's functions do, and the number is a CuPy array of no
-    dimension, as CuPy's sums are: `int(total)` waits for it.
+    On a GPU the function may return before its kernels finish, as CuPy's functions do; the number is then a CuPy array
+    with 0 dimensions, and `int(total)` waits for it.
+
+    References
+    ----------
+    T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Which vertices hang together."""
+"""Connected components, spanning forests, bridges, and bipartite graphs."""

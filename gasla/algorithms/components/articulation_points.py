@@ -1,12 +1,10 @@
-"""Articulation points: vertices without which a graph falls into more components.
+"""Articulation points: vertices whose removal disconnects their component.
 
-Returned are their ids.
-
-Edges that are on a cycle together hang together: they are a biconnected component. In a spanning forest
-(spanning_forest.py) every vertex stands for the edge from its parent. An edge of no tree is on a cycle with the edges
-from both its ends' parents. The edges above and below a vertex are on a cycle if another edge leads from the
-subtree of the lower one out of that of the vertex. Both kinds of pairs are linked; a vertex is an articulation point
-where the edges of its tree are of several components.
+Two edges are in the same biconnected component if they are on a common cycle. In a spanning forest (spanning_forest.py)
+every vertex represents the edge from its parent. A non-tree edge is on a cycle with the parent edges of both its ends.
+The parent edges of a vertex and of its parent are on a common cycle if a non-tree edge leads from the subtree of the
+vertex out of the subtree of its parent. Both kinds of pairs are linked; a vertex is an articulation point if its tree
+edges are in several components.
 
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
@@ -15,29 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import Forest, listed, spanning_forest
+from gasla.algorithms.components.spanning_forest import Forest, sorted_graph, spanning_forest
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.primitives import compress, link, simplify
 
 
 def articulation_points(graph: Any) -> np.ndarray:
-    """The vertices of a graph without which their component would not hang together.
+    """Find the articulation points of a graph: vertices whose removal disconnects their component.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        Read as undirected: edges join their ends whichever way they point. Values are not looked at, and stored zeros
-        are edges. Loops and parallel edges change nothing.
+        Read as undirected. Values are ignored; stored zeros are edges. Self loops and parallel edges do not matter.
 
     Returns
     -------
     (k,) array of ids
-        In ascending order. The same every time.
+        The articulation points in ascending order; deterministic.
 
     See Also
     --------
-    gasla.bridges : edges in place of vertices.
+    gasla.bridges : edges whose removal disconnects their component.
 
     References
     ----------
@@ -58,30 +55,30 @@ def articulation_points(graph: Any) -> np.ndarray:
     above = parents[v]
     label = _biconnected(simple, forest)
     top = forest.levels[above] == 0
-    label[above[top]] = label[v[top]]  # a root takes that of any edge to it
-    apart = xp.zeros(graph.n, bool)
-    apart[above[label[v] != label[above]]] = True
-    return xp.flatnonzero(apart).astype(graph.id_dtype)
+    label[above[top]] = label[v[top]]  # for a root, the label of any edge to it
+    is_cut = xp.zeros(graph.n, bool)
+    is_cut[above[label[v] != label[above]]] = True
+    return xp.flatnonzero(is_cut).astype(graph.id_dtype)
 
 
 def _biconnected(graph: Graph, forest: Forest) -> Any:
-    """For each vertex but roots, a label of the biconnected component that the edge from its parent is in."""
+    """For each vertex other than roots, a label of the biconnected component of the edge from its parent."""
     xp: Any = module_of(graph.device)
     v, parents = forest.children, forest.parents
     below = v[forest.levels[v] > 1]
     joined = below[forest.is_left_from(below, parents[below])]
     label = xp.arange(graph.n, dtype=graph.id_dtype)
-    link(listed(joined, parents[joined], graph.n), label)
+    link(sorted_graph(joined, parents[joined], graph.n), label)
     link(_other_edges(graph, parents), label)
     compress(label)
     return label
 
 
 def _other_edges(graph: Graph, parents: Any) -> Graph:
-    """The edges that are in no tree, each once."""
+    """The non-tree edges, each in one direction."""
     xp: Any = module_of(graph.device)
     src, dst = graph.out.owners(), graph.out.indices
     once = xp.flatnonzero(src < dst)
     src, dst = src[once], dst[once]
     others = xp.flatnonzero((parents[src] != dst) & (parents[dst] != src))
-    return listed(src[others], dst[others], graph.n)
+    return sorted_graph(src[others], dst[others], graph.n)

@@ -1,10 +1,8 @@
-"""Bridges: edges without which a graph falls into more components.
+"""Bridges: edges whose removal disconnects their component.
 
-Returned are the pairs of vertices that bridges join.
-
-A bridge is on no cycle, so it is in every spanning forest; and an edge of a forest is a bridge where no other edge
-leads out of the subtree below it. Subtrees are ranges of numbers (spanning_forest.py), and the least and the greatest
-number next to each are known.
+A bridge is on no cycle, so it is in every spanning forest, and an edge of a spanning forest is a bridge if no other
+edge leads out of the subtree below it. Subtrees are ranges of numbers (spanning_forest.py), so this compares the least
+and the greatest number adjacent to a subtree with its range.
 
 R. E. Tarjan: A note on finding the bridges of a graph. Information Processing Letters 2 (1974).
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
@@ -21,22 +19,22 @@ from gasla.operations.primitives import simplify
 
 
 def bridges(graph: Any) -> np.ndarray:
-    """The edges of a graph that are on no cycle.
+    """Find the bridges of a graph: edges that are on no cycle.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        Read as undirected: edges join their ends whichever way they point, and i -> j and j -> i are one edge. Values
-        are not looked at, and stored zeros are edges. Parallel edges are no bridges, nor are loops.
+        Read as undirected: i -> j and j -> i are one edge. Values are ignored; stored zeros are edges. Parallel edges
+        and self loops are not bridges.
 
     Returns
     -------
     (k, 2) array of ids
-        A row a bridge: the smaller of its ends, then the other; rows ascend. The same every time.
+        One row per bridge, the smaller end first; rows ascend. Deterministic.
 
     See Also
     --------
-    gasla.articulation_points : vertices in place of edges.
+    gasla.articulation_points : vertices whose removal disconnects their component.
 
     References
     ----------
@@ -54,10 +52,10 @@ def bridges(graph: Any) -> np.ndarray:
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
     forest = spanning_forest(simple)
-    alone = ~forest.is_left_from(forest.children, forest.children)
+    is_bridge = ~forest.is_left_from(forest.children, forest.children)
     if simple is not graph:
-        alone &= ~has_twin(graph, forest.parents)[forest.children]
-    v = forest.children[alone]
+        is_bridge &= ~has_twin(graph, forest.parents)[forest.children]
+    v = forest.children[is_bridge]
     parents = forest.parents[v].astype(np.int64)
     pairs = xp.sort(xp.minimum(v, parents) * graph.n + xp.maximum(v, parents))
     return xp.stack([pairs // max(graph.n, 1), pairs % max(graph.n, 1)], axis=1).astype(graph.id_dtype)

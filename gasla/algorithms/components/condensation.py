@@ -1,6 +1,6 @@
-"""Condensation: what is left of a directed graph if every strongly connected component becomes one vertex.
+"""Condensation: the graph in which every strongly connected component is contracted to one vertex.
 
-Returned is a graph, which has no cycles. Its `origin` tells into which of its vertices each vertex went.
+The result is an acyclic graph. Its `origin` maps the vertices of the original graph to those of the result.
 
 F. Harary, R. Z. Norman, D. Cartwright: Structural Models. Wiley 1965.
 """
@@ -18,29 +18,28 @@ from semirings import Monoid
 
 
 def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.plus) -> Graph:
-    """Make the graph of the strongly connected components, which has no cycles.
+    """Contract the strongly connected components to vertices.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Directed. Loops, and edges within a component, are left out.
+        `A[i, j]` is the edge i -> j. Edges within a component, self loops among them, are dropped.
     labels : (n,) array of integers, optional
-        The component of each vertex, as `gasla.strongly_connected_components` returned it for this graph.
+        The component of each vertex, as returned by `gasla.strongly_connected_components` for this graph.
     combine : semirings.Monoid
-        What the values of edges between the same two components come to, as by `Graph.contract`. Edges without values
-        are counted by `plus`.
+        Combines the values of parallel edges between two components, as in `Graph.contract`. Edges without values are
+        counted with `plus`.
 
     Returns
     -------
     Graph
-        On the device of the graph. Its vertices are numbered as components are, in the order of their smallest
-        vertices; ``origin.new_vertices`` is the component of each vertex. There is one right answer.
+        An acyclic graph on the device of the input. Its vertices are numbered in the order of the smallest vertex of
+        each component; ``origin.new_vertices`` is the component of each original vertex. The result is unique.
 
     Raises
     ------
     TypeError, ValueError
-        As by `Graph.contract`, if labels don't fit the graph; if integers, which `plus` adds up, sum to more than their
-        own type holds.
+        As `Graph.contract`, if labels do not fit the graph; if `plus` overflows the type of integer values.
 
     References
     ----------
@@ -48,7 +47,7 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
 
     Examples
     --------
-    A cycle of three, and two edges from there to one vertex.
+    A cycle of three vertices, and two edges from it to another vertex:
 
     >>> import gasla
     >>> graph = gasla.Graph.from_edges([0, 1, 2, 1, 2], [1, 2, 0, 3, 3])
@@ -66,7 +65,7 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
 
 
 def _contract_exactly(graph: Graph, labels: Any) -> Graph:
-    """Contract the components and add up integers, which keep their type; refuse a sum that this can't hold."""
+    """Contract with sums of integers in the type of the values; raises ValueError if a sum overflows it."""
     values: Any = graph.values
     check_sums("condensation", graph)
     if values.dtype.itemsize == 8:

@@ -1,12 +1,11 @@
-"""Weakly connected components: which vertices hang together, the direction of edges aside.
+"""Weakly connected components: vertices joined by paths that may follow edges in either direction.
 
-Returned are the number of components and a label for each vertex: 0, 1, ... in the order of each component's smallest
-vertex. A vertex without edges is a component of its own.
+The result is the number of components and a label for each vertex: 0, 1, ... in the order of the smallest vertex of
+each component. An isolated vertex is a component.
 
-Afforest: a forest of vertices grows along the first two edges of each. That gathers nearly all vertices of the one
-large component that most graphs have, so the other edges are looked at only for vertices outside it. (If the graph is
-not symmetric an edge may lead out of that component unseen from outside: then its edges are looked at too, and linked
-where they lead out.)
+Afforest: a forest of vertices is grown along the first two edges of each vertex. This finds nearly all vertices of the
+one large component that most graphs have, so the other edges are read only for vertices outside it. In a graph that is
+not symmetric, an edge may lead out of that component and be missed from outside: then its edges are read, too.
 
 M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling. IPDPS 2018.
 """
@@ -23,10 +22,10 @@ from gasla.operations.primitives import label_components
 
 
 class ComponentsResult(NamedTuple):
-    """How many components there are, and the component of every vertex."""
+    """The number of components, and the component of every vertex."""
 
-    count: int  # type: ignore[assignment]  # a tuple has a method of this name
-    labels: np.ndarray[Any, Any]  # or CuPy's, as then is `count`, of no dimension
+    count: int  # type: ignore[assignment]  # tuple.count is a method
+    labels: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `count` one with 0 dimensions
 
 
 def connected_components(graph: Any, *, start: ComponentsResult | None = None) -> ComponentsResult:
@@ -35,26 +34,33 @@ def connected_components(graph: Any, *, start: ComponentsResult | None = None) -
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Edges join their ends whichever way they point.
+        Read as undirected. Values are ignored.
     start : ComponentsResult, optional
-        What this returned for the graph that `graph` was made of by `Graph.changed`, with edges added alone: only those
-        are looked at.
+        A previous result to continue from, which reads new edges only: for the graph that `Graph.changed` made into
+        `graph` by inserting edges only.
 
     Returns
     -------
     ComponentsResult
-        A named tuple ``(count, labels)``: the number of components, and for each vertex the number of its own, from 0
-        in the order of each component's smallest vertex.
+        A named tuple ``(count, labels)``: the number of components, and the component of each vertex, shape (n,), ids,
+        numbered from 0 in the order of the smallest vertex of each component.
 
     Raises
     ------
     TypeError, ValueError
-        If `start` is of another graph, as far as that shows, or edges were removed since.
+        If `start` visibly belongs to another graph, or edges were removed since.
 
     Notes
     -----
-    On a GPU it may return while its kernel still runs, as CuPy's functions do, and `count` is a CuPy array of no
-    dimension, as CuPy's sums are: `int(result.count)` waits for the number.
+    Stored zeros are edges. Parallel edges and self loops do not matter.
+
+    On a GPU the function may return before its kernel finishes, as CuPy's functions do; `count` is then a CuPy array
+    with 0 dimensions, and `int(result.count)` waits for it.
+
+    References
+    ----------
+    M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling. IPDPS
+    2018.
 
     Examples
     --------
@@ -65,17 +71,18 @@ def connected_components(graph: Any, *, start: ComponentsResult | None = None) -
     """
     if start is None:
         return ComponentsResult(*label_components(graph))
-    return _joined(as_graph(graph), start)
+    return _continued(as_graph(graph), start)
 
 
-def _joined(graph: Graph, before: ComponentsResult) -> ComponentsResult:
-    """Components of components: each is a vertex, which new edges join.
+def _continued(graph: Graph, before: ComponentsResult) -> ComponentsResult:
+    """Join the previous components, as vertices of a small graph, along the new edges.
 
-    They keep their order, as each is named after its smallest vertex, and the first of those joined has the smallest.
+    The order of components is kept: each is numbered by its smallest vertex, and the first of those joined has the
+    smallest.
     """
     src, dst = new_edges(graph)
     if not isinstance(before, tuple) or len(before) != 2:
-        raise TypeError(f"start is {type(before).__name__}; expected a ComponentsResult, as this returned before")
+        raise TypeError(f"start is {type(before).__name__}; expected a ComponentsResult, returned by this function")
     labels = check_previous(graph, "start.labels", before[1], graph.id_dtype)
     xp: Any = array_module(labels)
     tails, heads = labels[src], labels[dst]

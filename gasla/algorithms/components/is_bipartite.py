@@ -1,10 +1,10 @@
-"""Bipartite graphs: can the vertices be put on two sides, so that every edge leads from one side to the other?
+"""Bipartite graphs: whether the vertices can be divided into two sides such that every edge joins both.
 
-Returned is whether they can, and on request each vertex's side.
+The result is whether they can, and on request the side of each vertex.
 
-The smallest vertex of every component is put on the first side; its neighbors are on the second, those of these on the
-first, and so on. A side is a bit, and bits are or-ed: the vertices of a component with an odd cycle end up on both, and
-others are reached once. An odd cycle is often a triangle, so that some edges are looked at for one first.
+The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on.
+Sides are two bits, reduced by bitwise or: in a component with an odd cycle every vertex gets both bits, and in others
+each vertex is reached once. Since an odd cycle is often a triangle, a few edges are first tested for one.
 
 D. Kőnig: Theorie der endlichen und unendlichen Graphen. Leipzig 1936.
 """
@@ -25,12 +25,12 @@ from gasla.program.frontier import EdgeFrontier
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-BOTH = 3  # sides
-SAMPLE = 8  # edges looked at for a triangle
+BOTH = 3  # both sides, as bits
+SAMPLE = 8  # number of edges tested for a triangle
 
 
 class Sides(VertexProgram):
-    """sides(v) = those that its neighbors are not on; a bit each. Ends, as only bits are added: 2 n at most."""
+    """sides(v) = the sides opposite to its neighbors', as bits. Ends after at most 2 n iterations: bits only grow."""
 
     direction = option("in")
     sides = vertex(np.int32)
@@ -44,7 +44,7 @@ class Sides(VertexProgram):
 
 
 class BipartiteResult(NamedTuple):
-    """Whether a graph is bipartite, and the sides of its vertices. It is true if the graph is."""
+    """Whether a graph is bipartite, and the side of each vertex; its truth value is `bipartite`."""
 
     bipartite: bool
     colors: np.ndarray
@@ -60,23 +60,22 @@ def is_bipartite(graph: Any, *, colors: Literal[True]) -> BipartiteResult: ...
 
 
 def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
-    """Whether a graph's vertices are of two colors, so that no edge joins two of the same.
+    """Test whether a graph is bipartite: whether its vertices can be colored with two colors.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        Edges join their ends whichever way they point. Values are not looked at, and stored zeros are edges. A loop
-        joins a vertex to itself, so that no graph with one is bipartite.
+        Read as undirected. Values are ignored; stored zeros are edges. A graph with a self loop is not bipartite.
     colors : bool
-        Also return the colors.
+        Whether to return the colors as well.
 
     Returns
     -------
     bool
-        Whether it is bipartite: it has no cycle of an odd number of edges.
+        Whether the graph is bipartite: it has no odd cycle.
     BipartiteResult(bipartite, colors)
-        With `colors=True`. Colors are int32, 0 at the smallest vertex of every component; -1 in components that have
-        an odd cycle, so that one sees which those are. The same every time.
+        With `colors=True`. `colors`, shape (n,), int32: 0 for the smallest vertex of each component, and 0 or 1 for
+        others; -1 in components with an odd cycle. Deterministic.
 
     References
     ----------
@@ -104,7 +103,7 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
 
 
 def _shows_triangle(graph: Graph) -> bool:
-    """Whether one of a few edges is in a triangle: their ends have a neighbor in common."""
+    """Whether one of a few sampled edges is in a triangle: its ends have a common neighbor."""
     if graph.m == 0:
         return False
     xp: Any = module_of(graph.device)

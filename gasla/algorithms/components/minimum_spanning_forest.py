@@ -1,14 +1,14 @@
-"""Minimum spanning forest: edges that hold every component together, and weigh as little as any that do.
+"""Minimum spanning forest: the edges of least total weight that connect every component.
 
-Returned are the numbers of these edges, and what they weigh together.
+The result is the ids of these edges, and their total weight.
 
-Borůvka's way: every tree, at first each vertex, takes the lightest edge that leads out of it, and the trees that are
-joined so are one; until no edge leads out of any. Two trees may take the same edge, and that is the only circle there
-can be, as no two edges are as good: of a weight, the one whose smaller end is smaller is better, and then the one whose
-larger end is.
+Borůvka's algorithm: every tree, at first each vertex, selects the lightest edge that leaves it, and the trees joined by
+selected edges become one, until no edge leaves any tree. Two trees may select the same edge, which is the only cycle
+that can arise, since edges are totally ordered: by weight, then by the smaller end, then by the larger end.
 
-What a vertex has found it keeps as long as the edge leads out of its tree: as edges that do only get fewer, it is still
-the lightest. So only those look again whose edge has come to lie within their tree, and those that find none are done.
+A vertex keeps the lightest edge that it has found while the edge still leaves its tree: since fewer and fewer edges do,
+it remains the lightest. So only vertices whose edge has become internal search again, and vertices that find no edge
+are done.
 
 O. Borůvka: O jistém problému minimálním. Práce Moravské přírodovědecké společnosti 3 (1926).
 S. Chung, A. Condon: Parallel Implementation of Borůvka's Minimum Spanning Tree Algorithm. IPPS 1996.
@@ -29,26 +29,26 @@ from gasla.program.fields import ID, aggregate, edge, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-NONE = 2**63 - 1  # no pair of ends
-HALF = 32  # bits of a pair, for the larger end
+NONE = 2**63 - 1  # no edge selected
+HALF = 32  # bits of the larger end in a pair of ends
 
 
 class ForestResult(NamedTuple):
-    """The edges of a forest, and what they weigh."""
+    """The ids of the edges of a spanning forest, and their total weight."""
 
-    edges: np.ndarray[Any, Any]  # or CuPy's, as then is `total`, of no dimension
+    edges: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` one with 0 dimensions
     total: Any
 
 
 class Lightest(VertexProgram):
-    """weight(v), other(v), number(v) = the lightest edge from v out of its tree, where it goes, and its number."""
+    """weight(v), other(v), number(v) = the lightest edge from v that leaves its tree: weight, other end, edge id."""
 
-    kind = option(np.float64)  # of weights
-    root = vertex(ID, init=lambda vertex: vertex.id, missing=-1)  # of the tree
+    kind = option(np.float64)  # type of the weights
+    root = vertex(ID, init=lambda vertex: vertex.id, missing=-1)  # root of the tree of v
     weight = vertex(kind)
     other = vertex(ID, init=lambda vertex: vertex.id, missing=-1)
     number = vertex(np.int64, missing=-1)
-    is_left = vertex(np.bool_, init=True)  # whether any may lead out
+    is_left = vertex(np.bool_, init=True)  # whether any edge may still leave the tree
     length = edge(kind)
     reduce = semirings.argmin
     direction = "out"
@@ -69,12 +69,12 @@ class Lightest(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """choice(tree) = the ends of the lightest edge out of it, as one number.
+    """choice(tree) = the ends of the lightest edge that leaves the tree, as one number.
 
-    What `lightest` comes to at the start is what vertices look at; then they offer their ends, if they have it.
+    `lightest` is computed from the initial state. Then the vertices that have the lightest edge propose its ends.
     """
 
-    kind = option(np.float64)  # of weights
+    kind = option(np.float64)  # type of the weights
     root = vertex(ID, missing=-1)
     weight = vertex(kind)
     other = vertex(ID, missing=-1)
@@ -100,8 +100,8 @@ class Choose(VertexProgram):
         return after.ends
 
 
-class OfTrees(VertexProgram):
-    """What the roots of those trees do that have chosen."""
+class RootProgram(VertexProgram):
+    """A step of the roots of trees that have selected an edge."""
 
     root = vertex(ID, missing=-1)
     choice = vertex(np.int64, missing=NONE)
@@ -111,15 +111,15 @@ class OfTrees(VertexProgram):
         return vertex.choice != NONE
 
 
-class Hook(OfTrees):
-    """root(tree) = the tree that its edge leads to; of two that chose the same edge, the smaller stays.
+class Hook(RootProgram):
+    """root(tree) = the tree that its edge leads to; if two trees selected the same edge, the smaller root stays.
 
-    Ends after log2(n) turns: a tree that chooses joins another, and no circle comes about, as edges are chosen by
-    (weight, ends), in which no two tie that lead to different trees.
+    Ends after log2(n) rounds: a tree that selects an edge joins another. No cycle arises, since edges are selected in
+    the total order (weight, ends).
     """
 
     number = vertex(np.int64, missing=-1)
-    taken = vertex(np.int64, init=-1)  # the edge that a root has left by
+    taken = vertex(np.int64, init=-1)  # the id of the edge by which a root was joined to another tree
 
     def apply(self, vertex, gathered):
         one, other = self.at(vertex.choice >> HALF), self.at(vertex.choice & (2**HALF - 1))
@@ -139,15 +139,15 @@ class Hook(OfTrees):
         return self.joined == 0
 
 
-class Climb(OfTrees):
-    """root(tree) = the root's root."""
+class Climb(RootProgram):
+    """root(tree) = root(root(tree)): pointer jumping."""
 
     def apply(self, vertex, gathered):
         return {"root": self.at(vertex.root).root}
 
 
 class Follow(VertexProgram):
-    """The same for every vertex, whose root has found its own."""
+    """root(v) = root(root(v)) for every vertex, once the roots have found theirs."""
 
     root = vertex(ID, missing=-1)
     everyone = True
@@ -157,39 +157,36 @@ class Follow(VertexProgram):
 
 
 def minimum_spanning_forest(graph: Any) -> ForestResult:
-    """Find edges of the least total weight that join whatever is joined by a path.
+    """Find a minimum spanning forest: edges of the least total weight that connect every component.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is an edge between i and j of that weight, in either direction; a stored zero is one of weight 0.
-        Loops are left out, and of parallel edges, the two directions among them, all but the lightest. Without values
-        all weigh 1.
+        `A[i, j]` is the weight of an edge between i and j, read as undirected. Without values every edge weighs 1.
 
     Returns
     -------
     ForestResult
-        A named tuple ``(edges, total)``: the numbers of the edges, that is their places in the input, ascending, of
-        int64; and the sum of their weights, in int64 for integers, uint64 for unsigned ones, else float64. There are
-        as many edges as vertices less components. Of edges of a weight, those of the smaller smaller end come first,
-        then those of the smaller larger end, then the first in the input: there is one right answer, on either device.
+        A named tuple ``(edges, total)``. `edges`, int64, are the ids of the edges, which are their positions in the
+        input, ascending; their number is that of vertices minus that of components. `total` is the sum of their
+        weights: int64 for integers, uint64 for unsigned integers, else float64. Ties between edges of equal weight are
+        broken by the smaller end, then by the larger end, then by position: the result is unique, on either device.
 
     Raises
     ------
     ValueError
-        If a weight is NaN or minus infinity, the total is more than its type holds, or the graph has more than 2**31
-        vertices.
+        If a weight is NaN or -inf, the total overflows its type, or the graph has more than 2**31 vertices.
 
     See Also
     --------
-    gasla.connected_components : which vertices such a forest joins.
+    gasla.connected_components : the components that the forest connects.
 
     Notes
     -----
-    NetworkX's `minimum_spanning_edges` and SciPy's `minimum_spanning_tree` give the edges themselves; SciPy's leaves
-    out those of weight 0. Takes about 50 bytes a vertex. Where not every edge has its other direction with the same
-    value, rows ascending, the graph is made once more with both directions, which takes up to 80 bytes an edge. Rounds
-    are at most as many as the logarithm of the number of vertices.
+    Stored zeros are edges of weight 0. Self loops are ignored; of parallel edges and of both directions of an edge, the
+    lightest counts. NetworkX's `minimum_spanning_edges` and SciPy's `minimum_spanning_tree` return the edges
+    themselves; SciPy's omits those of weight 0. Needs about 50 bytes per vertex. Unless the matrix is symmetric with
+    sorted rows, both directions of every edge are stored first, up to 80 bytes per edge. At most log2(n) rounds.
 
     References
     ----------
@@ -211,12 +208,12 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     check_weights(graph)
     if graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
         taken = _taken(graph)
-        return _result(graph, module_of(graph.device).minimum(taken, graph.in_edge_ids[taken]))  # the first of the two
+        return _result(graph, module_of(graph.device).minimum(taken, graph.in_edge_ids[taken]))  # the first one
     return _result(graph, _taken(_both_ways(graph)) >> 1)
 
 
 def _taken(graph: Graph) -> Any:
-    """The edges of the forest of a graph that has all edges in both directions."""
+    """The ids of the forest's edges, in a graph that holds both directions of all edges."""
     kind = np.dtype(np.int8) if graph.values is None else graph.values.dtype
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
     phases: list[Any] = [Lightest(kind=kind), Choose(kind=kind), Hook, Phase(Climb, until="still"), Follow]
@@ -225,7 +222,7 @@ def _taken(graph: Graph) -> Any:
 
 
 def _result(graph: Graph, taken: Any) -> ForestResult:
-    """The result, from the edges that are in the forest."""
+    """The result for the selected edges."""
     xp: Any = module_of(graph.device)
     is_taken = xp.zeros(graph.m, bool)
     is_taken[taken] = True
@@ -233,7 +230,7 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     weights = xp.ones(len(edges), np.int64) if graph.values is None else graph.values[edges]
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
-    with np.errstate(over="ignore"):  # which is looked for
+    with np.errstate(over="ignore"):  # checked below
         total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
     if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")
@@ -241,7 +238,7 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
 
 
 def _both_ways(graph: Graph) -> Graph:
-    """Every edge in both directions: of edge e the numbers are 2e and 2e + 1."""
+    """Store both directions of every edge: those of edge e get the ids 2e and 2e + 1."""
     xp: Any = module_of(graph.device)
     ends = xp.stack(graph.edges(), axis=1)
     twice = None if graph.values is None else xp.repeat(graph.values, 2)

@@ -1,10 +1,10 @@
-"""Spanning forests: a tree for every component, and how far the edges outside the trees lead from each subtree.
+"""Spanning forests: a tree for every component, and how far non-tree edges reach from each subtree.
 
-Trees are those of breadth-first searches from the smallest vertex of every component, all at once. Two sweeps over a
-forest, level by level, number its vertices so that each subtree is a range: sizes are added up from the leaves, and
-every vertex begins where its parent, and the siblings before it, end. Then one pass over all edges and one more sweep
-from the leaves find the smallest and the largest number next to a subtree. Whether an edge of a tree may be left out,
-or a vertex, is then a comparison.
+The trees are breadth-first search trees from the smallest vertex of every component, found at once. Two sweeps over the
+levels number the vertices such that each subtree is a range: subtree sizes are summed from the leaves up, and a vertex
+is numbered after its parent and the subtrees of its earlier siblings. One pass over all edges and one more sweep from
+the leaves find the least and the greatest number adjacent to each subtree. Whether removing a tree edge or a vertex
+disconnects the graph is then a comparison.
 
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
@@ -29,7 +29,7 @@ Array = Any  # NumPy's or CuPy's
 
 
 class Sizes(VertexProgram):
-    """size(v) = 1 + sum over children of size(c), from the leaves up."""
+    """size(v) = 1 + sum over children c of size(c), from the leaves up."""
 
     size = vertex(ID, init=1)
     reduce = semirings.plus
@@ -42,7 +42,7 @@ class Sizes(VertexProgram):
 
 
 class Numbers(VertexProgram):
-    """number(v) = number(parent) + the number of vertices between them, from the roots down."""
+    """number(v) = number(parent) + between(v), the offset within the parent's subtree, from the roots down."""
 
     number = vertex(ID)
     between = vertex(ID)
@@ -56,8 +56,8 @@ class Numbers(VertexProgram):
         return {"number": gathered + vertex.between}
 
 
-class Neighbors(VertexProgram):
-    """low(v), high(v) = the least and the greatest number of v and its neighbors, its parent aside."""
+class AdjacentRange(VertexProgram):
+    """low(v), high(v) = the least and the greatest number of v and its neighbors, the parent excluded."""
 
     number = vertex(ID)
     parent = vertex(ID)
@@ -75,8 +75,8 @@ class Neighbors(VertexProgram):
         return {"low": semirings.minimum(vertex.number, low), "high": semirings.maximum(vertex.number, high)}
 
 
-class Subtrees(VertexProgram):
-    """low(v), high(v) = the least low and the greatest high of the subtree below v, from the leaves up."""
+class SubtreeRange(VertexProgram):
+    """low(v), high(v) = the least low and the greatest high in the subtree of v, from the leaves up."""
 
     low = vertex(ID)
     high = vertex(ID)
@@ -90,8 +90,8 @@ class Subtrees(VertexProgram):
         return {"low": semirings.minimum(vertex.low, low), "high": semirings.maximum(vertex.high, high)}
 
 
-class Twins(VertexProgram):
-    """count(v) = the number of edges from the parent of v to v, or with direction "out" of those to its parent."""
+class ParentEdges(VertexProgram):
+    """count(v) = the number of edges from v's parent to v; with direction "out" of those from v to its parent."""
 
     direction = option("in")
     parent = vertex(ID)
@@ -108,18 +108,18 @@ class Twins(VertexProgram):
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A forest of a simple undirected graph, each subtree a range of numbers."""
+    """A spanning forest of a simple undirected graph, in which each subtree is a range of numbers."""
 
-    levels: Array  # 0 at the roots
-    children: Array  # all but the roots: each stands for the edge from its parent
-    parents: Array  # roots are their own
-    numbers: Array  # those of the subtree below v are numbers[v] to numbers[v] + sizes[v] - 1
+    levels: Array  # depth of each vertex; 0 for roots
+    children: Array  # all vertices except roots; each represents the edge from its parent
+    parents: Array  # a root is its own parent
+    numbers: Array  # the subtree of v has numbers[v] to numbers[v] + sizes[v] - 1
     sizes: Array
-    low: Array  # the least number in the subtree below v, or next to it by an edge of no tree
-    high: Array  # the greatest
+    low: Array  # least number in the subtree of v, or adjacent to it by a non-tree edge
+    high: Array  # greatest number
 
     def is_left_from(self, v: Array, below: Array) -> Array:
-        """Whether an edge of no tree leads from the subtree below one vertex to outside of that below another."""
+        """Whether a non-tree edge leads from the subtree of `v` to outside of the subtree of `below`."""
         first = self.numbers[below]
         return (self.low[v] < first) | (self.high[v] >= first + self.sizes[below])
 
@@ -128,7 +128,7 @@ def smallest_members(graph: Graph) -> Array:
     """Whether each vertex is the smallest of its component."""
     xp: Any = module_of(graph.device)
     roots = hook(graph)
-    if graph.n:  # the first edges of each join most vertices; the others are looked at where they don't
+    if graph.n:  # the first two edges of each vertex join most; the others are read only outside the largest tree
         link(graph, roots, last=2)
         compress(roots)
         link(graph, roots, known=likely_largest(roots))
@@ -137,7 +137,7 @@ def smallest_members(graph: Graph) -> Array:
 
 
 def spanning_forest(graph: Graph) -> Forest:
-    """The forest of a graph that is simple and undirected, as `simplify` makes it."""
+    """Compute the spanning forest of a simple undirected graph, as made by `simplify`."""
     xp: Any = module_of(graph.device)
     ids, is_root = xp.arange(graph.n, dtype=graph.id_dtype), smallest_members(graph)
     none = xp.full(graph.n, -1, graph.id_dtype)
@@ -145,18 +145,18 @@ def spanning_forest(graph: Graph) -> Forest:
     found = run(PARENTS, graph, active=is_root, level=level, parent=xp.where(is_root, ids, none))
     levels, parents = found.level, found.parent
     children = xp.flatnonzero(~is_root)
-    tree = listed(children, parents[children], graph.n)
+    tree = sorted_graph(children, parents[children], graph.n)
     order = Schedule(levels)
     sizes = run(Sizes, tree, schedule=order.reversed()).size
     between = _between(tree, sizes, is_root)
     numbers = run(Numbers, tree, schedule=order, between=between).number
-    near = run(Neighbors, graph, max_iterations=1, number=numbers, parent=parents)
-    reach = run(Subtrees, tree, schedule=order.reversed(), low=near.low, high=near.high)
+    near = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
+    reach = run(SubtreeRange, tree, schedule=order.reversed(), low=near.low, high=near.high)
     return Forest(levels, children, parents, numbers, sizes, reach.low, reach.high)
 
 
 def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
-    """How far behind its parent's number each vertex's own is: behind the siblings before it; a root's own number."""
+    """Offset of each vertex's number from that of its parent, after the subtrees of earlier siblings."""
     xp: Any = module_of(tree.device)
     between = xp.zeros(tree.n, sizes.dtype)
     indptr, child = tree.in_.indptr, tree.in_.indices
@@ -169,7 +169,7 @@ def _between(tree: Graph, sizes: Array, is_root: Array) -> Array:
     return between
 
 
-def listed(src: Array, dst: Array, n: int) -> Graph:
+def sorted_graph(src: Array, dst: Array, n: int) -> Graph:
     """The graph of edges whose sources ascend."""
     xp: Any = array_module(src)
     indptr = running_sums(xp.bincount(src, minlength=n))
@@ -177,6 +177,8 @@ def listed(src: Array, dst: Array, n: int) -> Graph:
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:
-    """Whether more than one edge joins each vertex to its parent; of i -> j and j -> i either counts, not both."""
-    there, back = (run(Twins(direction=way), graph, max_iterations=1, parent=parents).count for way in ("in", "out"))
+    """Whether several parallel edges join each vertex to its parent; i -> j and j -> i together count as one."""
+    there, back = (
+        run(ParentEdges(direction=way), graph, max_iterations=1, parent=parents).count for way in ("in", "out")
+    )
     return (there > 1) | (back > 1)

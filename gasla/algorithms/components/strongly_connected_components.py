@@ -1,15 +1,15 @@
-"""Strongly connected components: which vertices reach each other along the edges.
+"""Strongly connected components: sets of vertices that reach each other along edges.
 
-Returned are the number of components and a label for each vertex: 0, 1, ... in the order of each component's smallest
-vertex. A vertex on no cycle is a component of its own.
+The result is the number of components and a label for each vertex: 0, 1, ... in the order of the smallest vertex of
+each component. A vertex on no cycle is a component.
 
-Three steps follow each other, the cheapest first. A vertex without in-edges, or without out-edges, is a component of
-its own: it is trimmed, and so are those that lose their last such edge by that. Most graphs have one large component:
-the vertices that a vertex of many edges both reaches and is reached by, as two searches tell. The rest is colored:
-some vertices, the seeds, send their numbers forward, and each vertex keeps the largest. Those of a color that reach
-its seed are the seed's component; the others are split by color, as no component has vertices of two colors. Seeds
-are drawn by lot, a few first, and sixteen times as many in each turn, up to all. If all were seeds at once, a vertex
-would be colored time and again on the way to its last color, wherever paths are long.
+There are three steps, the cheapest first. Trimming removes vertices without in-edges or without out-edges, which are
+components, repeatedly. Two searches from a pivot, a vertex of many edges, find the vertices that it both reaches and is
+reached by: the one large component that most graphs have. The rest is colored: some vertices, the seeds, propagate
+their ranks forward, and each vertex keeps the largest. The vertices of a color that reach its seed are the component of
+the seed; the others are split by color, since no component has two colors. Seeds are drawn at random: a few at first,
+and eight times as many in each further round. If all vertices were seeds at once, many would be recolored often
+wherever paths are long.
 
 L. Fleischer, B. Hendrickson, A. Pınar: On Identifying Strongly Connected Components in Parallel. IPDPS Workshops 2000.
 S. Orzan: On Distributed Verification and Verified Distribution. Thesis, Vrije Universiteit Amsterdam 2004 (coloring).
@@ -31,13 +31,13 @@ from gasla.program.fields import ID, aggregate, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-FIRST = 8  # seeds of the first turn, about
-GROWTH = 3  # in each further turn there are 2 ** GROWTH times as many
-GOLDEN = (5**0.5 - 1) / 2  # its multiples' fractional parts are spread evenly
+FIRST = 8  # approximate number of seeds in the first round
+GROWTH = 3  # each further round has 2 ** GROWTH times as many
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are evenly spread
 
 
 class Sources(VertexProgram):
-    """waits(v) = how many in-edges come from vertices that are left; v is taken off at 0."""
+    """waits(v) = number of in-edges from vertices that are not trimmed; v is trimmed at 0."""
 
     waits = vertex(ID, init=lambda vertex: vertex.in_degree)
     reduce = semirings.plus
@@ -54,14 +54,14 @@ class Sources(VertexProgram):
 
 
 class Sinks(Sources):
-    """waits(v) = how many out-edges lead to vertices that are left."""
+    """waits(v) = number of out-edges to vertices that are not trimmed."""
 
     waits = vertex(ID, init=lambda vertex: vertex.out_degree)
     direction = "out"
 
 
 class Descendants(VertexProgram):
-    """Marks the vertices that are reached, of those that are left; with direction "out" those that reach it."""
+    """Mark the remaining vertices that are reached; with direction "out" those that reach the source."""
 
     direction = option("in")
     left = vertex(bool)
@@ -80,7 +80,7 @@ class Descendants(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the largest rank of a seed that reaches v within its region, -1 if none does."""
+    """color(v) = the largest rank of a seed that reaches v within its region; -1 if none does."""
 
     region = vertex(ID)
     color = vertex(ID)
@@ -103,7 +103,7 @@ class Color(VertexProgram):
 
 
 class Mark(VertexProgram):
-    """Marks the vertices that reach the seed of their color."""
+    """Mark the vertices that reach the seed of their color."""
 
     color = vertex(ID)
     rank = vertex(ID)
@@ -129,10 +129,10 @@ class Mark(VertexProgram):
 
 
 class Split(VertexProgram):
-    """Makes a region of each color's rest, and draws the next seeds; a component's region is below 0, and its own.
+    """Split regions by color, and draw the next seeds. The region of a found component is -1 - color.
 
-    Ends: after 64 / GROWTH turns all vertices that are left are seeds, and from then on each turn finds the component
-    of the highest rank.
+    Ends: after 64 / GROWTH rounds all remaining vertices are seeds, and from then on each round finds the component of
+    the highest rank.
     """
 
     region = vertex(ID)
@@ -157,7 +157,7 @@ class Split(VertexProgram):
         }
 
     def activate(self, before, after):
-        return True  # a turn without a seed is not the last
+        return True  # a round without a seed does not end the run
 
     @aggregate(semirings.plus)
     def left(self, before, after):
@@ -167,7 +167,7 @@ class Split(VertexProgram):
         return self.left == 0
 
 
-TURN = [Phase(Color(), until="still"), Phase(Mark(), until="still"), Phase(Split())]
+ROUND = [Phase(Color(), until="still"), Phase(Mark(), until="still"), Phase(Split())]
 
 
 def strongly_connected_components(graph: Any) -> ComponentsResult:
@@ -176,22 +176,22 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j; values are not looked at, so that stored zeros are edges.
+        `A[i, j]` is the edge i -> j. Values are ignored.
 
     Returns
     -------
     ComponentsResult
-        A named tuple ``(count, labels)``: the number of components, and for each vertex the number of its own, from 0
-        in the order of each component's smallest vertex. Labels are of the type of ids, on the device of the graph.
-        There is one right answer.
+        A named tuple ``(count, labels)``: the number of components, and the component of each vertex, shape (n,), ids,
+        numbered from 0 in the order of the smallest vertex of each component. The result is unique.
 
     See Also
     --------
-    gasla.connected_components : the direction of edges aside.
+    gasla.connected_components : components of the undirected graph.
 
     Notes
     -----
-    NetworkX's function of this name gives sets of vertices, one after another.
+    Stored zeros are edges. Parallel edges and self loops do not matter. NetworkX's function of this name yields sets of
+    vertices.
 
     References
     ----------
@@ -204,7 +204,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
 
     Examples
     --------
-    A cycle of three, one that it leads to, and one alone.
+    A cycle of three vertices, a vertex that it leads to, and an isolated vertex:
 
     >>> import gasla
     >>> graph = gasla.Graph.from_edges([0, 2, 3, 3], [2, 3, 0, 1], n=5)
@@ -213,7 +213,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     """
     graph = as_graph(graph)
     xp = array_module(graph.out.indptr)
-    parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest of its component
+    parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of each vertex's component
     left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
     left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0
     if left.any():
@@ -224,7 +224,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
 
 
 def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
-    """Take off the component of a vertex of many edges; a region for each vertex, out of which no component leads."""
+    """Find the component of a pivot, a vertex of many edges. Returns regions of vertices, which no component leaves."""
     pivot = int((left * graph.in_degrees.astype(np.int64) * graph.out_degrees).argmax())
     after, before = (
         run(Descendants(direction=way), graph, active=[pivot], left=left, reached={pivot: True}).reached
@@ -238,14 +238,14 @@ def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
 
 
 def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
-    """Find the components of those whose region isn't below 0, from where on they are known."""
+    """Find the components of the vertices whose region is 0 or more, and write them into `parent`."""
     xp = array_module(region)
     some = xp.flatnonzero(region >= 0)
     bits = (graph.n - 1).bit_length()
     rank = shuffled(xp.arange(graph.n, dtype=np.int64), bits).astype(region.dtype)
     limit = (FIRST << bits) // len(some) + 1
     color = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
-    found = run(TURN, graph, region=region, color=color, rank=rank, limit=limit)
+    found = run(ROUND, graph, region=region, color=color, rank=rank, limit=limit)
     seed = -1 - found.region[some]
     unsigned = np.dtype(f"u{region.itemsize}")  # CuPy's minimum.at has no int64
     smallest = xp.full(1 << bits, graph.n, unsigned)
@@ -254,7 +254,7 @@ def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
 
 
 def shuffled(ids: Any, bits: int) -> Any:
-    """Other numbers below 2 ** bits, all different: a product with an odd number is undone, and so is such a xor."""
+    """Permute the numbers below 2 ** bits by odd multiplication and xor-shift, which are both invertible."""
     for _ in range(2):
         ids = ids * (int(GOLDEN * 2**bits) | 1) & (1 << bits) - 1
         ids ^= ids >> bits // 2 + 1

@@ -1,9 +1,9 @@
-"""Minimum cut: the cheapest edges to take out so that nothing can get from one vertex to another.
+"""Minimum cut: the edges of least total capacity whose removal separates one vertex from another.
 
-Returned are what they cost together, and which vertices are then on the source's side.
+The result is the capacity of the cut, and the vertices on the source's side.
 
-As much has to be cut as can flow (Ford and Fulkerson): push-relabel sends all that can get to the target there. Those
-from which no residual edge leads on to the target are the source's side, and every edge that leaves them is full.
+The capacity equals the maximum flow (Ford and Fulkerson): push-relabel sends all that can reach the target there. The
+source's side are the vertices without a residual path to the target; every edge that leaves it is saturated.
 
 L. R. Ford, D. R. Fulkerson: Maximal flow through a network. Canadian Journal of Mathematics 8 (1956).
 """
@@ -12,47 +12,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.algorithms.flows.solver import largest
+from gasla.algorithms.flows.solver import solve
 
 
 class MinimumCut(NamedTuple):
-    """What a cut costs, and which vertices are on the source's side of it."""
+    """The capacity of a minimum cut, and which vertices are on the source's side."""
 
     value: int | float
     source_side: np.ndarray
 
 
 def minimum_cut(graph: Any, source: int, target: int) -> MinimumCut:
-    """The cheapest cut between two vertices.
+    """Find a minimum cut between two vertices.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is what it costs to cut the edge i -> j, a capacity as `maximum_flow` has it.
+        `A[i, j]` is the capacity of the edge i -> j, as in `maximum_flow`.
     source, target : int
-        Two vertices.
+        The vertices to separate.
 
     Returns
     -------
     MinimumCut(value, source_side)
-        `value`, an int for capacities of integers, else a float, is what all edges from the source's side to the other
-        cost together. `source_side`, (n,) bool, says who is on the source's side: of several cheapest cuts that with
-        the most vertices there, so that those who can't reach the target are there too. Costs of floats
-        that differ by less than 2**-40 of them may count as equal.
+        `value`, an int for integer capacities, else a float, is the total capacity of the edges from the source's side
+        to the other side. `source_side`, shape (n,), bool, marks the source's side: among several minimum cuts the
+        largest, so vertices that cannot reach the target are on it. Cuts whose float capacities differ by less than a
+        fraction of 2**-40 may count as equal.
 
     Raises
     ------
     ValueError
-        As `maximum_flow`.
+        As for `maximum_flow`.
 
     Notes
     -----
-    It takes as long as a maximum flow, or less: what can't get to the target need not be sent back. The edges of the
-    cut are those with ``source_side[src] & ~source_side[dst]``.
+    Takes at most as long as `maximum_flow`, since excess need not return to the source. The edges of the cut are
+    those with ``source_side[src] & ~source_side[dst]``.
 
     See Also
     --------
-    gasla.maximum_flow : what goes through it.
+    gasla.maximum_flow : the flow that saturates the cut.
 
     References
     ----------
@@ -66,5 +66,5 @@ def minimum_cut(graph: Any, source: int, target: int) -> MinimumCut:
     >>> gasla.minimum_cut(A, 0, 3)
     MinimumCut(value=5, source_side=array([ True,  True,  True, False]))
     """
-    found = largest(graph, source, target, cut=True)
+    found = solve(graph, source, target, cut=True)
     return MinimumCut(found.value, found.source_side)

@@ -1,4 +1,4 @@
-"""The network of a graph: its capacities, checked, with a partner for every edge and a loop at every vertex."""
+"""The flow network of a graph: checked capacities, a partner for every edge, and a self loop at every vertex."""
 
 from typing import Any
 
@@ -10,45 +10,45 @@ from gasla.graph.arguments import source_vertex
 from gasla.graph.graph import Graph
 from gasla.graph.transform.reduction import reduce_by_key
 
-LARGEST = 2**62 - 1  # of integer capacities: those of an edge and its partner together then fit in 63 bits
+LARGEST = 2**62 - 1  # bound of integer capacities: the sum of an edge and its partner fits in 63 bits
 
 
 class UnboundedFlowError(ValueError):
-    """Edges of infinite capacity lead all the way from the source to the target."""
+    """A path of infinite capacity leads from the source to the target."""
 
 
 def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
-    """Source and target as ids of two vertices."""
+    """Check that source and target are two vertices."""
     source, target = source_vertex(graph, source), source_vertex(graph, target, "target")
     if source == target:
-        raise ValueError(f"source and target are both {source}; expected two vertices")
+        raise ValueError(f"source and target are both {source}; expected two different vertices")
     return source, target
 
 
 def network(graph: Graph) -> Graph:
-    """The graph with partners and loops, which it keeps. First come the edges given, with their numbers.
+    """The graph with partners and self loops, which it keeps. The input edges come first, with their ids.
 
-    Its values are the capacities: float64 where they are floats, else int64, in which larger ones are `LARGEST`. Edges
-    that were added take nothing, and neither do loops.
+    Values are capacities: float64 for floats, else int64, limited to `LARGEST`. Added edges and self loops have
+    capacity 0.
     """
     graph.notice_values()
     return graph.kept("flow network", _made)
 
 
-def turned(network: Graph) -> Graph:
-    """The network whose edges lead the other way: each takes what its partner did. The network keeps it."""
-    return network.kept("turned", _turned)
+def reversed_network(network: Graph) -> Graph:
+    """The network with the capacities of each edge and its partner exchanged. The network keeps it."""
+    return network.kept("reversed", _reversed)
 
 
 def leaving(network: Graph, vertex: int) -> Any:
-    """The numbers of the edges that leave a vertex; their partners are those that enter it."""
+    """The ids of the edges that leave a vertex; their partners are those that enter it."""
     lists = network.out
     first, last = (int(lists.indptr[v]) for v in (vertex, vertex + 1))
     return lists.numbers()[first:last]
 
 
-def flood(network: Graph, source: int) -> tuple[Any, Any]:
-    """What is sent along every edge, and each vertex's excess, when the source has sent all that its edges take."""
+def saturate(network: Graph, source: int) -> tuple[Any, Any]:
+    """The initial preflow: the source saturates its out-edges. Returns the flow of each edge, and excess by vertex."""
     ids, heads = leaving(network, source), network.edges()[1]
     xp = array_module(heads)
     ids = ids[xp.not_equal(heads[ids], source)]
@@ -58,7 +58,7 @@ def flood(network: Graph, source: int) -> tuple[Any, Any]:
     return sent, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
 
 
-def _turned(network: Graph) -> Graph:
+def _reversed(network: Graph) -> Graph:
     return network.with_values(network.values[network.reverse_edge_ids])  # type: ignore[index]
 
 
@@ -70,7 +70,7 @@ def _made(graph: Graph) -> Graph:
 
 
 def _capacities(graph: Graph) -> Any:
-    """A copy of the values as int64 or float64; 1 for each edge of a graph without."""
+    """A copy of the values as int64 or float64; 1 for each edge of a graph without values."""
     values = graph.values
     if values is None:
         return array_module(graph.out.indices).ones(graph.m, np.int64)

@@ -1,22 +1,23 @@
-"""The largest flow of a network, exact for integers and nearly so for floats of any size.
+"""Maximum flows and minimum cuts by push-relabel: exact for integers, and nearly exact for floats of any magnitude.
 
-Push-relabel counts in int64. Integers are taken as they are. Floats may lie hundreds of powers of ten apart, so they
-are taken in rounds. Each round knows a bound of what can still come:
+Push-relabel computes in int64. Integer capacities are used as they are. Float capacities may differ by hundreds of
+orders of magnitude, so they are scaled to integers in rounds. Each round has a bound of the flow that is still missing:
 
-- No edge needs to take more than that: capacities above it, infinite ones too, are lowered to a number above the bound.
-- The unit is the smallest power of two for which the lowered capacities, and what one end can send, have 61 bits. All
-  are rounded down to multiples of it.
-- The flow found fills a cut of the rounded network. What rounding took from the edges of this cut is all that may be
-  missing. If that is at most `ENOUGH` of the value, the round was the last one. One is usually enough.
-- If the bound turns out to be far too large, the round is forgotten and made again with the better one. Otherwise the
-  next round looks for what is missing in the capacities that are left.
+- Capacities above the bound, infinite ones too, are lowered to a number slightly above it.
+- The unit is the smallest power of two for which the lowered capacities, and the total that one end can send, have 61
+  bits. All capacities are rounded down to multiples of it.
+- The flow found saturates a cut of the rounded network. The amount by which the edges of this cut were rounded bounds
+  the missing flow. If it is at most `ENOUGH` times the value, the round was the last one. One round usually suffices.
+- If the bound turns out to be far too large, the round is discarded and repeated with a better one. Otherwise the next
+  round looks for the missing flow in the residual capacities.
 
-There are few rounds. Say the sending end has d edges and the cut k. A round leaves less than k units missing; a unit is
-at most d 2**-58 of the bound; so where d k < 2**56, each bound is less than a quarter of the one before. Rounding ends
-when the unit is as small as the smallest float, or earlier.
+The number of rounds is small: let the sending end have d edges and the cut k edges. A round leaves less than k units
+missing, and a unit is at most d 2**-58 times the bound; so if d k < 2**56, each bound is less than a quarter of the
+previous one. Rounding ends at the latest when the unit is the smallest positive float.
 
-The value is what the cut costs, as a sum without rounding. It is between the largest flow and ENOUGH above that. It
-is the largest flow where all capacities are multiples of a power of two of which the value has less than 2**53.
+The value is the capacity of the cut, summed without rounding. It is at least the maximum flow, and exceeds it by at
+most the fraction `ENOUGH`. It equals the maximum flow if all capacities are multiples of a power of two, and the value
+is less than 2**53 times that.
 """
 
 import math
@@ -32,25 +33,24 @@ from gasla.arrays import any_true, array_module
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import exact_total
 
-BITS = 61  # of capacities in units, and of what an end sends
-ENOUGH = Fraction(1, 2**40)  # of the value: what may be missing of it
-SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # floats above 0
+BITS = 61  # bits of capacities in units, and of the total that an end sends
+ENOUGH = Fraction(1, 2**40)  # fraction of the value that may be missing
+SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # least and greatest positive floats
 TOO_LARGE = (
-    "the largest flow is more than float64 holds, 1.8e308; expected capacities that add up to less: divide them by a "
-    "power of two"
+    "the maximum flow exceeds float64, 1.8e308; expected capacities with a smaller sum: divide them by a power of two"
 )
 
 
-class Largest(NamedTuple):
-    """The value of a largest flow; the flow along each edge given; the source's side of the cheapest cut."""
+class Solution(NamedTuple):
+    """The value of a maximum flow, the flow along each input edge, and the source side of a minimum cut."""
 
     value: int | float
     flow: Any
     source_side: Any
 
 
-def largest(graph: Any, source: Any, target: Any, *, cut: bool) -> Largest:
-    """Find the source side of a cheapest `cut`, or else the flow along every edge; the other is None."""
+def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
+    """Find the source side of a minimum cut if `cut`, or else the flow along every edge."""
     graph = as_graph(graph)
     source, target = ends(graph, source, target)
     net = network(graph)
@@ -59,31 +59,31 @@ def largest(graph: Any, source: Any, target: Any, *, cut: bool) -> Largest:
     return found if cut else found._replace(flow=found.flow[: graph.m])
 
 
-def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Largest:
+def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
     out, into = _ends_of(net, source, target)
     sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]
     if min(sends, takes) >= LARGEST:
         said = (
-            f"the edges that leave source {source} have capacities of {float(sends):.3g} together, those that enter "
-            f"target {target} of {float(takes):.3g}; expected at most 2**62 - 2 of either, or a cut that costs much "
-            "less: lower the largest, or give floats"
+            f"the capacities of the edges that leave source {source} sum to {float(sends):.3g}, those of the edges "
+            f"that enter target {target} to {float(takes):.3g}; expected at most 2**62 - 2 for either, or a much "
+            "smaller cut: lower the largest capacities, or pass floats"
         )
         net = _lowered(net, source, target)
         sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]
         if min(sends, takes) >= LARGEST:
             raise ValueError(said)
-    found = Preflow(net, source, target, is_turned=takes < sends)
-    found.settle()
+    found = Preflow(net, source, target, is_reversed=takes < sends)
+    found.push_to_goal()
     if cut:
-        return Largest(found.arrived, None, found.source_side())
-    found.give_back()
-    return Largest(found.arrived, _positive(found.net()), None)
+        return Solution(found.arrived, None, found.source_side())
+    found.return_excess()
+    return Solution(found.arrived, _positive(found.net()), None)
 
 
 def _lowered(net: Graph, source: int, target: int) -> Graph:
-    """The network in which capacities far above what can come are lowered, if there are such.
+    """Lower capacities that far exceed the possible flow, if there are any.
 
-    What can come is at most the cost of a cut without large capacities; all that are not stay below 2**62 together.
+    The flow is at most the capacity of a cut without large edges; all edges that are not large sum to less than 2**62.
     """
     capacity: Any = net.values
     xp = array_module(capacity)
@@ -92,7 +92,7 @@ def _lowered(net: Graph, source: int, target: int) -> Graph:
     return net if between is None else net.with_values(xp.minimum(capacity, _total(capacity[between]) + 1))
 
 
-def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
+def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
     out, into = _ends_of(net, source, target)
     capacity: Any = net.values
     xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net.edges()
@@ -101,8 +101,8 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
         between = _cut_beyond(net, xp.isinf(capacity), source, target)
         if between is None:
             raise UnboundedFlowError(
-                f"edges of infinite capacity lead from source {source} to target {target}, so that the flow between "
-                "them has no largest value; expected a finite capacity on every path"
+                f"a path of infinite capacity leads from source {source} to target {target}, so the flow is "
+                "unbounded; expected a finite capacity on every path"
             )
         bound = _total(capacity[between])
     bound = max(bound, SMALLEST)
@@ -110,10 +110,10 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
     while True:
         units, unit = _rounded(left, bound, out, into)
         useful = units.copy()
-        useful[back[out]] = useful[back[into]] = 0  # into the source, out of the target
+        useful[back[out]] = useful[back[into]] = 0  # edges into the source and out of the target
         sends, takes = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
-        found = Preflow(net.with_values(useful), source, target, is_turned=takes < sends)
-        found.settle()
+        found = Preflow(net.with_values(useful), source, target, is_reversed=takes < sends)
+        found.push_to_goal()
         with np.errstate(all="ignore"):
             over = xp.where(xp.isinf(left), left, left - xp.ldexp(units.astype(np.float64), np.int32(unit)))
         loses = xp.greater(over, 0)
@@ -127,30 +127,30 @@ def _of_floats(net: Graph, source: int, target: int, cut: bool) -> Largest:
             break
         if missing > bound / 4:
             raise ValueError(
-                f"{len(out):,} edges leave source {source}, {len(into):,} enter target {target}, and the cut between "
-                "them has too many to add up their capacities within 1e-12; expected fewer, or integers"
+                f"{len(out):,} edges leave source {source}, {len(into):,} enter target {target}, and the minimum cut "
+                "has too many edges to sum their capacities within 1e-12; expected fewer, or integers"
             )
         if arrived + missing < bound / 4:
             bound = arrived + missing
             continue
-        found.give_back()
+        found.return_excess()
         net_flow = found.net()
         with np.errstate(over="ignore"):
             left = over + xp.ldexp((units - net_flow).astype(np.float64), np.int32(unit))
         flow = flow + xp.ldexp(net_flow.astype(np.float64), np.int32(unit))
         before, bound = before + arrived, missing
     if cut:
-        return Largest(_as_float(value), None, side)
-    found.give_back()
+        return Solution(_as_float(value), None, side)
+    found.return_excess()
     flow = flow + xp.ldexp(found.net().astype(np.float64), np.int32(unit))
-    return Largest(_as_float(value), xp.minimum(_positive(flow), xp.minimum(capacity, MOST)), None)
+    return Solution(_as_float(value), xp.minimum(_positive(flow), xp.minimum(capacity, MOST)), None)
 
 
 def _rounded(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
-    """Capacities in units, in int64, and the power of two of a unit.
+    """Round capacities down to units. Returns int64 numbers of units, and the exponent of the unit.
 
-    Those above the bound are lowered to 2**BITS units or less, which is above the bound, or to the largest float. The
-    end that takes less takes 2**BITS units at most.
+    Capacities above the bound are lowered to at most 2**BITS units, which exceeds the bound. The total of the end that
+    sends or takes less is at most 2**BITS units.
     """
     xp, unit = array_module(left), _exponent(bound) + 1 - BITS
     with np.errstate(over="ignore"):
@@ -160,21 +160,21 @@ def _rounded(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]
 
 
 def _ends_of(net: Graph, source: int, target: int) -> tuple[Any, Any]:
-    """The numbers of the edges that leave the source, and of those that enter the target."""
+    """The ids of the edges that leave the source, and of those that enter the target."""
     return leaving(net, source), net.reverse_edge_ids[leaving(net, target)]
 
 
 def _cut_beyond(net: Graph, is_large: Any, source: int, target: int) -> Any:
-    """Which edges lead into the vertices from which large edges lead to the target; None if the source is one."""
+    """Mark the edges into the set of vertices from which large edges lead to the target; None if it has the source."""
     src, dst = net.edges()
     side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
     return side[src] & ~side[dst] if bool(side[source]) else None
 
 
 def _total(values: Any) -> Any:
-    """The sum of numbers, 0 or more, without rounding of integers, and of floats as exact as a float can be.
+    """The sum of nonnegative numbers: exact for integers, and correctly rounded for floats.
 
-    It does not depend on their order, and does not overflow: an int, a Fraction, or inf where one of them is.
+    Independent of their order, and without overflow: an int, a Fraction, or inf if a number is inf.
     """
     xp = array_module(values)
     if values.dtype.kind != "f":
@@ -187,12 +187,12 @@ def _total(values: Any) -> Any:
 
 
 def _exponent(number: Fraction) -> int:
-    """The smallest e with number < 2**e, for a number whose denominator is a power of two; or any, for 0."""
+    """The smallest e with number < 2**e, for a fraction whose denominator is a power of two; arbitrary for 0."""
     return number.numerator.bit_length() - number.denominator.bit_length() + 1
 
 
 def _are_multiples(capacity: Any, value: Fraction) -> bool:
-    """Whether all capacities are multiples of a float's last bit where it is as large as the value, or infinite."""
+    """Whether all finite capacities are multiples of the last bit of a float of the size of `value`."""
     xp = array_module(capacity)
     with np.errstate(over="ignore"):
         parts = xp.ldexp(capacity, np.int32(53 - _exponent(value)))

@@ -1,1 +1,1 @@
-"""Sets of vertices or edges that have nothing to do with each other: independent sets, colorings, matchings."""
+"""Independent sets, colorings, and matchings."""

@@ -1,14 +1,13 @@
-"""Greedy coloring: a color for every vertex, another one than its neighbors', from 0 on.
+"""Greedy coloring: colors 0, 1, 2, ... for the vertices such that neighbors have different colors.
 
-A component that two colors do for gets two. In any other the vertices come in an order, those of most edges first, and
-each takes the least color that none of its neighbors before it has.
+A bipartite component gets two colors. In any other, the vertices are processed in an order, by default by decreasing
+degree, and each takes the least color that none of its earlier neighbors has. With an order given by the caller, this
+also applies to bipartite components.
 
-Whoever gives an order gets what it gives, one vertex after another, two colors or not.
-
-Two colors do where no edge joins two vertices that are as far from a root, or both an odd or both an even number of
-edges away. The others need not come one by one: all vertices that come before their neighbors without a color take
-one at once, and tell the rest. Colors that are taken are bits of words. A vertex for which the first 128 are all
-taken looks at what its neighbors have of the next 64, and so on.
+A component is bipartite if no edge joins two vertices whose distances from the root are both even or both odd. In
+other components vertices need not be processed one by one: all vertices that precede their uncolored neighbors take a
+color at once, and notify the others. Taken colors are bits of two words. A vertex for which the first 128 colors are
+taken examines its neighbors for each further range of 64.
 
 M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
 D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
@@ -21,6 +20,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.independence.undirected import undirected
+from gasla.algorithms.traversal.bfs import Levels
 from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_choice, vertex_numbers, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -32,9 +32,9 @@ from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 Strategy = Literal["largest_first", "random_sequential"]
-COLORS = 64  # in a word
-WORDS = 2  # of the first colors
-ALL = 2**64 - 1  # of them
+COLORS = 64  # per word
+WORDS = 2  # words for the first colors
+ALL = 2**64 - 1  # all colors of a word
 
 
 def _word(number):
@@ -42,35 +42,17 @@ def _word(number):
 
 
 def _bit(place):
-    """A word with this bit; with none where there is no such place."""
+    """A word with one bit set; 0 if the position is out of range."""
     return _word(1) << _word(place)
 
 
 def _least(taken):
-    """The place of the lowest bit that isn't set."""
+    """The position of the lowest bit that is not set."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
 
 
-class Levels(VertexProgram):
-    """level(v) = how many edges v is away from the root of its component."""
-
-    level = vertex(np.int32, init=-1)
-    direction = option("in")
-    reduce = semirings.any
-    sources = "active"
-
-    def mask(self, vertex):
-        return vertex.level < 0
-
-    def gather(self, src, dst, edge):
-        return True
-
-    def apply(self, vertex, gathered):
-        return {"level": self.iteration + 1}
-
-
-class Odd(VertexProgram):
-    """is_odd(v) = whether a neighbor is an even number of levels away, so that an odd cycle leads through both."""
+class OddCycles(VertexProgram):
+    """is_odd(v) = whether v has a neighbor on a level of the same parity: then an odd cycle contains both."""
 
     level = vertex(np.int32)
     is_odd = vertex(np.bool_)
@@ -86,7 +68,7 @@ class Odd(VertexProgram):
 
 
 class Draw(VertexProgram):
-    """rank(v) = its place in the order: most edges first if `by_edges`, and by lot among those of as many."""
+    """rank(v) = the position in the order: by decreasing degree if `by_edges`, then random."""
 
     rank = vertex(np.uint64)
     by_edges = parameter(np.bool_, True)
@@ -103,7 +85,7 @@ class Draw(VertexProgram):
 
 
 class Count(VertexProgram):
-    """waiting(v) = how many neighbors come before v. Vertices that wait for none have a color first."""
+    """waiting(v) = the number of uncolored neighbors that precede v. Vertices that wait for none take color 0."""
 
     color = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)
@@ -130,12 +112,12 @@ class Count(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the least that is not taken, once v waits for no neighbor any more."""
+    """color(v) = the least color not taken, once v waits for no neighbor."""
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)
-    taken = vertex((np.uint64, (WORDS,)))  # of the first colors
-    tells_in = vertex(np.int32, init=-1)  # what turn, if not at once
+    taken = vertex((np.uint64, (WORDS,)))  # the first colors taken by neighbors, as bits
+    tells_in = vertex(np.int32, init=-1)  # the round in which v notifies its neighbors, if not at once
     turn = parameter(np.int32, 0)
     direction = option("in")
     reduce = semirings.product(semirings.plus, semirings.bor)
@@ -161,10 +143,10 @@ class Color(VertexProgram):
         return after.color >= 0
 
 
-class Further(VertexProgram):
-    """The same for those for whom the first colors are all taken: they look at the next, a word at a time.
+class HighColors(VertexProgram):
+    """Color vertices for which all of the first colors are taken, by one word of further colors per round.
 
-    The turns end, as each gives a vertex its color or has one look at higher colors, of which its degree is the last.
+    Ends: each round colors a vertex, or advances it to the next range of colors, of which its degree limits the number.
     """
 
     color = vertex(np.int32)
@@ -189,43 +171,43 @@ class Further(VertexProgram):
         return {"color": color, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
 
     def activate(self, before, after):
-        return True  # all whom the mask admits; if it admits none, none is left to be told in the next turn
+        return True  # if the mask admits no vertex, the next round has nobody to notify
 
 
 def greedy_color(
     graph: Any, strategy: Strategy = "largest_first", *, seed: int = 0, priority: Any = None
 ) -> np.ndarray:
-    """A color for every vertex, such that neighbors have different ones; few in all.
+    """Color the vertices of a graph such that neighbors have different colors, greedily.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is an edge between i and j, whatever its value. Directions, loops and parallel edges change nothing
-        about who are neighbors; all stored entries count as edges of a vertex in its order.
+        `A[i, j]` is an edge between i and j, read as undirected. Values are ignored; stored zeros are edges. Self loops
+        and parallel edges do not matter, except that all stored edges count in the degrees that determine the order.
     strategy : "largest_first" or "random_sequential"
-        In what order vertices take their colors: those of most edges first, or all by lot.
+        The order in which vertices take their colors: by decreasing degree, or random.
     seed : int
-        Of the lot, which also decides among those of as many edges: 0 to 2**64 - 1.
+        Seed of the random order, and of ties between equal degrees: 0 to 2**64 - 1.
     priority : (n,) array of numbers, or dict of vertex to number, optional
-        In place of a strategy: who has the largest comes first, of several the smallest id. The colors are those that
-        vertices get in this order one by one, even where two would do. Finite, and compared as float64.
+        Order by decreasing priority instead, ties by increasing id. The result equals that of coloring the vertices one
+        by one in this order, also in bipartite components. Finite numbers, compared as float64.
 
     Returns
     -------
     (n,) int32
-        Colors from 0 on. Every vertex has a neighbor of each lower color, so there are at most as many as the most
-        neighbors of a vertex, and one. Without `priority` a component that two colors do for has no more. The same
-        for the same seed or priority, on either device.
+        The color of each vertex, from 0. Every vertex has a neighbor of each lower color, so there are at most 1 + the
+        largest degree colors. Without `priority`, bipartite components have at most two. Deterministic for a seed or
+        priority, on either device.
 
     Raises
     ------
     TypeError, ValueError
-        For another strategy or seed; for priorities that are not a number a vertex.
+        If the strategy or seed is invalid, or `priority` is not one finite number per vertex.
 
     Notes
     -----
-    Takes 44 bytes a vertex beside the result. As many iterations as vertices on the longest path along which the order
-    goes: on random graphs some times the number of colors.
+    Needs 44 bytes per vertex besides the result. The number of iterations is the number of vertices on the longest path
+    that descends in the order; on random graphs a small multiple of the number of colors.
 
     References
     ----------
@@ -244,7 +226,7 @@ def greedy_color(
     >>> gasla.greedy_color(wheel).max() + 1
     np.int32(3)
 
-    Vertices in the order of their numbers:
+    Vertices in the order of their ids:
 
     >>> path = gasla.Graph.from_edges([0, 3, 2], [3, 2, 1])
     >>> gasla.greedy_color(path, priority=[3, 2, 1, 0])
@@ -263,12 +245,12 @@ def greedy_color(
         sides, rank = xp.full(graph.n, -1, np.int32), _descending(graph, priority)
     direction = undirected(graph)
     begun = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
-    phases: list[Any] = [Phase(Color(direction=direction), until="still"), Further(direction=direction)]
+    phases: list[Any] = [Phase(Color(direction=direction), until="still"), HighColors(direction=direction)]
     return run(phases, graph, color=begun.color, waiting=begun.waiting, tells_in=begun.tells_in).color
 
 
 def _descending(graph: Graph, priority: Any) -> Any:
-    """Ranks of which no two are the same: of equal priorities the smaller id has the higher."""
+    """Distinct ranks by priority; of equal priorities the smaller id has the higher rank."""
     given = vertex_numbers(graph, "priority", priority)
     xp: Any = module_of(graph.device)
     ascending = xp.argsort(given[::-1], kind="stable")
@@ -278,7 +260,7 @@ def _descending(graph: Graph, priority: Any) -> Any:
 
 
 def _two_sides(graph: Graph) -> Any:
-    """Of every vertex whether it is an odd number of edges away from its root; -1 where there are odd cycles."""
+    """The parity of each vertex's distance from the root of its component; -1 in components with an odd cycle."""
     xp: Any = module_of(graph.device)
     root = xp.arange(graph.n, dtype=graph.id_dtype)
     link(graph, root)
@@ -286,7 +268,7 @@ def _two_sides(graph: Graph) -> Any:
     is_root = root == xp.arange(graph.n, dtype=graph.id_dtype)
     direction = undirected(graph)
     level = run(Levels(direction=direction), graph, active=is_root, level=is_root.astype(np.int32) - 1).level
-    is_odd = run(Odd(direction=direction), graph, max_iterations=1, level=level).is_odd
+    is_odd = run(OddCycles(direction=direction), graph, max_iterations=1, level=level).is_odd
     has_odd = xp.zeros(graph.n, bool)
     has_odd[root[is_odd]] = True
     return xp.where(has_odd[root], -1, level & 1).astype(np.int32, copy=False)

@@ -1,11 +1,11 @@
-"""Maximal independent set: vertices of which no two are neighbors, and to which no other could be added.
+"""Maximal independent set: vertices of which no two are neighbors, and to which no vertex can be added.
 
-Returned is a mask of its vertices.
+The result is a mask of its vertices.
 
-All vertices draw a rank, once; those of fewer edges draw before those of more, which makes larger sets. A vertex that
-comes before all neighbors that are still undecided joins; then the neighbors of those that joined leave. So the set
-is that of a loop over the vertices in the order of their ranks, however many threads there are. A vertex need not look
-at all neighbors: the first that comes before it says that it has to wait.
+All vertices draw a random rank once, vertices of small degree before those of larger, which makes larger sets. An
+undecided vertex that precedes all its undecided neighbors joins; then the neighbors of those that joined leave. So the
+set is that of a sequential loop over the vertices by rank, whatever the number of threads. A vertex stops reading at
+the first neighbor that precedes it.
 
 M. Luby: A Simple Parallel Algorithm for the Maximal Independent Set Problem. SIAM Journal on Computing 15 (1986).
 G. E. Blelloch, J. T. Fineman, J. Shun: Greedy Sequential Maximal Independent Set and Matching are Parallel on Average.
@@ -27,12 +27,12 @@ from gasla.program.fields import parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-JOINED, LEFT = 2**32 - 1, 0  # ranks of those that are decided
-FEW = 255  # edges, up to which their number counts
+JOINED, LEFT = 2**32 - 1, 0  # ranks of decided vertices
+FEW = 255  # degrees up to this are distinguished
 
 
 def is_undecided(vertex):
-    """Whether it has neither joined nor left."""
+    """Whether a vertex has neither joined nor left."""
     return (vertex.rank != LEFT) & (vertex.rank != JOINED)
 
 
@@ -41,7 +41,7 @@ def _rank(number):
 
 
 class Draw(VertexProgram):
-    """rank(v) = more for fewer edges, and by lot among those of as many. A vertex without edges joins."""
+    """rank(v) = larger for smaller degrees, random among equal ones. A vertex without edges joins."""
 
     rank = vertex(np.uint32)
     seed = parameter(np.uint64, 0)
@@ -58,9 +58,9 @@ class Draw(VertexProgram):
 
 
 class Decide(VertexProgram):
-    """Every other iteration those of the highest rank among their neighbors join, and then their neighbors leave.
+    """In even iterations vertices of the highest rank among their neighbors join; in odd ones their neighbors leave.
 
-    Ends after 2 n iterations: of those that are undecided the one of the highest rank, and id, joins.
+    Ends after at most 2 n iterations: the undecided vertex of the highest rank and id joins.
     """
 
     rank = vertex(np.uint32)
@@ -84,11 +84,11 @@ class Decide(VertexProgram):
         return is_undecided(after)
 
 
-class Quarrel(VertexProgram):
-    """is_beside(v) = whether v is chosen, and so is a neighbor."""
+class ChosenNeighbors(VertexProgram):
+    """in_conflict(v) = whether v and one of its neighbors are chosen."""
 
     is_chosen = vertex(np.bool_)
-    is_beside = vertex(np.bool_)
+    in_conflict = vertex(np.bool_)
     direction = option("in")
     reduce = semirings.any
     everyone = True
@@ -100,26 +100,26 @@ class Quarrel(VertexProgram):
         return src.is_chosen & (src.id != dst.id)
 
     def apply(self, vertex, gathered):
-        return {"is_beside": gathered}
+        return {"in_conflict": gathered}
 
 
 def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, seed: int = 0) -> np.ndarray:
-    """Vertices of which no two are neighbors, and such that every other vertex is a neighbor of one.
+    """Find a maximal independent set: no two of its vertices are neighbors, and no vertex can be added.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is an edge between i and j, whatever its value. Directions, loops and parallel edges change nothing
-        about who are neighbors.
+        `A[i, j]` is an edge between i and j, read as undirected. Values are ignored; stored zeros are edges. Self loops
+        and parallel edges do not matter.
     nodes : ids, optional
-        Vertices that have to be in the set.
+        Vertices that must be in the set.
     seed : int
-        Of the lot: 0 to 2**64 - 1.
+        Seed of the random ranks: 0 to 2**64 - 1.
 
     Returns
     -------
     (n,) array of bool
-        Whether each vertex is in the set. It is one of many such sets, not the largest; the same for the same seed, on
+        Whether each vertex is in the set. One of many maximal sets, not the largest; deterministic for a seed, on
         either device.
 
     Raises
@@ -129,7 +129,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
 
     Notes
     -----
-    Takes 8 bytes a vertex. On random graphs the number of iterations grows as the logarithm of the number of vertices.
+    Needs 8 bytes per vertex. On random graphs the number of iterations grows logarithmically with n.
 
     References
     ----------
@@ -157,10 +157,14 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
 
 
 def _chosen(graph: Graph, nodes: Iterable[int]) -> Any:
-    """The vertices that were asked for, marked, if no two of them are neighbors."""
+    """A mask of the required vertices; raises ValueError if two of them are neighbors."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
     chosen[several_vertices(graph, "nodes", nodes, "node")] = True
-    beside = run(Quarrel(direction=undirected(graph)), graph, max_iterations=1, is_chosen=chosen).is_beside
-    if any_true(beside):
-        raise ValueError(f"vertex {int(beside.argmax())} and a neighbor are both among nodes; leave out one of them")
+    in_conflict = run(
+        ChosenNeighbors(direction=undirected(graph)), graph, max_iterations=1, is_chosen=chosen
+    ).in_conflict
+    if any_true(in_conflict):
+        raise ValueError(
+            f"vertex {int(in_conflict.argmax())} and a neighbor are both among nodes; leave out one of them"
+        )
     return chosen

@@ -1,15 +1,15 @@
-"""Maximal matching: edges of which no two share an end, and to which no other could be added.
+"""Maximal matching: edges of which no two share an end, and to which no edge can be added.
 
-Returned is the mate of every vertex.
+The result is the mate of every vertex.
 
-Every free vertex chooses the best of its edges to free neighbors, and the two ends of an edge that both choose are
-mates. Better is the heavier edge; among those of a weight the one with an end of fewer edges, which else may find all
-its neighbors taken; and among those the one whose ends' numbers agree in more of their leading bits. No two edges of a
-vertex are as good: `u ^ v` tells them apart, and the other end. So some vertex always finds a mate, and the matching is
-the one that takes edges from the best to the worst, those whose ends are free. Most graphs take few rounds, and a path
-along which weights rise half as many as vertices: after `ROUNDS` of them the edges that are left are put in order, and
-taken one after the other.
-No edge outweighs what its ends are matched by, so that all weigh at least half of what the heaviest matching does.
+Every free vertex selects the best of its edges to free neighbors; if both ends of an edge select it, they become mates.
+Edges are ordered by decreasing weight; then by the smaller degree of their ends, since such a vertex might otherwise
+find all its neighbors taken; then by u ^ v, where u and v are the ids of the ends, so that no two edges of a vertex are
+equal. The best remaining edge is always matched, so the matching is that of a sequential loop over the edges from best
+to worst. Most graphs need few rounds; a path of increasing weights needs n / 2. So after `ROUNDS` rounds the remaining
+edges are sorted, and matched one by one.
+Each edge is at most as heavy as a matched edge at one of its ends, so the matching has at least half the weight of the
+heaviest.
 
 R. Preis: Linear Time 1/2-Approximation Algorithm for Maximum Weighted Matching in General Graphs. STACS 1999.
 F. Manne, R. H. Bisseling: A Parallel Approximation Algorithm for the Weighted Maximum Matching Problem. PPAM 2007.
@@ -30,10 +30,10 @@ from gasla.program.fields import ID, edge, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-FEW = 255  # edges, up to which their number counts
-BITS = 48  # of a vertex's number, above which that of edges stands
+FEW = 255  # degrees up to this are distinguished
+BITS = 48  # bits of u ^ v; the degree is stored above
 NONE = 2**63 - 1  # no edge to a free neighbor
-ROUNDS = 64  # after which edges are sorted
+ROUNDS = 64  # rounds before the remaining edges are sorted
 
 
 def _of_edges(vertex):
@@ -42,7 +42,7 @@ def _of_edges(vertex):
 
 
 class Free(VertexProgram):
-    """degree(v) = how many edges v has, while it is free and has a free neighbor, and then 0."""
+    """degree(v) = the degree of v, while v is free and has a free neighbor; then 0."""
 
     degree = vertex(np.uint8, init=_of_edges)
     best = vertex(np.int64, missing=NONE)
@@ -56,10 +56,10 @@ class Free(VertexProgram):
 
 
 class Choose(Free):
-    """best(v) = the best of the edges to free neighbors, or of the heaviest: a number, the less the better."""
+    """best(v) = the best edge to a free neighbor, as a number: less is better; with weights, among the heaviest."""
 
-    weights = option(None)  # their type, where heavier edges are better
-    reduce = option(semirings.min)  # argmin by weight
+    weights = option(None)  # dtype of the weights; None if unweighted
+    reduce = option(semirings.min)  # argmin over reversed weights, if weighted
     direction = option("in")
     weight = edge(weights, when=weights)
 
@@ -75,14 +75,14 @@ class Choose(Free):
 
     def apply(self, vertex, gathered):
         best = gathered[1] if self.weights else gathered
-        is_last = best == NONE  # no neighbor is free any more: it drops out
+        is_last = best == NONE  # no neighbor is free
         return {"best": best, "degree": semirings.where(is_last, semirings.cast(0, np.uint8), vertex.degree)}
 
 
 class Agree(Free):
-    """mate(v) = the other end of the edge that v chose, if that one chose it too.
+    """mate(v) = the other end of the edge that v selected, if that vertex selected it, too.
 
-    Ends after n / 2 turns: the best edge that is left is the choice of both its ends.
+    Ends after at most n / 2 rounds: the best remaining edge is selected by both its ends.
     """
 
     mate = vertex(ID, init=-1)
@@ -95,33 +95,33 @@ class Agree(Free):
 
 
 def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
-    """The mate of every vertex in a matching to which no edge could be added.
+    """Find a maximal matching: edges of which no two share an end, and to which no edge can be added.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is an edge between i and j, in either direction. A loop is no edge; of parallel edges, the two
-        directions among them, the heaviest counts.
+        `A[i, j]` is an edge between i and j, read as undirected. Self loops are ignored; of parallel edges and of both
+        directions of an edge, the heaviest counts.
     weighted : bool
-        Whether heavier edges, by the matrix's values, are better; otherwise it is as many edges as it may find.
+        Whether to prefer heavier edges by value. Otherwise the matching aims for many edges.
 
     Returns
     -------
     (n,) array of ids
-        The mate of each vertex, -1 where it has none: `mate[mate[v]] == v`. One of many such matchings, and not the
-        largest; the same every time, on either device. It has at least half the edges of the largest; with
-        `weighted=True`, and no negative weights, at least half the weight of the heaviest.
+        The mate of each vertex, -1 if unmatched: `mate[mate[v]] == v`. One of many maximal matchings, not the largest;
+        deterministic, the same on either device. It has at least half as many edges as the largest; with
+        `weighted=True` and no negative weights, at least half the weight of the heaviest.
 
     Raises
     ------
     ValueError
-        If a weight is NaN or minus infinity.
+        If a weight is NaN or -inf.
 
     Notes
     -----
-    Takes 9 bytes a vertex beside the result. Most graphs take few passes over the edges between free vertices. What 64
-    have left, as of a path along which weights rise, is sorted and matched edge by edge, on the CPU: about 100 bytes
-    and a microsecond for each edge that is left. An edge of negative weight is one all the same, the last choice.
+    Stored zeros are edges, of weight 0. Edges of negative weight are matched last. Needs 9 bytes per vertex besides the
+    result. After 64 rounds, as for a path of increasing weights, the remaining edges are sorted and matched one by one
+    on the CPU, which takes about 100 bytes and a microsecond per remaining edge.
 
     References
     ----------
@@ -149,24 +149,24 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
         form |= {
             "weights": kind if kind.kind == "f" else sum_type(kind),
             "reduce": semirings.argmin,
-        }  # rounds no integer
+        }  # exact for integers
     found = run([Choose(**form), Agree], graph, max_iterations=ROUNDS, notice=False)
     mate: np.ndarray = found.mate
     if not found.converged:
-        ends, mates = _in_order(graph.subgraph(found.degree != 0), found.degree, weighted)
+        ends, mates = _match_sequentially(graph.subgraph(found.degree != 0), found.degree, weighted)
         mate[ends] = mates
     return mate
 
 
-def _in_order(left: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
-    """Match the vertices that are left along their edges, from the best to the worst: who has a mate, and which."""
+def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
+    """Match the remaining vertices along their edges, from best to worst. Returns matched vertices, and their mates."""
     origin: Any = left.origin
     number = moved(origin.vertices, "cpu").astype(np.int64)
     few = moved(degree[origin.vertices], "cpu").astype(np.int64)
     u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
     offered = np.minimum(few[u], few[v]) << BITS | (number[u] ^ number[v])
     weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
-    order = np.lexsort((-offered, weights))[::-1]  # the heaviest first, by the values as they are
+    order = np.lexsort((-offered, weights))[::-1]  # heaviest first
     mate = [-1] * left.n
     for a, b in zip(u[order].tolist(), v[order].tolist()):
         if a != b and mate[a] < 0 and mate[b] < 0:

@@ -1,4 +1,4 @@
-"""For programs that take edges both ways: neighbors are all that an edge leads to or comes from."""
+"""For programs that read edges in both directions."""
 
 from typing import Literal
 
@@ -6,5 +6,5 @@ from gasla.graph.graph import Graph
 
 
 def undirected(graph: Graph, *, weighted: bool = False) -> Literal["in", "all"]:
-    """The direction of a program: in-edges where every edge has its other direction, else in-edges and out-edges."""
+    """The direction of a program over an undirected graph: "in" if the matrix is symmetric, else "all"."""
     return "in" if (graph.has_symmetric_values if weighted else graph.is_symmetric) else "all"

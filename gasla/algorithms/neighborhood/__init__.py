@@ -1,1 +1,1 @@
-"""What every vertex makes of its neighbors."""
+"""Aggregation over neighborhoods, ego graphs, and bipartite projections."""

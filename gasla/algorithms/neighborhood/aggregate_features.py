@@ -1,10 +1,10 @@
-"""Aggregated features: for every vertex the sum, the mean, the largest or the least of its in-neighbors' vectors.
+"""Feature aggregation: for every vertex the sum, mean, maximum or minimum of its in-neighbors' feature vectors.
 
-Returned is a row a vertex, as a layer of a graph neural network takes it. What flows along an edge is the row of its
-source, times the edge's weight.
+The result has one row per vertex, as a graph neural network layer uses it. The message along an edge is the row of its
+source, multiplied by the edge's weight if weighted.
 
-It is a product of the features, a dense matrix, with the graph over plus_times or its like: each edge is read once for
-all features, and these one after the other, in SIMD on the CPU.
+This is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring: each edge is
+read once for all features, which are processed with SIMD on the CPU.
 
 G. Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM: General-purpose Sparse Matrix-Matrix Multiplication on GPUs for Graph
 Neural Networks. SC 2020.
@@ -26,47 +26,47 @@ from semirings import Semiring
 
 Reduction = Literal["sum", "mean", "max", "min"]
 MONOIDS = {"sum": semirings.plus, "mean": semirings.plus, "max": semirings.max, "min": semirings.min}
-WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}  # in which whole numbers are added up, as NumPy does
-SHIFT = 32  # powers of two, of which so many features at most don't overflow
+WIDEST = {"b": np.int64, "i": np.int64, "u": np.uint64}  # accumulator types of integers, as in NumPy
+SHIFT = 32  # exponent by which features are scaled down, so that sums of up to 2**32 do not overflow
 
 
 def aggregate_features(
     graph: Any, features: Any, reduce: Reduction = "sum", *, weighted: bool = True
 ) -> np.ndarray[Any, Any]:
-    """What the in-neighbors of every vertex come to: the sum of their features, or the mean, the largest, the least.
+    """Aggregate the features of every vertex's in-neighbors: their sum, mean, maximum or minimum.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j, along which the features of i come to j: this is `A.T @ features`. For what comes
-        the other way pass `A.T`. Parallel edges each count.
+        `A[i, j]` is the edge i -> j, along which the features of i are passed to j: a weighted sum is `A.T @ features`.
+        Pass `A.T` for the other direction.
     features : (n, k) or (n,) array
-        A row a vertex, on the device of the graph: bool, integers, float16, float32 or float64. Left as it is.
+        One row per vertex, on the device of the graph: bool, integers, float16, float32 or float64.
     reduce : "sum", "mean", "max" or "min"
-        How rows come together, feature by feature. A mean is weighted: the sum over the sum of the weights.
+        The reduction, per feature. A weighted mean is the weighted sum over the sum of the weights.
     weighted : bool
-        Whether a row is multiplied by the edge's value first; otherwise, and in a graph without values, all edges are
-        alike. A stored zero is an edge of weight 0.
+        Whether a row is multiplied by the edge's value. Otherwise, and in a graph without values, all edges count 1.
 
     Returns
     -------
     (n, k) or (n,) array
-        0 where no edge leads to a vertex, and in a mean also where the weights of all that do are 0. Of float16 come
-        float32, as sums need; of whole numbers come int64 or uint64, but float64 as means, and their own type as the
-        largest or the least without weights. With weights the type is that of the product, by NumPy's rules. A NaN
-        among the rows is in what they come to.
+        0 for vertices without in-edges; for a mean also if the in-edges' weights sum to 0. float16 becomes float32;
+        integers become int64 or uint64, or float64 in a mean; without weights, maxima and minima keep the type of
+        integers. With weights the type is that of the product, by NumPy's rules. NaN propagates.
 
     Raises
     ------
     TypeError
-        For features of any other type, or on another device than the graph.
+        If features have another type, or are not on the device of the graph.
     ValueError
-        For features of another shape, another word for `reduce`, a mean by weights that are negative or not finite, or
-        integers whose sums or products may be more than 64 bits hold.
+        If features have another shape, `reduce` is unknown, weights of a mean are negative or not finite, or sums or
+        products of integers may overflow 64 bits.
 
     Notes
     -----
-    On a GPU it may return while its kernel still runs, as CuPy's functions do.
+    Stored zeros are edges, of weight 0 if `weighted`. Each of parallel edges counts, and so do self loops.
+
+    On a GPU the function may return before its kernel finishes, as CuPy's functions do.
 
     References
     ----------
@@ -96,10 +96,10 @@ def aggregate_features(
         graph.notice_values()
         if reduce == "mean":
             graph, _ = in_range(graph, features.dtype if features.dtype.kind == "f" else np.float64)
-    if not _fit(graph, features, reduce, weighted):
+    if not _fits(graph, features, reduce, weighted):
         if reduce != "mean":
             raise ValueError(
-                f"the {reduce} of integer features may be more than 64 bits hold; expected smaller ones, or floats: "
+                f"the {reduce} of integer features may overflow 64 bits; expected smaller numbers, or floats: "
                 "features.astype(np.float64)"
             )
         features = features.astype(np.float64)
@@ -116,7 +116,7 @@ def aggregate_features(
 
 @lru_cache
 def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
-    """How what comes along an edge is computed, and how it is reduced."""
+    """The semiring of a reduction: the message along an edge, and its monoid."""
     total = WIDEST.get(kind.kind, kind) if weighted or MONOIDS[reduce] is semirings.plus else kind
 
     def message(x, weight):
@@ -126,8 +126,8 @@ def _semiring(reduce: str, weighted: bool, kind: np.dtype) -> Semiring:
     return Semiring(MONOIDS[reduce], message, name=f"{reduce}_of_features")
 
 
-def _fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
-    """Whether integers that are added up, or multiplied by weights, surely stay within their type."""
+def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
+    """Whether sums of integers, or products with weights, certainly fit their type."""
     adds = MONOIDS[reduce] is semirings.plus
     if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
         return True
@@ -146,7 +146,7 @@ def _fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
 
 
 def _largest(values: Any) -> int:
-    """A bound of the absolute values of integers: of those of up to 32 bits by their type."""
+    """An upper bound of the absolute values of integers; for types of up to 32 bits by the type alone."""
     kind = values.dtype
     if kind.kind == "b":
         return 1
@@ -157,7 +157,7 @@ def _largest(values: Any) -> int:
 
 
 def _where_sums_overflow(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
-    """Means, where the sums of finite features overflow by those of smaller features."""
+    """Replace means whose sums of finite features overflowed by those of scaled features."""
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means
@@ -166,7 +166,7 @@ def _where_sums_overflow(graph: Graph, features: Any, semiring: Semiring, total:
 
 
 def _check(graph: Graph, features: Any) -> Any:
-    """The features as an array, a row a vertex."""
+    """Check the features and convert them to an array with one row per vertex."""
     features = as_array("features", features)
     if features.dtype.kind not in "biuf" or features.dtype.itemsize > 8:
         raise TypeError(f"features have type {features.dtype}; expected bool, integers, float16, float32 or float64")
@@ -176,12 +176,12 @@ def _check(graph: Graph, features: Any) -> Any:
 
 
 def _weights_of(graph: Graph, weighted: bool) -> Any:
-    """What comes to each vertex in all: weights, or edges."""
+    """The sum of the weights of each vertex's in-edges, or their number."""
     return vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
 
 
 def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Means, 0 where nothing comes; in the place of the sums, if these are floats."""
+    """Divide sums by weights; 0 where the weight is 0. In place, if sums are floats."""
     xp: Any = array_module(sums)
     kind = sums.dtype if sums.dtype.kind == "f" else np.dtype(np.float64)
     weight = xp.where(weight == 0, 1, weight).astype(kind)

@@ -1,7 +1,7 @@
-"""Ego graphs: a vertex, whoever it reaches within a radius, and all edges between them.
+"""Ego graphs: the subgraph of all vertices within a radius of a vertex.
 
-Returned is a graph. Its `origin` tells which vertices and edges those were. Found is no more than who is near: a byte a
-vertex, where a level would take four. Then only the edges of those are looked at.
+The result is a graph whose `origin` holds the original vertices and edges. The search stores one byte per vertex,
+whether it is within the radius. Then only the edges of these vertices are read.
 
 M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
 """
@@ -19,8 +19,8 @@ from gasla.program.fields import vertex
 from gasla.program.program import VertexProgram
 
 
-class Near(VertexProgram):
-    """is_near(v) holds where an edge leads from somebody near."""
+class WithinRadius(VertexProgram):
+    """is_near(v) = whether v is within the radius: an in-neighbor was reached in the previous iteration."""
 
     is_near = vertex(np.bool_, init=False)
     reduce = semirings.any
@@ -45,33 +45,37 @@ def ego_graph(
     undirected: bool = False,
     weighted: bool = False,
 ) -> Graph:
-    """Make the graph of a vertex and all that it reaches within a radius.
+    """Make the subgraph of all vertices within a radius of a vertex.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Directed. All edges between the vertices stay, loops and parallel ones too, in their order.
+        `A[i, j]` is the edge i -> j. All edges between the vertices are kept in their order.
     source : int
-        The vertex in the middle.
+        The center.
     radius : float
-        How far away vertices may be: at most so many edges, or such a length.
+        Maximum distance from the source, in edges, or in length if `weighted`.
     center : bool
-        Whether the source itself stays.
+        Whether to include the source.
     undirected : bool
-        Whether edges may be followed either way.
+        Whether distances ignore the direction of edges.
     weighted : bool
-        Whether distances are sums of edge values, as by `gasla.sssp`; else numbers of edges.
+        Whether distances are sums of edge values, as in `gasla.sssp`. Otherwise they count edges.
 
     Returns
     -------
     Graph
-        On the device of the graph, vertices in the order of their numbers; ``origin.vertices`` says which they were.
-        There is one right answer.
+        On the device of the input, with vertices in the order of their ids; ``origin.vertices`` holds the original ids.
+        The result is unique.
 
     Raises
     ------
     TypeError, ValueError
-        If the source is no vertex, or the radius is negative or no number; as by `gasla.sssp`, if it is used.
+        If the source is not a vertex, or the radius is negative or not a number; with `weighted` as in `gasla.sssp`.
+
+    Notes
+    -----
+    Stored zeros are edges, of length 0 if `weighted`. Self loops and parallel edges are kept.
 
     References
     ----------
@@ -96,17 +100,17 @@ def ego_graph(
 
 
 def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
-    """Who is no farther from the source than that."""
+    """Mark the vertices within the radius."""
     if weighted:
         distance = sssp(graph, source)
-        with np.errstate(over="ignore"):  # a radius beyond float32 is infinite among such distances
+        with np.errstate(over="ignore"):  # a radius may overflow float32, to inf
             return (distance <= radius) & (distance < np.inf)
     limit = int(min(radius, graph.n))
-    return run(Near, graph, active=[source], max_iterations=limit, is_near={source: True}).is_near
+    return run(WithinRadius, graph, active=[source], max_iterations=limit, is_near={source: True}).is_near
 
 
 def _both_ways(graph: Graph, weighted: bool) -> Graph:
-    """The graph with every edge turned round beside it."""
+    """The graph with both directions of every edge."""
     if graph.is_symmetric and not (weighted and graph.values is not None):
         return graph
     return graph.symmetrized(semirings.min) if weighted else graph.with_values(None).symmetrized()

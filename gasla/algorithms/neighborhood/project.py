@@ -1,10 +1,10 @@
-"""Projection of a bipartite graph: the vertices of one side, joined where they have a neighbor in common.
+"""Bipartite projection: the vertices of one side, joined if they have a common neighbor.
 
-Returned is a graph, whose values tell how many those are, or what a semiring makes of the edges to them. Its `origin`
-tells which vertices it is of.
+The result is a graph whose values count the common neighbors, or combine the edges to them by a semiring. Its `origin`
+holds the original vertices.
 
-It is a product: A[side] times its transpose, without the diagonal. With d neighbors of a vertex of the other side,
-that vertex alone makes d² entries: so what is made may be far larger than the graph, and is counted first.
+It is the product A[side] times its transpose, without the diagonal. A vertex of degree d on the other side contributes
+d² entries, so the result may be much larger than the graph; its size is computed first.
 
 T. Zhou, J. Ren, M. Medo, Y.-C. Zhang: Bipartite network projection and personal recommendation. Physical Review E 76
 (2007).
@@ -23,40 +23,41 @@ from gasla.operations.matrices import mxm
 from gasla.operations.operands import check_semiring
 from semirings import Semiring
 
-ALIKE = {np.add, np.multiply, np.minimum, np.maximum}  # operators that give the same both ways round
+COMMUTATIVE = {np.add, np.multiply, np.minimum, np.maximum}  # commutative operators
 
 
 def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
-    """Make the graph of one side of a bipartite graph, joined by common neighbors.
+    """Project a bipartite graph onto one side: join its vertices that have a common neighbor.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Every edge joins a vertex of the side with one that isn't. Directions don't matter.
+        A bipartite graph, read as undirected: every edge joins a vertex of the side with one of the other side.
     side : (n,) array of bool, or array of integers
-        The vertices of the side: a mask, or their ids, ascending. A color of `gasla.is_bipartite(graph, colors=True)`
-        is one: ``colors == 0``.
+        The vertices of the side, as a mask or as ascending ids. A mask can be made by `gasla.is_bipartite(graph,
+        colors=True)`: ``colors == 0``.
     combine : semirings.Semiring, optional
-        What values come to: the edges from two vertices to a common neighbor are multiplied, over all such neighbors
-        reduced. By default these are counted, and parallel edges count once.
+        Multiplies the values of the edges from two vertices to a common neighbor, and reduces over all common
+        neighbors. By default common neighbors are counted, and parallel edges count once.
 
     Returns
     -------
     Graph
-        On the device of the graph: its vertices in the order of their ids, with their names; each edge in both
-        directions, by rows, without loops. ``origin.vertices`` says which vertices they were. There is one right
-        answer.
+        On the device of the input: vertices in the order of their ids, with their names; both directions of every edge,
+        by rows, without self loops. ``origin.vertices`` holds the original ids. The result is unique.
 
     Raises
     ------
     TypeError, ValueError
-        If the side names no vertices, there is a loop, or an edge joins two vertices of the side, or two of the other.
+        If the side is not a set of vertices, there is a self loop, or an edge joins two vertices of the same side.
     MemoryError
-        If the edges, which are counted first, need more memory than there is; the error has both numbers.
+        If the edges of the result need more memory than is available; the message has both sizes.
 
     Notes
     -----
-    With `combine`, each of parallel edges counts; unless values are the same in both directions, those of i -> j and
+    Stored zeros are edges. With `combine`, each of parallel edges counts, and if the matrix is not symmetric, the
+    values of i -> j and j -> i are added first. Integers become int64 or uint64, which may wrap around in products, as
+    in `gasla.mxm`.
     j -> i are added first. Integers become int64, or uint64, so that small types don't wrap; beyond that, products are
     those of `gasla.mxm`.
 
@@ -77,7 +78,7 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     """
     graph = as_graph(graph)
     xp: Any = module_of(graph.device)
-    blank = graph.with_values(None).select(xp.zeros(graph.m, bool))  # which has the names
+    blank = graph.with_values(None).select(xp.zeros(graph.m, bool))  # keeps the names of vertices
     try:
         chosen = blank.subgraph(side)
     except (TypeError, ValueError) as error:
@@ -85,12 +86,12 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     if combine is not None:
         check_semiring("combine", combine)
     inside = xp.zeros(graph.n, bool)
-    inside[_of(chosen)] = True
+    inside[_original(chosen)] = True
     both = _both_ways(graph, combine)
     src, dst = both.out.owners(), both.out.indices
     wrong = inside[src] == inside[dst]
     if graph.has_self_loops:
-        raise ValueError("a vertex has a loop; expected a bipartite graph")
+        raise ValueError("a vertex has a self loop; expected a bipartite graph")
     if bool(wrong.any()):
         bad = int(wrong.argmax())
         what = "of the side" if bool(inside[src[bad]]) else "of the other side"
@@ -100,20 +101,20 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     half = both.select(from_side)
     made = mxm(half, half.reversed(), combine or semirings.plus_pair)
     product = Graph.from_csr(made.indptr, made.indices, made.data)
-    if combine is not None and combine.operator.function in ALIKE and combine.monoid.commutative:
-        product = product.with_values(mirrored(product.out, made.data))  # sums in two orders, of the same
+    if combine is not None and combine.operator.function in COMMUTATIVE and combine.monoid.commutative:
+        product = product.with_values(mirrored(product.out, made.data))  # both triangles must be equal to the last bit
     off = product.out.owners() != product.out.indices
     ends = product.out.owners()[off], product.out.indices[off]
-    return blank.changed(insert=ends).subgraph(_of(chosen)).with_values(product.out_values[off])  # type: ignore[index]
+    return blank.changed(insert=ends).subgraph(_original(chosen)).with_values(product.out_values[off])  # type: ignore[index]
 
 
-def _of(graph: Any) -> Any:
-    """Which vertices they were."""
+def _original(graph: Any) -> Any:
+    """The original ids of a subgraph's vertices."""
     return graph.origin.vertices
 
 
 def _both_ways(graph: Graph, combine: Semiring | None) -> Graph:
-    """Every edge in both directions; where edges are but counted, once."""
+    """The graph with both directions of every edge; without parallel edges if edges are only counted."""
     if combine is not None and graph.values is not None:
         graph.notice_values()
         kind = graph.values.dtype

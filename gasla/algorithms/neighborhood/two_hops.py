@@ -1,4 +1,4 @@
-"""What lies two edges away: some rows at a time of the product of the adjacency matrix with itself."""
+"""Two-hop neighborhoods: blocks of rows of the squared adjacency matrix."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gasla.operations.matrices import mxm
 from gasla.operations.sparse import Sparse
 
 Array = np.ndarray[Any, Any]
-MOST = 1 << 22  # paths of two edges that are looked at together, but all from one vertex are
+MOST = 1 << 22  # paths of two edges per block; those from one vertex are never split
 
 
 class TwoHops(NamedTuple):
-    """For some of the chosen vertices all with whom they share a neighbor, themselves too, and what these weigh."""
+    """A block of rows: for some vertices, all vertices with a common neighbor, also themselves, and total weights."""
 
-    rows: slice  # of the chosen vertices
-    indptr: Array  # of those rows alone
+    rows: slice  # positions in `chosen`
+    indptr: Array  # of this block
     vertices: Array  # ascending in each row
     weights: Array
-    owners: Array  # the vertex whose row each is in
+    owners: Array  # the vertex of each entry's row
 
 
 def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
-    """Rows of a simple undirected graph times itself, some at a time; weights are added in the order of neighbors."""
+    """Yield rows of a simple undirected graph times itself, in blocks; weights are summed in the order of neighbors."""
     lists, pattern = simple.sorted_out, simple.with_values(None)
     for rows in shares(paths_from(simple)[chosen], MOST):
         here = lists.of(chosen[rows])
@@ -40,7 +40,7 @@ def two_hops(simple: Graph, weights: Array, chosen: Array) -> Iterator[TwoHops]:
 
 
 def paths_from(simple: Graph) -> Array:
-    """How many paths of two edges begin at each vertex of a simple undirected graph."""
+    """The number of paths of two edges from each vertex of a simple undirected graph."""
     xp: Any = module_of(simple.device)
     degrees = simple.out_degrees.astype(np.int64)
     return xp.diff(running_sums(degrees[simple.out.indices])[simple.out.indptr])

@@ -1,1 +1,1 @@
-"""How far away is every vertex: shortest paths, edges having lengths."""
+"""Shortest paths in graphs whose edges have lengths."""

@@ -1,10 +1,10 @@
-"""Shortest paths from many vertices, with weights.
+"""Shortest paths from many sources, with weights.
 
-Returned is a row of distances for each source, as `sssp` from it would give.
+The result has one row of distances per source, equal to that of `sssp`.
 
-Where a search mostly waits for its next iteration, eight sources go together: a vertex holds eight distances, and its
-neighbors gather them all at one look along an edge. Elsewhere each source's near vertices go first by themselves,
-which visits fewer edges in all.
+If a search mostly waits for its next iteration, eight sources run together: each vertex holds a vector of eight
+distances, and one read of an edge serves all of them. Otherwise each source runs alone, which lets its near vertices
+go first and visits fewer edges in total.
 """
 
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import sssp
-from gasla.algorithms.traversal.multi_source_bfs import look
+from gasla.algorithms.paths.sssp import length_types, sssp
+from gasla.algorithms.traversal.multi_source_bfs import probe
 from gasla.arrays import module_of
 from gasla.graph.arguments import float_type, score_type, several_vertices, weight_range
 from gasla.graph.graph import as_graph
@@ -25,15 +25,15 @@ from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from gasla.progress import track
 
-LANES = 8  # sources at once
+BATCH = 8  # sources per run
 
 
-class Lanes(VertexProgram):
-    """distance(v)[i] = min over in-edges of distance(u)[i] + weight, near vertices first."""
+class BatchedDistances(VertexProgram):
+    """distance(v)[i] = min over in-edges of distance(u)[i] + weight, by increasing min(distance(v))."""
 
     real = option(np.float64)
     lengths = option(np.float64)
-    distance = vertex((real, (LANES,)), init=np.inf)
+    distance = vertex((real, (BATCH,)), init=np.inf)
     weight = edge(lengths)
     reduce = semirings.min
 
@@ -48,27 +48,32 @@ class Lanes(VertexProgram):
 
 
 def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: Any = None) -> np.ndarray:
-    """Length of a shortest path from each of some sources to every vertex.
+    """Find the lengths of shortest paths from each of several sources to every vertex.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the length of the edge i -> j; stored zeros are edges of length 0. A graph without values has
-        edges of length 1. Negative lengths are allowed where no cycle that a source reaches is negative.
+        `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
+        allowed, unless a source reaches a negative cycle.
     sources : ids
-        Where to start: any number of vertices, in any order, also one several times.
+        The vertices to start from: any number, in any order, repetitions allowed.
     dtype : float32 or float64, optional
-        The type of sums of lengths; by default float32 for float32 lengths, else float64.
+        Type of the distances; by default float32 for float32 lengths, else float64.
 
     Returns
     -------
     (len(sources), n) float
-        Row i is what `gasla.sssp(graph, sources[i])` gives: infinite where the source does not reach.
+        Row i is `gasla.sssp(graph, sources[i])`: inf if unreachable.
 
     Raises
     ------
     TypeError, ValueError
-        If a source is not a vertex, a length is NaN, a cycle is negative, or a sum of finite lengths overflows.
+        If a source is not a vertex, a length is NaN, a source reaches a negative cycle, or a sum of finite lengths
+        overflows.
+
+    Notes
+    -----
+    Stored zeros are edges of length 0. Of parallel edges the shortest counts. Self loops count only if negative.
 
     Examples
     --------
@@ -85,11 +90,10 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
     is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
-    if len(chosen) > 1 and not is_negative and look(graph, chosen).waits:
-        lengths = kind if graph.values is None else graph.values.dtype
-        search = prepare(Lanes(real=kind, lengths=lengths), graph, notice=False)
-        for first in track(range(0, len(chosen), LANES), "batches of sources"):
-            _search(search, chosen[first : first + LANES], distances[first : first + LANES])
+    if len(chosen) > 1 and not is_negative and probe(graph, chosen).waits:
+        search = prepare(BatchedDistances(**length_types(graph, kind)), graph, notice=False)
+        for first in track(range(0, len(chosen), BATCH), "batches of sources"):
+            _search(search, chosen[first : first + BATCH], distances[first : first + BATCH])
         if may_overflow(graph, kind, bounds):
             for row in distances:
                 check_lengths(graph, row)
@@ -100,8 +104,8 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
 
 
 def _search(search: Prepared, sources: list[int], distances: Any) -> None:
-    """Write the distances from up to eight sources."""
+    """Write the distances from up to eight sources into `distances`."""
     start: dict[int, np.ndarray] = {}
-    for lane, source in enumerate(sources):
-        start.setdefault(source, np.full(LANES, np.inf, distances.dtype))[lane] = 0
+    for i, source in enumerate(sources):
+        start.setdefault(source, np.full(BATCH, np.inf, distances.dtype))[i] = 0
     distances[:] = search(active=list(start), distance=start, wait=False).distance.T[: len(sources)]

@@ -1,16 +1,16 @@
-"""A shortest path from one vertex to another: its length, its vertices and its edges.
+"""A shortest path between two vertices: its length, its vertices and its edges.
 
-A search need not go all over the graph to find one. Vertices wait in buckets by how long a path through them must be
-at least: their distance, and a lower bound of what remains. Once no vertex is left below the target's own distance,
-that is settled (A*; without a bound, Dijkstra's algorithm with an end). A vertex is heard only where it comes nearer.
+The search visits only a part of the graph. Vertices wait in buckets of distance plus a lower bound of the remaining
+distance to the target. The search ends when the lowest bucket exceeds the distance of the target (A*; without a bound,
+Dijkstra's algorithm with early exit). A vertex is updated only if its distance decreases.
 
-With nothing known of the graph there are two searches. The first ends at the target, or as soon as it has become as
-wide as the square root of the number of vertices. The vertices that it has settled are as far as it says, and all
-others at least as far as the first that waits. These are lower bounds, with which the second search comes back from the
-target by A*, straight on once it meets the first.
+Without a given bound there are two searches. The first, from the source, ends at the target, or when its frontier
+exceeds the square root of the number of vertices. Its settled distances are exact, and every other distance is at least
+that of the first waiting vertex. The second search uses these distances as lower bounds and runs A* backwards from the
+target.
 
-Last, edges that are tight lead back: those whose length is just the difference of distances. A breadth-first search
-along them goes round no circle, even of edges of length 0.
+At last the path is traced along tight edges, whose length equals the difference of the distances of their ends. A
+breadth-first search along them forms no cycle, not even of edges of length 0.
 
 P. Hart, N. Nilsson, B. Raphael: A Formal Basis for the Heuristic Determination of Minimum Cost Paths. IEEE Transactions
 on Systems Science and Cybernetics 4 (1968). I. Pohl: Bi-directional Search. Machine Intelligence 6 (1971).
@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import sssp
+from gasla.algorithms.paths.sssp import length_types, sssp
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import (
     NO_LIMIT,
@@ -46,9 +46,9 @@ SAMPLE = 4096  # lengths of edges of which the mean is taken
 
 
 class Search(VertexProgram):
-    """distance(v) from where it starts, in buckets of distance + bound, until the goal's is settled or it is wide.
+    """distance(v) from the start, in buckets of distance + bound, until the goal is settled or the frontier is large.
 
-    Ends: a vertex is active again only nearer, and its distances are sums along finitely many simple paths.
+    Ends: a vertex is activated only by a smaller distance, the length of one of finitely many simple paths.
     """
 
     real = option(np.float64)
@@ -59,7 +59,7 @@ class Search(VertexProgram):
     weight = edge(lengths)
     goal = parameter(np.int64, -1)
     width = parameter(np.float64, 1)  # of a bucket
-    most = parameter(np.int64, NO_LIMIT)  # vertices that come nearer in one iteration
+    most = parameter(np.int64, NO_LIMIT)  # largest number of vertices updated in an iteration; beyond it the run ends
     reduce = semirings.min
     sources = "active"
 
@@ -92,12 +92,12 @@ class Search(VertexProgram):
         return (self.at(self.goal).distance <= waits) | (self.nearer > self.most)
 
 
-class Way(VertexProgram):
-    """following(v) = the vertex before v on a tight edge, by = that edge.
+class TightPath(VertexProgram):
+    """following(v) = the next vertex after v on a tight edge; by(v) = the id of that edge.
 
-    Distances are those to the target; or, with direction "out", from the source, and the way leads back against the
-    edges. Ends after n iterations, as each vertex receives once; and the way closes no circle, as each vertex follows
-    one that has been found before.
+    Distances are those to the target; with direction "out" those from the source, and the path is traced backwards.
+    Ends after at most n iterations, since each vertex receives once; the path has no cycle, since each vertex follows
+    one that was found before.
     """
 
     real = option(np.float64)
@@ -118,7 +118,7 @@ class Way(VertexProgram):
         return dst.distance + edge.weight == src.distance
 
     def gather(self, src, dst, edge):
-        return src.id + 1, edge.id + 1  # `any` passes over zero
+        return src.id + 1, edge.id + 1  # `any` ignores zeros
 
     def apply(self, vertex, gathered):
         return {"following": gathered[0] - 1, "by": gathered[1] - 1}
@@ -128,7 +128,7 @@ class Way(VertexProgram):
 
 
 class PathResult(NamedTuple):
-    """A shortest path."""
+    """The length of a shortest path, the ids of its vertices, and the ids of its edges."""
 
     distance: float
     path: np.ndarray
@@ -145,50 +145,48 @@ def shortest_path(
     method: Method = "auto",
     delta: float | None = None,
 ) -> PathResult:
-    """Find a shortest path from `source` to `target`.
+    """Find a shortest path from one vertex to another.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the length of the edge i -> j, 0 or more; stored zeros are edges of length 0. A graph without
-        values has edges of length 1.
+        `A[i, j]` is the length of the edge i -> j, 0 or more. A graph without values has edges of length 1.
     source, target : int
-        Where the path begins, and where it ends.
+        The ends of the path.
     bound : (n,) array of float, or function, optional
-        For each vertex a lower bound of its distance to the target, such as the length of a straight line: finite, 0
-        or more, and 0 at the target. A function is called once, as `bound(ids, target)` with the array of all ids.
-        With a bound that is too high at some vertex, the path may be too long.
+        A lower bound of the distance from each vertex to the target, such as the straight-line distance: finite, 0 or
+        more, and 0 at the target. A function is called once, as `bound(ids, target)` with an array of all ids. If the
+        bound is too high at some vertex, the result may not be a shortest path.
     check_bound : bool
-        Look first at each edge whether the bound is within the edge's length of that at its other end; then it is
-        nowhere too high.
+        Whether to check first that along each edge the bound decreases by at most the edge's length. It is then a valid
+        lower bound everywhere.
     method : "auto", "a*", "bidirectional" or "dijkstra"
-        "a*" is the search with a bound; "bidirectional" searches from both ends; "dijkstra" from the source alone.
-        By default "a*" if there is a bound, else "bidirectional".
+        "a*" uses `bound`; "bidirectional" searches from both ends; "dijkstra" only from the source. By default "a*" if
+        there is a bound, else "bidirectional".
     delta : float, optional
-        Width of a bucket of distances; by default the mean length over the mean degree, or on sparse graphs several
-        times that.
+        Width of a distance bucket; by default mean length over mean degree, and several times that on sparse graphs.
 
     Returns
     -------
     PathResult(distance, path, edges)
-        The length; (k,) ids of the vertices in order, source and target included; and the (k - 1,) numbers of the
-        edges between them, places in the graph's values. Infinite, and empty arrays, if the target is not reached.
-        Arrays of the graph's device.
+        The length of the path; (k,) ids of its vertices in order, from source to target; and (k - 1,) int64 ids of the
+        edges between them, which index the graph's values. inf and empty arrays if the target is unreachable. Arrays
+        are on the device of the graph.
 
     Raises
     ------
     ValueError
-        If source or target is not a vertex, a length is negative or NaN, `delta` is not positive, the bound is missing,
-        negative, infinite or not 0 at the target, or, if that is looked for, higher than an edge allows.
+        If source or target is not a vertex, a length is negative or NaN, `delta` is not positive, the method needs a
+        bound or excludes it, the bound is negative, infinite or not 0 at the target, or, with `check_bound`, too high.
 
     See Also
     --------
-    gasla.sssp : distances to all vertices; negative lengths.
+    gasla.sssp : distances to all vertices; allows negative lengths.
 
     Notes
     -----
-    Lengths are added up in float32 if they are float32, else in float64. A path is a shortest one up to the rounding of
-    such sums.
+    Stored zeros are edges of length 0. Of parallel edges the shortest counts. Lengths are summed in float32 if they are
+    float32, else in float64; the path is shortest up to the rounding of these sums.
 
     References
     ----------
@@ -234,10 +232,10 @@ def shortest_path(
         found = _one_way(graph, source, target, width, bound)
     elif method != "dijkstra":
         found = _two_ways(graph, source, target, width)
-    # Bounds that are too high by rounding may leave a distance that nothing attains any more: then without.
+    # Rounding may leave bounds slightly too high, so that no tight path exists: then search again without a bound.
     found = found or _one_way(graph, source, target, width, None)
     if found is None and may_overflow(graph, float_type(graph)):
-        sssp(graph, source)  # which refuses lengths that overflow
+        sssp(graph, source)  # raises ValueError if sums of lengths overflow
     return found or PathResult(np.inf, *_ids(graph, [], []))
 
 
@@ -251,7 +249,7 @@ def _two_ways(graph: Graph, source: int, target: int, width: float) -> PathResul
     first = _search("in", graph, source, target, width, {}, most=most)
     if not int(first.nearer) > most:
         return _path("out", graph, first.distance, source, target)
-    waits = min(float(first.least), (int(first.opened) + 1) * width)  # no other vertex is nearer than that
+    waits = min(float(first.least), (int(first.opened) + 1) * width)  # a lower bound of all unsettled distances
     settled = first.distance.clip(max=first.distance.dtype.type(waits))
     second = _search("out", graph, target, source, width, {"bound": settled})
     return _path("in", graph, second.distance, source, target)
@@ -260,16 +258,16 @@ def _two_ways(graph: Graph, source: int, target: int, width: float) -> PathResul
 def _search(
     direction: str, graph: Graph, start: int, goal: int, width: float, bound: dict[str, Any], most: int = NO_LIMIT
 ) -> Any:
-    program = Search(**_types(graph), direction=direction, goal=goal, width=width, most=most)
+    program = Search(**length_types(graph, float_type(graph)), direction=direction, goal=goal, width=width, most=most)
     return run(program, graph, active=[start], distance={start: 0}, notice=False, **bound)
 
 
 def _path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
-    """The path by distances to the target, or with direction "out" from the source; None if there is none."""
+    """Trace the path by distances to the target, or with direction "out" from the source; None if there is none."""
     start, goal = (target, source) if direction == "out" else (source, target)
     if not float(distance[start]) < np.inf:
         return None
-    program = Way(**_types(graph), direction=direction, goal=goal)
+    program = TightPath(**length_types(graph, float_type(graph)), direction=direction, goal=goal)
     found = run(program, graph, active=[start], distance=distance, notice=False)
     following, by = moved(found.following, "cpu"), moved(found.by, "cpu")
     path, edges = [goal], []
@@ -292,22 +290,17 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
     return xp.asarray(path, dtype=graph.id_dtype), xp.asarray(edges, dtype=np.int64)
 
 
-def _types(graph: Graph) -> dict[str, Any]:
-    kind = float_type(graph)
-    return {"real": kind, "lengths": kind if graph.values is None else graph.values.dtype}
-
-
 def _width(graph: Graph) -> float:
-    """The mean length over the mean degree; several times that where few edges meet, and iterations would be thin."""
+    """Bucket width: mean length over mean degree, and several times that on sparse graphs, to avoid tiny iterations."""
     some = None if graph.values is None or graph.m == 0 else graph.values[:: max(1, graph.m // SAMPLE)]
-    mean = 1.0 if some is None else float((some / len(some)).sum(dtype=np.float64))  # whose sum doesn't overflow
+    mean = 1.0 if some is None else float((some / len(some)).sum(dtype=np.float64))  # this sum cannot overflow
     degree = max(graph.m, 1) / graph.n
     width = max(1.0, 24.0 / degree) * mean / degree
     return width if 0 < width < np.inf else 1.0
 
 
 def _lower_bound(graph: Graph, given: Any, target: int) -> Any:
-    """The bound as an array of what distances are."""
+    """Check the bound and convert it to an array of the type of distances."""
     if callable(given):
         given = given(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype), target)
     bound = vertex_numbers(graph, "bound", given, least=0)
@@ -317,7 +310,7 @@ def _lower_bound(graph: Graph, given: Any, target: int) -> Any:
 
 
 def _check_bound(graph: Graph, bound: Any) -> None:
-    """Refuse a bound that falls along an edge by more than its length, but for rounding."""
+    """Raise ValueError if the bound decreases along an edge by more than the edge's length, beyond rounding."""
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
     length = 1.0 if graph.out_values is None else graph.out_values.astype(np.float64)
     before, after = bound[src].astype(np.float64), bound[dst].astype(np.float64)

@@ -1,10 +1,10 @@
-"""Shortest paths from one vertex, with weights.
+"""Single-source shortest paths in a graph with edge lengths.
 
-Returned are distances (infinite where the source does not reach) and, on request, parents.
+The result is the distance of every vertex and, on request, its parent on a shortest path.
 
-The reduction is `min` over `distance(u) + weight(u, v)`, and a vertex that came nearer wakes its out-neighbors. As
-the distance is the priority, near vertices go first (delta-stepping): a bucket of width delta at a time. With negative
-weights there is no priority, and as many rounds as vertices mean a negative cycle.
+The reduction is `min` over distance(u) + weight(u, v); a vertex whose distance decreases activates its out-neighbors.
+The distance is also the priority, so near vertices go first, one bucket of width delta at a time (delta-stepping). With
+negative lengths there is no priority (Bellman-Ford), and n rounds without an end mean a negative cycle.
 
 U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
@@ -36,10 +36,10 @@ from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
-class AnyOrder(VertexProgram):
+class BellmanFord(VertexProgram):
     """distance(v) = min over in-edges of distance(u) + weight.
 
-    Ends where no cycle is negative: distances only fall, and each is the sum along one of finitely many simple paths.
+    Ends unless a cycle is negative: distances only decrease, each to the length of one of finitely many simple paths.
     """
 
     real = option(np.float64)
@@ -55,15 +55,15 @@ class AnyOrder(VertexProgram):
         return {"distance": semirings.minimum(vertex.distance, gathered)}
 
 
-class NearFirst(AnyOrder):
-    """Shortest paths, near vertices first."""
+class DeltaStepping(BellmanFord):
+    """The same, by increasing distance."""
 
     def priority(self, vertex):
         return vertex.distance
 
 
-class Tight(VertexProgram):
-    """parent(v) = some u strictly nearer with distance(u) + weight = distance(v)."""
+class TightParents(VertexProgram):
+    """parent(v) = some u with distance(u) + weight = distance(v) and distance(u) < distance(v): a tight edge."""
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -80,16 +80,17 @@ class Tight(VertexProgram):
         return (src.distance + edge.weight == dst.distance) & (src.distance < dst.distance)
 
     def gather(self, src, dst, edge):
-        return src.id + 1  # `any` passes over zero
+        return src.id + 1  # `any` ignores zeros
 
     def apply(self, vertex, gathered):
         return {"parent": gathered - 1}
 
 
-class TightLevels(Tight):
-    """A search along tight edges, for vertices that only edges of no length, or that vanish, lead to.
+class TightSearch(TightParents):
+    """A search along tight edges, for vertices reached only through zero-length or vanishing edges.
 
-    Parents close no circle, as each has been found in an earlier iteration. Ends after n: each vertex receives once.
+    Parents form no cycle, since each was reached in an earlier iteration. Ends after at most n iterations: each vertex
+    receives once.
     """
 
     everyone = False
@@ -99,8 +100,8 @@ class TightLevels(Tight):
         return src.distance + edge.weight == dst.distance
 
 
-class Improvers(VertexProgram):
-    """AnyOrder, a round at a time; parent(v) = the last vertex to improve v."""
+class BellmanFordParents(VertexProgram):
+    """Bellman-Ford; parent(v) = the last in-neighbor to decrease the distance of v."""
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -129,7 +130,7 @@ class SSSPResult(NamedTuple):
 
 
 class NegativeCycleError(ValueError):
-    """A source reaches a cycle of negative length: shortest paths do not exist."""
+    """A source reaches a cycle of negative length, so shortest paths do not exist."""
 
 
 @overload
@@ -163,47 +164,49 @@ def sssp(
     dtype: Any = None,
     start: Any = None,
 ) -> np.ndarray | SSSPResult:
-    """Length of a shortest path from `source` to every vertex.
+    """Find the lengths of shortest paths from a source to every vertex.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the length of the edge i -> j; stored zeros are edges of length 0. A graph without values has
-        edges of length 1. Negative lengths are allowed where no cycle that the source reaches is negative.
+        `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
+        allowed, unless the source reaches a negative cycle.
     source : int or ids
-        Where to start; of several, the one that is nearest counts.
+        The vertex to start from; of several, the nearest counts for each vertex.
     parents : bool
-        Also return a vertex before each one on a shortest path.
+        Whether to return a parent of every vertex as well: its predecessor on a shortest path.
     delta : float, optional
-        Width of a bucket of distances; by default the mean length over the mean degree, or on sparse graphs several
-        times that.
+        Width of a distance bucket of delta-stepping; by default mean length over mean degree, and several times that on
+        sparse graphs.
     dtype : float32 or float64, optional
-        The type of sums of lengths; by default float32 for float32 lengths, else float64. So distances of integers are
-        exact up to 2**53.
+        Type of the distances; by default float32 for float32 lengths, else float64, in which distances of integer
+        lengths are exact up to 2**53.
     start : array or SSSPResult, optional
-        What this returned, from the same sources, for the graph that `graph` was made of by `Graph.changed` with edges
-        added alone: the search goes on from there. For a shorter edge, add it beside the longer one.
+        A previous result to continue from, which saves most of the work: for the same sources, and for the graph that
+        `Graph.changed` made into `graph` by inserting edges only. To shorten an edge, insert a shorter parallel one.
 
     Returns
     -------
     distances : (n,) float
-        Infinite where the source does not reach.
+        The distance of every vertex; inf if unreachable.
     SSSPResult(distances, parents)
-        With `parents=True`. A source is its own parent; -1 where none reaches.
+        With `parents=True`. `parents`, shape (n,), ids: a source is its own parent, and unreachable vertices have -1.
 
     Raises
     ------
     ValueError
-        If a source is not a vertex, a length is NaN, `delta` is not positive, a cycle is negative, or the sum of finite
-        lengths overflows the type; if `start` is of other sources or another graph, as far as that shows, or edges were
-        removed since.
+        If a source is not a vertex, a length is NaN, `delta` is not positive, a source reaches a negative cycle, or a
+        sum of finite lengths overflows the type; if `start` visibly belongs to other sources or another graph, or edges
+        were removed since.
     TypeError
-        If `start` is something else than this returned, or a source no integer.
+        If `start` is not a result of this function, or a source is not an integer.
 
     Notes
     -----
-    On a GPU it may return while its kernel still runs, as CuPy's functions do: what the stream does next finds the
-    result finished, and `cupy.cuda.get_current_stream().synchronize()` waits for it.
+    Stored zeros are edges of length 0. Of parallel edges the shortest counts. Self loops count only if negative.
+
+    On a GPU the function may return before its kernel finishes, as CuPy's functions do. Later work on the same stream
+    sees the finished result; `cupy.cuda.get_current_stream().synchronize()` waits for it.
 
     References
     ----------
@@ -228,12 +231,12 @@ def sssp(
     bounds = weight_range(graph)
     is_negative = bounds[0] < 0
     kind = score_type(float_type(graph), dtype)
-    make = _any_order if is_negative else _near_first
-    program = graph.kept(("sssp", is_negative, kind), lambda graph: make(graph, kind))
+    kind_of_search = BellmanFord if is_negative else DeltaStepping
+    program = graph.kept(("sssp", is_negative, kind), lambda graph: kind_of_search(**length_types(graph, kind)))
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     before, known = start if isinstance(start, SSSPResult) else (start, None)
-    sources = list(dict.fromkeys(sources))  # each once
-    active, begin = _beginning(graph, sources, before, kind)
+    sources = list(dict.fromkeys(sources))  # without repetitions
+    active, begin = _initial_state(graph, sources, before, kind)
     if not is_negative:
         distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
     else:
@@ -248,12 +251,13 @@ def sssp(
         return distances
     if known is not None:
         known = check_previous(graph, "start.parents", known, graph.id_dtype)
-        known = array_module(known).where(distances == before, known, known.dtype.type(-1))  # they lead on as they did
+        # an unchanged distance keeps its parent
+        known = array_module(known).where(distances == before, known, known.dtype.type(-1))
     return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
 
 
-def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
-    """The vertices that are active first, and the distances to start with."""
+def _initial_state(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:
+    """The first active vertices, and the initial distances."""
     if before is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
@@ -263,52 +267,45 @@ def _beginning(graph: Graph, sources: list[int], before: Any, kind: np.dtype) ->
     return array_module(src).unique(src), before
 
 
-def _any_order(graph: Graph, kind: np.dtype) -> VertexProgram:
-    return AnyOrder(**_types(graph, kind))
-
-
-def _near_first(graph: Graph, kind: np.dtype) -> VertexProgram:
-    return NearFirst(**_types(graph, kind))
-
-
-def _types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
+def length_types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
+    """Options of a shortest-path program: the types of distances (`real`) and of edge lengths (`lengths`)."""
     return {"real": kind, "lengths": kind if graph.values is None else graph.values.dtype}
 
 
 def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
-    """One tight edge into every reached vertex. Edges of no length could close a circle, so they come last.
+    """Select one tight edge into every reached vertex. Zero-length edges could form a cycle, so they are used last.
 
-    Where lengths are negative a circle of no length goes up and down: then it is a search from the sources on.
+    With negative lengths a cycle of length 0 may have rising and falling distances: then a search is used instead.
     """
     xp: Any = array_module(distances)
-    types = _types(graph, distances.dtype)
+    types = length_types(graph, distances.dtype)
     at_sources = {source: source for source in sources}
     if is_negative:
-        program = TightLevels(**types)
+        program = TightSearch(**types)
         return run(program, graph, active=sources, distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
-    places = {"distance": distances} | ({} if known is None else {"parent": known})  # no other reference to these
-    found = run(Tight(**types), graph, max_iterations=1, out=places, **fields).parent
+    places = {"distance": distances} | ({} if known is None else {"parent": known})  # the run may overwrite them
+    found = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(found, 0)
     if not any_true(missing):
         return found
     reached, places = xp.flatnonzero(xp.greater_equal(found, 0)), {"distance": distances, "parent": found}
-    return run(TightLevels(**types), graph, active=reached, out=places).parent
+    return run(TightSearch(**types), graph, active=reached, out=places).parent
 
 
 def _negative_cycle(graph: Graph, sources: list[int]) -> str:
-    """Where a negative cycle is, once there have been as many rounds as vertices.
+    """Find a vertex on a negative cycle after n rounds, for the error message.
 
-    A vertex that improves in a round was improved by one that did in the round before. So the last to do so has as many
-    ancestors as there were rounds, and they come round.
+    A vertex improved in a round by one that improved in the round before. So the last vertex to improve has n
+    ancestors, which must contain a cycle.
     """
-    program = Improvers(**_types(graph, float_type(graph)))
+    program = BellmanFordParents(**length_types(graph, float_type(graph)))
     start = dict.fromkeys(sources, 0)
     result = run(program, graph, active=sources, max_iterations=graph.n, distance=start)
-    if not result.active:  # the improvements of another order of sums were rounding
+    if not result.active:  # the improvements were rounding, and vanish in another order of summation
         return ""
     vertex, parents = int(result.active.ids[0]), moved(result.parent, "cpu")
     parents = np.where(parents < 0, np.arange(graph.n), parents)
-    for _ in range(graph.n.bit_length()):  # twice as far each time
+    for _ in range(graph.n.bit_length()):  # pointer doubling
         vertex, parents = parents[vertex], parents[parents]
     return f" through vertex {vertex}"

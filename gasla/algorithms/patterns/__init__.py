@@ -1,1 +1,1 @@
-"""Patterns of a few vertices: how often a graph holds them, and where."""
+"""Counting and listing of cliques and of patterns of up to four vertices."""

@@ -1,12 +1,11 @@
-"""Cliques: how many sets of k vertices are all joined by edges.
+"""Clique counting: the number of sets of k pairwise adjacent vertices.
 
-Returned is their number. The graph is read as a simple undirected one: direction, self loops and parallel edges don't
-count. A clique of 1 is a vertex, of 2 an edge, of 3 a triangle.
+The graph is read as simple and undirected. Cliques of 1 vertex are the vertices, of 2 the edges, of 3 the triangles.
 
-Each clique is found once, at the vertex of it that comes first in the order of degrees. What comes later and is joined
-to that vertex are few others, even around hubs. Among these, common neighbors are ands of bits. Large cliques are not
-met one by one, but as many at a time as choices from a set that is all joined: a clique of 200 holds more of 100 than
-anybody could list.
+Each clique is found once, at its first vertex in the order of degrees. A vertex has few later neighbors, even next to
+hubs. Common neighbors among these are bitwise ands of bitmaps. Large cliques are not enumerated one by one: the choices
+from a set that is pairwise adjacent are counted at once (pivoting), since a clique of 200 contains far more cliques of
+100 than could be enumerated.
 
 N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14 (1985). S. Jain,
 C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
@@ -18,37 +17,37 @@ from gasla.operations import primitives
 
 
 def count_cliques(graph: Any, k: int) -> int:
-    """Count the cliques of k vertices: sets of vertices that are all joined by edges.
+    """Count the cliques of k vertices: sets of pairwise adjacent vertices.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
     k : int
-        How many vertices a clique is to have, 1 or more.
+        The number of vertices of a clique, 1 or more.
 
     Returns
     -------
     int
-        How many there are; exact, however many.
+        The exact number, of any size.
 
     Raises
     ------
     TypeError
-        If `k` is not a whole number.
+        If `k` is not an integer.
     ValueError
         If `k` is 0 or less.
 
     See Also
     --------
-    gasla.triangle_count : cliques of three, also by vertex.
-    gasla.subgraph_matches : other patterns, counted and listed.
+    gasla.triangle_count : cliques of three, also per vertex.
+    gasla.subgraph_matches : counts and lists other patterns.
 
     Notes
     -----
-    On the CPU a thread takes up to ``d * (k + d / 4) * 8`` bytes, and an id a vertex; d is the greatest number of later
-    neighbors, sqrt(2m) at most. On a GPU triangles are listed in parts, and to count larger cliques takes as long as
-    to list those of one vertex fewer.
+    On the CPU a thread needs up to ``d * (k + d / 4) * 8`` bytes, and an id per vertex; d is the largest number of
+    later neighbors, at most sqrt(2m). On a GPU triangles are listed in blocks, and counting larger cliques takes as
+    long as listing those of one vertex fewer.
 
     References
     ----------

@@ -1,18 +1,18 @@
-"""How often a graph holds a pattern of up to four vertices, without a list of where: sums over what is known of parts.
+"""Counting of patterns of up to four vertices without listing matches, by sums over degrees and triangles.
 
-Of n vertices, m edges, degrees d, and triangles t at vertices and at edges, patterns are so many:
+With degrees d, and triangles t at vertices and at edges, the numbers of matches are:
 
     path of 3         the sum over vertices of d (d - 1) / 2
     star              the sum over vertices of d (d - 1) (d - 2) / 6
     path of 4         the sum over edges u - v of (d_u - 1) (d_v - 1), less 3 times the triangles
     tailed triangle   the sum over vertices of t (d - 2)
     diamond           the sum over edges of t (t - 1) / 2
-    cycle of 4        the sum over pairs of c (c - 1) / 2, where c ways of two edges join the pair: each cycle is met at
-                      its last vertex in the order of degrees and the one opposite
-    triangles, cliques of 4 are counted as such
+    cycle of 4        the sum over pairs of c (c - 1) / 2, where c paths of two edges join the pair: each cycle is found
+                      at its last vertex in the order of degrees and the opposite one
+    triangle, clique  counted as such
 
-These are all places; induced ones, where nothing else is joined, are those less the places that larger patterns of as
-many vertices give. Sums are taken with numbers of any length.
+These are all matches; the number of induced ones is obtained by subtracting those within larger patterns of as many
+vertices. Sums are Python integers of any size.
 
 A. Pinar, C. Seshadhri, V. Vishal: ESCAPE: Efficiently Counting All 5-Vertex Subgraphs. WWW 2017.
 """
@@ -32,12 +32,12 @@ from gasla.operations.matrices import mxm
 from gasla.operations.primitives import count_cliques, count_common_neighbours, orient
 from gasla.operations.sparse import Sparse
 
-PART = 1 << 24  # ways of two edges that are looked at at once
-_BITS = 20  # of a number that products are taken with at once: their sums fit in 64
+PART = 1 << 24  # paths of two edges per block
+_BITS = 20  # bits of a factor that are multiplied at once: the sums fit in 64 bits
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
-    """How often a simple graph holds a pattern."""
+    """Count the matches of a pattern in a simple graph."""
     if not simple.m:
         return simple.n if pattern.size == 1 else 0
     if not induced:
@@ -54,7 +54,7 @@ def _degrees(simple: Graph) -> Any:
 
 
 def _choices(values: Any, r: int) -> int:
-    """The sum of the choices of r from each of some numbers."""
+    """The sum of the binomial coefficients (value over r) of some values."""
     if not len(values):
         return 0
     counts = moved(array_module(values).bincount(values), "cpu")
@@ -62,7 +62,7 @@ def _choices(values: Any, r: int) -> int:
 
 
 def _product(a: Any, b: Any) -> int:
-    """The sum of a * b, of numbers of 0 or more."""
+    """The sum of a * b for numbers that are 0 or more, as a Python integer."""
     total, shift = 0, 0
     while any_true(b > 0):
         total += int((a * (b & ((1 << _BITS) - 1))).sum()) << shift
@@ -77,7 +77,7 @@ def _triangles(simple: Graph) -> int:
 def _paths(simple: Graph) -> int:
     others, lists = (_degrees(simple) - 1).clip(min=0), simple.out
     sums = running_sums(others[lists.indices])
-    beyond = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # right even where the sums have gone round
+    beyond = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
     return _product(others, beyond) // 2 - 3 * _triangles(simple)
 
 
@@ -97,20 +97,20 @@ def _cycles(simple: Graph) -> int:
     src, xp = lists.owners(), array_module(lists.indices)
     back = lists.indices < src
     src, dst = src[back], lists.indices[back]
-    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # of the lists of those before
+    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # start of each vertex's list of preceding neighbors
     sums, total = running_sums(graph.out_degrees[dst]), 0
     for part in shares(sums[starts[1:]] - sums[starts[:-1]], PART):
         first, last, count = int(starts[part.start]), int(starts[part.stop]), part.stop - part.start
         bounds = starts[part.start : part.stop + 1] - first
         rows = Sparse((count, graph.n), bounds, dst[first:last], xp.ones(last - first, bool))
-        ways = mxm(rows, graph, semirings.plus_pair)
-        before = ways.indices < Adjacency(ways.indptr, ways.indices).owners() + part.start
-        total += _choices(ways.data[before], 2)
+        paths = mxm(rows, graph, semirings.plus_pair)
+        before = paths.indices < Adjacency(paths.indptr, paths.indices).owners() + part.start
+        total += _choices(paths.data[before], 2)
     return total
 
 
 def by_degree(simple: Graph) -> tuple[Graph, Any]:
-    """The same graph with its vertices in the order of degrees, then ids; and whose place each has."""
+    """The graph with its vertices sorted by degree, then by id; and the original id of each."""
     xp = array_module(simple.out.indices)
     order = xp.argsort(_degrees(simple) * simple.n + xp.arange(simple.n)).astype(simple.id_dtype)
     lists = simple.subgraph(order).sorted_out

@@ -1,9 +1,8 @@
-"""A pattern: a connected graph of up to four vertices, from a small matrix, and the order in which to look for it.
+"""A pattern: a connected graph of up to four vertices, given as a small matrix, and the order in which to match it.
 
-A pattern looks the same from several sides: its automorphisms. So each place where it is would be found as often; it is
-found once where vertices that an automorphism exchanges are asked for in ascending order. Which, is told by going
-through the vertices one by one: each is to be the smallest of those that automorphisms put in its place which leave the
-ones before where they are.
+A pattern with automorphisms would be found once per automorphism at each place. It is found once if vertices that an
+automorphism exchanges must match ascending vertices. These constraints are derived vertex by vertex: each must be the
+smallest of the vertices that are mapped to its position by the automorphisms that fix the vertices before it.
 
 J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
 """
@@ -22,11 +21,11 @@ Edges = frozenset[tuple[int, int]]  # each with its smaller end first
 
 
 class Step(NamedTuple):
-    """The next vertex to look for: what is asked of it, by places in the order so far."""
+    """Constraints on the next vertex to match, by positions in the order so far."""
 
-    joined: tuple[int, ...]  # its neighbors
-    others: tuple[int, ...]  # which the pattern doesn't join to it
-    above: tuple[int, ...]  # which are to be smaller
+    joined: tuple[int, ...]  # vertices it must be adjacent to
+    others: tuple[int, ...]  # vertices it is not adjacent to in the pattern
+    above: tuple[int, ...]  # vertices that must be smaller
 
 
 class Pattern:
@@ -37,19 +36,19 @@ class Pattern:
 
     @classmethod
     def of(cls, given: Any) -> "Pattern":
-        """The pattern that a matrix holds, or an error that says what is wrong with it."""
+        """The pattern given by a matrix; raises an error that says what is wrong with it."""
         size, pairs = _read(given)
         if not 1 <= size <= MOST:
             raise ValueError(f"the pattern has {size} vertices; expected 1 to {MOST}")
         for u, v in sorted(pairs):
             if u == v:
                 raise ValueError(
-                    f"vertex {u} of the pattern has a self loop; expected none, as the graph's are ignored"
+                    f"vertex {u} of the pattern has a self loop; expected none, since those of the graph are ignored"
                 )
             if (v, u) not in pairs:
                 raise ValueError(
-                    f"the pattern has the edge {u} -> {v} and not {v} -> {u}; expected a symmetric matrix: the graph "
-                    "is read as undirected, and directed patterns are not looked for"
+                    f"the pattern has the edge {u} -> {v} and not {v} -> {u}; expected a symmetric matrix: the "
+                    "graph is read as undirected, and directed patterns are not supported"
                 )
         pattern = cls(size, frozenset((u, v) for u, v in pairs if u < v))
         reached = {0}
@@ -57,33 +56,33 @@ class Pattern:
             reached |= {v for v in range(size) if any(pattern.has(u, v) for u in reached)}
         if len(reached) < size:
             left = min(set(range(size)) - reached)
-            raise ValueError(f"no path of the pattern leads from vertex 0 to {left}; expected a connected one")
+            raise ValueError(f"no path of the pattern leads from vertex 0 to {left}; expected a connected pattern")
         return pattern
 
     def has(self, u: int, v: int) -> bool:
-        """Whether it joins two of its vertices."""
+        """Whether two vertices are adjacent."""
         return (min(u, v), max(u, v)) in self.edges
 
     @cached_property
     def degrees(self) -> tuple[int, ...]:
-        """In ascending order: of connected graphs of up to four vertices, no two have the same."""
+        """Degrees in ascending order, which identify a connected graph of up to four vertices."""
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
     @cached_property
     def automorphisms(self) -> list[tuple[int, ...]]:
-        """Ways to put vertices in each other's places: `a[v]` comes to where v was, and edges are where they were."""
+        """Permutations of the vertices that preserve the edges: vertex v is mapped to position `a[v]`."""
         return [a for a in permutations(range(self.size)) if self.placed(a) == self.edges]
 
     def placed(self, places: tuple[int, ...]) -> Edges:
-        """Its edges where vertex v is at places[v]."""
+        """The edges after moving each vertex v to places[v]."""
         return frozenset((min(places[u], places[v]), max(places[u], places[v])) for u, v in self.edges)
 
     def copies_in(self, other: "Pattern") -> int:
-        """How often another pattern of as many vertices holds it."""
+        """The number of copies of this pattern in another one with as many vertices."""
         return len({p for a in permutations(range(self.size)) if (p := self.placed(a)) <= other.edges})
 
     def larger(self) -> "list[Pattern]":
-        """Patterns of as many vertices and more edges, one of each kind."""
+        """The patterns with as many vertices and more edges, one per isomorphism class."""
         rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
         added = (some for count in range(1, len(rest) + 1) for some in combinations(rest, count))
         more = (Pattern(self.size, self.edges | set(some)) for some in added)
@@ -91,7 +90,7 @@ class Pattern:
 
     @cached_property
     def order(self) -> list[int]:
-        """Its vertices as they are looked for: next the one joined to most, and to the earliest, of those before."""
+        """The order of matching: next the vertex with most neighbors among those before, preferring earlier ones."""
         order: list[int] = []
 
         def wanted(v: int) -> tuple[int, list[bool], int]:
@@ -103,7 +102,7 @@ class Pattern:
         return order
 
     def steps(self) -> list[Step]:
-        """What is asked of each in that order, but the first."""
+        """The constraints of each vertex in that order, except the first."""
         above: dict[int, list[int]] = {v: [] for v in range(self.size)}
         for place, first in enumerate(self.order):
             for v in _exchanged(self.automorphisms, self.order[:place], first) - {first}:
@@ -120,12 +119,12 @@ class Pattern:
 
 
 def _exchanged(automorphisms: list[tuple[int, ...]], fixed: list[int], vertex: int) -> set[int]:
-    """The vertices that automorphisms move to a vertex's place, leaving some where they are."""
+    """The vertices that automorphisms move to the position of a vertex while fixing others."""
     return {a[vertex] for a in automorphisms if all(a[v] == v for v in fixed)}
 
 
 def _read(given: Any) -> tuple[int, set[tuple[int, int]]]:
-    """How many vertices a matrix has, and its entries: those that are stored, or of a dense one are not 0."""
+    """The number of vertices of a matrix, and its edges: stored entries of a sparse one, nonzeros of a dense one."""
     if hasattr(given, "tocsr") or hasattr(given, "out"):
         graph = as_graph(given).to("cpu")
         return graph.n, set(zip(graph.out.owners().tolist(), graph.out.indices.tolist()))

@@ -1,12 +1,12 @@
-"""Subgraph matches: where a graph holds a pattern of up to four vertices, or how often.
+"""Subgraph matching: where a graph contains a pattern of up to four vertices, or how often.
 
-Returned is a row for each place: for each vertex of the pattern one of the graph, so that what the pattern joins is
-joined. Of the rows that name one place in other orders, as many as the pattern has automorphisms, the smallest is
-returned. `induced` asks that nothing else be joined.
+The result has one row per match: a vertex of the graph for each vertex of the pattern, such that edges of the pattern
+are edges of the graph. Of the rows that are equal up to an automorphism of the pattern, the smallest is returned. With
+`induced`, vertices not adjacent in the pattern must not be adjacent in the graph.
 
-The number is a sum over degrees, triangles and ways of two edges, and comes first. Then rows grow by a vertex at a
-time: it must be a common neighbor of those that the pattern joins it to, and later in the order of degrees than those
-that it could change places with. So hubs are met from their small neighbors, and each place is met once.
+The number of matches is computed first, from degrees, triangles and paths of two edges. Then rows are extended by one
+vertex at a time: a common neighbor of the matched neighbors in the pattern, later in the order of degrees than the
+vertices it could be exchanged with. So hubs are reached from their small neighbors, and each match is found once.
 
 J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
 """
@@ -27,53 +27,53 @@ from gasla.operations.memory_limit import available, require_memory
 from gasla.operations.primitives import common, has_edges, simplify
 from gasla.program.frontier import EdgeFrontier
 
-Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 
-PART = 1 << 22  # neighbors that are looked at at once
+PART = 1 << 22  # neighbors per block
 
 
 def subgraph_matches(
     graph: Any, pattern: Any, *, induced: bool = False, count: bool = False, limit: int | None = None
 ) -> int | Array:
-    """List the places where a graph holds a pattern, or count them.
+    """List the matches of a pattern in a graph, or count them.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are not looked at.
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
     pattern : (vertices, vertices) matrix, of SciPy, NumPy or nested lists, or a Graph
-        A connected graph of 1 to 4 vertices, symmetric, without self loops. Edges are what isn't 0, of a sparse matrix
-        what is stored. Directed patterns are refused.
+        A connected graph of 1 to 4 vertices: symmetric, without self loops. Its edges are the nonzeros of a dense
+        matrix, or the stored entries of a sparse one.
     induced : bool, default False
-        Whether vertices that the pattern doesn't join may not be joined: then each set of vertices is one place at
-        most. Otherwise a path of three is there three times in a triangle.
+        Whether vertices that are not adjacent in the pattern must not be adjacent in the graph. Otherwise a triangle
+        contains a path of three vertices three times.
     count : bool, default False
-        Return the number alone; no list is made.
+        Whether to return only the number of matches.
     limit : int, optional
-        List no more than so many: if there are more, that is an error, before it starts. By default what memory holds.
+        Raise an error, before listing, if there are more matches than this. By default memory is the limit.
 
     Returns
     -------
     (matches, vertices) array of the type of ids, or int
-        Row by row, for each vertex of the pattern the vertex of the graph that is in its place, on the device of the
-        graph; of several orders of one place the smallest, and rows in no particular order, the same at every call.
-        With `count` the number of rows, exact.
+        One row per match: the vertex of the graph for each vertex of the pattern, on the device of the graph. Of rows
+        equal up to an automorphism, the smallest. Rows have no particular order, but are deterministic. With `count`
+        the exact number of rows.
 
     Raises
     ------
     TypeError, ValueError
-        If the pattern is no such matrix; if there are more matches than `limit`.
+        If the pattern is not a valid matrix, or there are more matches than `limit`.
     MemoryError
-        If they would take more memory than there is; it says how many there are.
+        If the matches need more memory than is available; the message has their number.
 
     See Also
     --------
-    gasla.count_cliques : cliques of any size.
+    gasla.count_cliques : counts cliques of any size.
 
     Notes
     -----
-    As many as `networkx.algorithms.isomorphism.GraphMatcher` finds, `subgraph_isomorphisms_iter` if `induced`, else
-    `subgraph_monomorphisms_iter`, divided by the pattern's automorphisms.
+    The number equals that of `networkx.algorithms.isomorphism.GraphMatcher` (`subgraph_isomorphisms_iter` if `induced`,
+    else `subgraph_monomorphisms_iter`) divided by the number of the pattern's automorphisms.
 
     References
     ----------
@@ -101,7 +101,7 @@ def subgraph_matches(
         return number
     if most is not None and number > most:
         raise ValueError(
-            f"there are {number:,} matches, and limit is {most:,}; expected no more: raise it, or count=True"
+            f"there are {number:,} matches, and limit is {most:,}; expected no more: raise limit, or pass count=True"
         )
     each = wanted.size * graph.id_dtype.itemsize
     require_memory(
@@ -127,14 +127,14 @@ def _listed(simple: Graph, pattern: Pattern, induced: bool, number: int) -> Arra
 
 
 def _extended(graph: Graph, columns: Array, steps: Sequence[Step], induced: bool) -> Iterator[Array]:
-    """The matches with all vertices that the steps add to them, in blocks; each a column."""
+    """Yield blocks of matches, extended by all remaining steps; each column is a match."""
     if not columns.shape[1]:
         return
     if not steps:
         yield columns
         return
     step, xp = steps[0], array_module(columns)
-    ends = columns[step.joined[0]], columns[step.joined[:2][-1]]  # one neighbor is both ends
+    ends = columns[step.joined[0]], columns[step.joined[:2][-1]]  # a single neighbor serves as both ends
     for part in shares(xp.minimum(graph.out_degrees[ends[0]], graph.out_degrees[ends[1]]), PART):
         src, dst = (ids[part] for ids in ends)
         above = columns[list(step.above), part].max(axis=0) if step.above else None
@@ -147,7 +147,7 @@ def _extended(graph: Graph, columns: Array, steps: Sequence[Step], induced: bool
 
 
 def _fits(graph: Graph, columns: Array, which: Array, found: Array, step: Step, induced: bool) -> Array | None:
-    """Whether those found are joined to more than two as they should be, and to no others if that is asked."""
+    """Whether new vertices satisfy the remaining constraints of a step; None if there are none."""
     asked = []
     for place in step.joined[2:]:
         asked.append(has_edges(graph, EdgeFrontier(graph.n, found, found, columns[place][which])))
@@ -161,10 +161,10 @@ def _fits(graph: Graph, columns: Array, which: Array, found: Array, step: Step, 
 
 
 def _smallest(columns: Array, pattern: Pattern) -> Array:
-    """Of the orders in which each column names a place, the smallest."""
+    """Replace each match by the smallest of its images under automorphisms."""
     xp, group = array_module(columns), pattern.automorphisms
     for vertex in range(pattern.size):
-        # one automorphism for each vertex that can come here while those before stay
+        # one automorphism per vertex that can move here while those before stay fixed
         choices = {a[vertex]: a for a in group}
         best, smallest = columns[vertex], columns
         for other, a in choices.items():

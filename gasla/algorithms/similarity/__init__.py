@@ -1,1 +1,1 @@
-"""Similarity: how alike two vertices are by the neighbors that they have in common."""
+"""Similarity of vertices by their common neighbors."""

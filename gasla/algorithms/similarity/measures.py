@@ -1,9 +1,8 @@
-"""Measures of similarity: how alike the two vertices of a pair are, by their degrees and their common neighbors.
+"""Similarity measures: scores of pairs of vertices from their degrees and their common neighbors.
 
-Each measure is a formula: a weight for every common neighbor, and the score that follows from both degrees and the sum
-of these weights. Pairs are given, or are the ends of all stored edges. The common neighbors of an edge's ends are the
-triangles at that edge, and each triangle is found once. Given pairs, and sums of weights, take one intersection of
-neighbor lists each.
+Each measure is a formula: a weight for every common neighbor, and a score from both degrees and the sum of the weights.
+Pairs are given, or are the ends of all stored edges. Common neighbors of an edge's ends are the triangles at the edge,
+each found once. Given pairs, and measures with weights, intersect the neighbor lists of each pair.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Formula(NamedTuple):
-    """A measure; `xp` is NumPy or CuPy, and all arrays are of float64."""
+    """A measure as functions of float64 arrays; `xp` is NumPy or CuPy."""
 
-    score: Callable[[Any, Array, Array, Array], Array]  # of xp, both degrees, and the sum over common neighbors
-    weight: Callable[[Any, Array], Array] | None = None  # of a common neighbor: of xp and its degree; 1 by default
+    score: Callable[[Any, Array, Array, Array], Array]  # (xp, degree of u, degree of v, sum over common neighbors)
+    weight: Callable[[Any, Array], Array] | None = None  # (xp, degree of a common neighbor); 1 by default
 
 
 FORMULAS = {
@@ -48,20 +47,21 @@ DETAILS = """
 Parameters
 ----------
 graph : Graph, or SciPy or CuPy sparse array
-    Read as simple and undirected: direction, self loops and parallel edges are ignored. If it isn't both, the simple
-    undirected one is kept with it for further calls: up to 8 bytes an edge and 4 a vertex (`Graph.nbytes`).{kept}
+    Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are edges.
+    The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and 4 per
+    vertex (`Graph.nbytes`).{kept}
 pairs : (u, v), two arrays of vertices, optional
-    Which pairs; by default the ends of each stored edge, in the order of the input.
+    The pairs to score; by default the ends of each stored edge, in input order.
 
 Returns
 -------
 array of float64
-    One number a pair, on the device of the graph. {returns}
+    One score per pair, on the device of the graph. {returns}
 
 Raises
 ------
 TypeError, ValueError
-    If `pairs` is not two arrays of integers of one length, or names a vertex outside the graph.
+    If `pairs` is not two integer arrays of equal length, or has an id outside the graph.
 
 See Also
 --------
@@ -80,7 +80,7 @@ Examples
 
 
 def _documented(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
-    """Complete the docstring of a measure, of which the function has the first line."""
+    """Decorator that appends the common sections to a measure's docstring, which is one line."""
 
     def complete(function: F) -> F:
         details = DETAILS.format(returns=returns, see=see, reference=reference, examples=examples, kept=kept)
@@ -90,15 +90,15 @@ def _documented(returns: str, see: str, reference: str, examples: str, kept: str
     return complete
 
 
-PARTNERS = "\n    Without `pairs` the edges' partners are kept, too, in 4 bytes an edge."
+PARTNERS = "\n    Without `pairs` the ids of reverse edges are kept as well, 4 bytes per edge."
 ITSELF = "A vertex has similarity 1\n    to itself, if it has a neighbor."
 
 
 @_documented(
     returns=f"0 where neither vertex has a neighbor. {ITSELF}",
-    see="gasla.overlap, gasla.cosine : the same count over other sizes.\n"
-    "gasla.adamic_adar : common neighbors of few neighbors count more.\n"
-    "gasla.top_k_similar : for each vertex those that are most like it.",
+    see="gasla.overlap, gasla.cosine : other normalizations of the same count.\n"
+    "gasla.adamic_adar : gives common neighbors of small degree more weight.\n"
+    "gasla.top_k_similar : the most similar vertices for each vertex.",
     reference="P. Jaccard: Étude comparative de la distribution florale dans une portion des Alpes et des Jura. "
     "Bulletin de la\nSociété Vaudoise des Sciences Naturelles 37 (1901).",
     examples=""">>> gasla.jaccard(graph).round(3)
@@ -107,13 +107,13 @@ array([0.333, 0.25 , 0.25 , 0.   ])
 array([0.5, 1. ])""",
 )
 def jaccard(graph: Any, pairs: Pairs | None = None) -> Array:
-    """The Jaccard similarity of pairs: common neighbors over all neighbors of either."""
+    """Compute the Jaccard similarity of pairs: common neighbors over all neighbors of either vertex."""
     return _scores(as_graph(graph), pairs, FORMULAS["jaccard"])
 
 
 @_documented(
     returns=f"0 where a vertex has no neighbor. {ITSELF}",
-    see="gasla.jaccard : the same count over all neighbors of either.",
+    see="gasla.jaccard : the number of common neighbors over the size of the union.",
     reference="D. Szymkiewicz: Une contribution statistique à la géographie floristique. Acta Societatis Botanicorum "
     "Poloniae 11\n(1934). G. Simpson: Notes on the measurement of faunal resemblance. American Journal of Science 258A "
     "(1960).",
@@ -123,13 +123,13 @@ array([0.5, 0.5, 0.5, 0. ])
 array([1.])""",
 )
 def overlap(graph: Any, pairs: Pairs | None = None) -> Array:
-    """The overlap of pairs: common neighbors over the neighbors of the end that has fewer."""
+    """Compute the overlap coefficient of pairs: the number of common neighbors over the smaller degree."""
     return _scores(as_graph(graph), pairs, FORMULAS["overlap"])
 
 
 @_documented(
     returns=f"0 where a vertex has no neighbor. {ITSELF}",
-    see="gasla.jaccard : the same count over all neighbors of either.",
+    see="gasla.jaccard : the number of common neighbors over the size of the union.",
     reference="G. Salton, M. McGill: Introduction to Modern Information Retrieval. McGraw-Hill, 1983.",
     examples=""">>> gasla.cosine(graph).round(3)
 array([0.5  , 0.408, 0.408, 0.   ])
@@ -137,14 +137,14 @@ array([0.5  , 0.408, 0.408, 0.   ])
 array([0.707])""",
 )
 def cosine(graph: Any, pairs: Pairs | None = None) -> Array:
-    """The cosine similarity of pairs: common neighbors over the geometric mean of both degrees."""
+    """Compute the cosine similarity of pairs: common neighbors over the geometric mean of both degrees."""
     return _scores(as_graph(graph), pairs, FORMULAS["cosine"])
 
 
 @_documented(
-    returns="0 without common neighbors. Infinite\n    for a vertex and itself, if a neighbor of it has no other.",
+    returns="0 without common neighbors. Infinite\n    for a vertex and itself, if one of its neighbors has degree 1.",
     see="gasla.resource_allocation : the same with 1 / degree.\n"
-    "gasla.jaccard : common neighbors count the same, but relative to degrees.",
+    "gasla.jaccard : counts common neighbors equally, relative to degrees.",
     reference="L. Adamic, E. Adar: Friends and neighbors on the Web. Social Networks 25 (2003).",
     examples=""">>> gasla.adamic_adar(graph).round(3)
 array([0.91 , 1.443, 1.443, 0.   ])
@@ -153,7 +153,7 @@ array([0.91])""",
     kept=PARTNERS,
 )
 def adamic_adar(graph: Any, pairs: Pairs | None = None) -> Array:
-    """The Adamic–Adar index of pairs: the sum of 1 / log(degree) over their common neighbors."""
+    """Compute the Adamic–Adar index of pairs: the sum of 1 / log(degree) over their common neighbors."""
     return _scores(as_graph(graph), pairs, FORMULAS["adamic_adar"])
 
 
@@ -167,26 +167,26 @@ array([0.333, 0.5  , 0.5  , 0.   ])""",
     kept=PARTNERS,
 )
 def resource_allocation(graph: Any, pairs: Pairs | None = None) -> Array:
-    """The resource allocation index of pairs: the sum of 1 / degree over their common neighbors."""
+    """Compute the resource allocation index of pairs: the sum of 1 / degree over their common neighbors."""
     return _scores(as_graph(graph), pairs, FORMULAS["resource_allocation"])
 
 
 @_documented(
     returns="0 where a vertex has no neighbor.",
-    see="gasla.jaccard, gasla.adamic_adar : by neighbors that both have.",
+    see="gasla.jaccard, gasla.adamic_adar : use common neighbors.",
     reference="A.-L. Barabási, R. Albert: Emergence of scaling in random networks. Science 286 (1999).",
     examples=""">>> gasla.preferential_attachment(graph)
 array([4., 6., 6., 3.])""",
 )
 def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
-    """The preferential attachment score of pairs: the product of the numbers of their neighbors."""
+    """Compute the preferential attachment score of pairs: the product of both degrees."""
     graph = as_graph(graph)
     a, b = _degrees(graph, *_chosen(graph, pairs))
     return a * b
 
 
 def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
-    """The scores of pairs by a formula."""
+    """Score pairs by a formula."""
     u, v = _chosen(graph, pairs)
     a, b = _degrees(graph, u, v)
     xp: Any = module_of(graph.device)
@@ -202,7 +202,7 @@ def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
 
 
 def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
-    """Weights of common neighbors, summed for each stored edge u -> v; an edge and its partner share one sum."""
+    """Sum the weights of common neighbors for each stored edge u -> v; an edge and its reverse are computed once."""
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
     sums, (src, dst) = xp.zeros(simple.m), simple.edges()
@@ -225,7 +225,7 @@ def weights_in(graph: Graph, formula: Formula) -> Array:
 
 
 def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
-    """How many neighbors both ends of each pair have, as float64."""
+    """The degrees of both ends of each pair, as float64."""
     degrees = simplify(graph).out_degrees.astype(np.float64)
     return degrees[u], degrees[v]
 
@@ -238,7 +238,7 @@ def _chosen(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
         raise TypeError(f"pairs is {type(pairs).__name__}; expected (u, v), two arrays of vertices of one length")
     u, v = as_ids("u", pairs[0]), as_ids("v", pairs[1])
     if len(u) != len(v):
-        raise ValueError(f"u has {len(u)} entries and v has {len(v)}; expected as many of each")
+        raise ValueError(f"u has {len(u)} entries and v has {len(v)}; expected equal lengths")
     for name, ids in (("u", u), ("v", v)):
         check_range(name, ids, graph.n)
         if device_of(ids) != graph.device and array_module(ids) is not np:

@@ -1,1 +1,1 @@
-"""How many steps away is every vertex: searches along edges, whose values are not looked at."""
+"""Breadth-first searches: distances in numbers of edges."""

@@ -1,10 +1,8 @@
-"""Breadth-first search: how many edges away is every vertex, and through whom.
+"""Breadth-first search: the distance from a source to every vertex in edges, and a parent of each vertex.
 
-Returned are levels (0 at the source, -1 where it does not reach) and, on request, a parent of every reached vertex.
-
-A frontier of vertices grows level by level. An unvisited vertex joins as soon as one in-neighbor in the frontier is
-found, so the reduction is `any`: the engine pushes from a small frontier, and lets the unvisited vertices look for a
-parent when the frontier is large, stopping at the first.
+The frontier grows level by level. An unvisited vertex joins it as soon as one of its in-neighbors in the frontier is
+found, so the reduction is `any`: the engine pushes from a small frontier, and with a large one pulls, where every
+unvisited vertex stops at the first parent it finds.
 
 S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search. SC 2012.
 """
@@ -26,12 +24,14 @@ from gasla.graph.arguments import (
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 
 class Levels(VertexProgram):
-    """level(v) = the iteration in which an edge first reaches v. Ends after n, as each vertex receives once."""
+    """level(v) = 1 + the iteration that reaches v. Ends after at most n iterations: each vertex receives once."""
 
+    direction = option("in")
     level = vertex(np.int32, init=-1)
     reduce = semirings.any
     sources = "active"
@@ -47,19 +47,19 @@ class Levels(VertexProgram):
 
 
 class Parents(Levels):
-    """Levels, and the parent that reached v."""
+    """Levels, and for each v the id of the in-neighbor that reached it."""
 
     parent = vertex(ID, init=-1)
 
     def gather(self, src, dst, edge):
-        return src.id + 1  # `any` passes over zero
+        return src.id + 1  # `any` ignores zeros
 
     def apply(self, vertex, gathered):
         return {"level": self.iteration + 1, "parent": gathered - 1}
 
 
 class Nearer(VertexProgram):
-    """level(v) = min over in-edges of level(u) + 1, from levels that are known. As unsigned, -1 is the largest."""
+    """level(v) = min(level(v), 1 + min over in-edges of level(u)), from known levels; -1 is the largest uint32."""
 
     level = vertex(np.uint32)
     reduce = semirings.min
@@ -72,7 +72,7 @@ class Nearer(VertexProgram):
 
 
 class NearerThrough(Nearer):
-    """The same, keeping who v came nearer through. Where v came no nearer, whom it had came no nearer either."""
+    """The same, with the parent that improved v. If v does not improve, its parent did not either, and stays valid."""
 
     parent = vertex(ID)
     reduce = semirings.argmin
@@ -115,42 +115,44 @@ def bfs(
 def bfs(
     graph: Any, source: int, *, parents: bool = False, depth_limit: int | None = None, start: Any = None
 ) -> np.ndarray | BFSResult:
-    """Number of edges on a shortest path from `source` to every vertex.
+    """Find the distance from a source to every vertex, in edges, by breadth-first search.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j; values are not looked at, and stored zeros are edges.
+        `A[i, j]` is the edge i -> j. Values are ignored.
     source : int
-        Where to start.
+        The vertex to start from.
     parents : bool
-        Also return a vertex before each one on a shortest path.
+        Whether to return a parent of every vertex as well: its predecessor on a shortest path.
     depth_limit : int, optional
-        Go no further than this many edges.
+        Maximum distance to search to.
     start : array or BFSResult, optional
-        What this returned, from the same source and without a limit, for the graph that `graph` was made of by
-        `Graph.changed` with edges added alone: the search goes on from there. With `parents=True` a BFSResult.
+        A previous result to continue from, which saves most of the work: for the same source, without `depth_limit`,
+        and for the graph that `Graph.changed` made into `graph` by inserting edges only. A BFSResult if `parents=True`.
 
     Returns
     -------
     levels : (n,) int32
-        0 at the source, -1 where it does not reach.
+        The distance of every vertex; 0 at the source, -1 if unreachable.
     BFSResult(levels, parents)
-        With `parents=True`. The source is its own parent; -1 where it does not reach. Which of several possible
-        parents is given may differ from run to run.
+        With `parents=True`. `parents`, shape (n,), ids: the source is its own parent, and unreachable vertices have -1.
+        If a vertex has several possible parents, the choice may differ from run to run.
 
     Raises
     ------
     ValueError
-        If the source is not a vertex, the matrix is not square, or `depth_limit` is negative; if `start` is of another
-        source or graph, as far as that shows, or edges were removed since.
+        If the source is not a vertex, the matrix is not square, or `depth_limit` is negative; if `start` visibly
+        belongs to another source or graph, or edges were removed since.
     TypeError
-        If `start` is something else than this returned.
+        If `start` is not a result of this function.
 
     Notes
     -----
-    On a GPU it may return while its kernel still runs, as CuPy's functions do: what the stream does next finds the
-    result finished, and `cupy.cuda.get_current_stream().synchronize()` waits for it.
+    Stored zeros are edges. Parallel edges and self loops do not matter.
+
+    On a GPU the function may return before its kernel finishes, as CuPy's functions do. Later work on the same stream
+    sees the finished result; `cupy.cuda.get_current_stream().synchronize()` waits for it.
 
     References
     ----------
@@ -172,8 +174,8 @@ def bfs(
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     if start is not None:
         if limit is not None:
-            raise ValueError("start goes on from a search without a limit; leave out depth_limit, or start")
-        return _go_on(graph, source, parents, start)
+            raise ValueError("start continues a search without a limit; leave out depth_limit, or start")
+        return _continued(graph, source, parents, start)
     begin, own = {source: 0}, {source: source}
     if parents:
         found = run(PARENTS, graph, active=[source], max_iterations=limit, level=begin, parent=own, wait=False)
@@ -182,11 +184,11 @@ def bfs(
     return levels
 
 
-def _go_on(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
-    """The search once edges are new: a vertex that comes nearer tells its neighbors."""
+def _continued(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
+    """Continue a finished search after edges were inserted: vertices that come nearer activate their neighbors."""
     src, _ = new_edges(graph)
     if parents and not isinstance(start, BFSResult):
-        raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, as parents are wanted")
+        raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, since parents=True")
     given, known = start if isinstance(start, BFSResult) else (start, None)
     before = check_previous(graph, "start", given, np.dtype(np.int32))
     check_source("start", before, source)

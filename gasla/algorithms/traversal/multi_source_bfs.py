@@ -1,11 +1,11 @@
-"""Breadth-first searches from many vertices at once: how many edges away from each of them is every vertex.
+"""Breadth-first searches from many sources at once, 64 per batch.
 
-Returned is a row of levels for each source, as `bfs` from it would give.
+The result has one row of levels per source, equal to that of `bfs`.
 
-A word of 64 bits at each vertex says from which of 64 sources it has been reached, another from which in the last
-iteration; neighbors gather these words by "or", so one look along an edge serves 64 searches. The level at which a bit
-came is written down in binary, a word for each of its digits. That pays where many sources reach a vertex in the same
-iteration, or where iterations are so short that a search mostly waits for the next: what a first search finds tells.
+Each vertex holds two words of 64 bits: which of 64 sources have reached it, and which of them in the last iteration.
+Neighbors gather these words by bitwise or, so one read of an edge serves 64 searches. The level of each search is
+stored in binary, one word per digit. This is faster than single searches if many sources reach a vertex in the same
+iteration, or if iterations are so short that a search mostly waits for the next one. A first search tells which.
 
 M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neumann, H. T. Vo:
 The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
@@ -29,16 +29,16 @@ from gasla.program.options import option
 from gasla.program.program import VertexProgram
 from gasla.progress import track
 
-WORD = 64  # sources at once
-ROWS, DIGITS = 8, 4  # of levels that are written at once
-SHALLOW = 32  # of so few levels, many a vertex is reached from several sources in the same one
-WORTH = 16  # so many single searches take as long as 64 at once, or longer
+WORD = 64  # sources per batch
+ROWS, DIGITS = 8, 4  # of levels that a run of `Rows` writes
+SHALLOW = 32  # up to this depth, many vertices are reached from several sources in the same iteration
+WORTH = 16  # from this number of sources on, a batch of 64 is faster than single searches
 
 
 class Limits(NamedTuple):
-    """Where searches are better made together: from so many sources on, up to so many vertices where they wait.
+    """When batches are faster: at least `sources` sources; at most `vertices` vertices if searches mostly wait.
 
-    And where they don't, if no vertex has so many times the mean degree.
+    If searches do not wait: no vertex may have more than `hub` times the mean degree.
     """
 
     sources: int
@@ -46,15 +46,15 @@ class Limits(NamedTuple):
     hub: float
 
 
-# Single searches are better on a GPU where the digits of all vertices are far more than its cache holds, iteration for
-# iteration, and where hubs let each pull early; measured on an H100.
+# Measured on an H100: single searches are faster if the digits of all vertices far exceed the L2 cache, or if hubs let
+# each single search switch to pull early.
 LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(32, 1 << 21, 64)}
 
 
 class Arrivals(VertexProgram):
-    """seen(v) = from which of 64 sources v has been reached; new(v) = from which in the last iteration.
+    """seen(v) = the sources that have reached v, as bits; new(v) = those that reached it in the last iteration.
 
-    With what comes goes what v has: once all bits are there, no other neighbor can bring any.
+    The gathered word also contains v's own bits, so that the reduction can stop once all 64 bits are set.
     """
 
     seen = vertex(np.uint64)
@@ -76,14 +76,14 @@ class Arrivals(VertexProgram):
         return after.new != 0
 
 
-class Levels(Arrivals):
-    """The same, and low(v)[j] = from which sources v was reached at a level whose j-th binary digit is 1.
+class BinaryLevels(Arrivals):
+    """Arrivals, and low(v)[j] = the sources whose level at v has binary digit j set.
 
-    Of sixteen digits the last eight are high(v): on a GPU one wide vector would never be pushed.
+    With sixteen digits the upper eight are high(v): a vector of sixteen words could not be pushed on a GPU.
     """
 
-    digits = option(4)  # of low(v)
-    is_high = option(False)  # whether there are eight more
+    digits = option(4)  # number of digits in low(v)
+    is_high = option(False)  # whether there are eight more digits
     low = vertex((np.uint64, (digits,)))
     high = vertex((np.uint64, (8,)), when=is_high)
 
@@ -94,15 +94,16 @@ class Levels(Arrivals):
 
 
 def _with(digits, level, new):
-    """Digits in which those that arrive at this level have theirs."""
+    """Set the binary digits of `level` for the sources in `new`."""
     is_set = (level >> np.arange(len(digits))) & 1 != 0
     return digits | semirings.where(is_set, new, semirings.cast(0, np.uint64))
 
 
 class Rows(VertexProgram):
-    """row_i(v) = the level of v from the i-th of eight sources, whose bits are `first` and on.
+    """row_i(v) = the level of v from source `first` + i, for eight sources: unpacks the binary digits.
 
-    Four digits at a time, of levels above a base, add to it; where all are 0 it stays what it was, -1 if `fresh`.
+    Each run adds four digits, shifted by `up`, to levels above `base`; where all are 0 the row keeps its value, or gets
+    -1 if `fresh`.
     """
 
     row0, row1, row2, row3, row4, row5, row6, row7 = (vertex(np.int32) for _ in range(ROWS))
@@ -128,25 +129,25 @@ class Rows(VertexProgram):
         return True
 
 
-PROGRAMS = {4: Levels(), 8: Levels(digits=8), 16: Levels(digits=8, is_high=True)}
+PROGRAMS = {4: BinaryLevels(), 8: BinaryLevels(digits=8), 16: BinaryLevels(digits=8, is_high=True)}
 
 
 def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | None = None) -> np.ndarray:
-    """Number of edges on a shortest path from each of some sources to every vertex.
+    """Find the distances from many sources to every vertex, in edges.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j; values are not looked at, and stored zeros are edges.
+        `A[i, j]` is the edge i -> j. Values are ignored.
     sources : ids
-        Where to start: any number of vertices, in any order, also one several times. 64 are searched from at once.
+        The vertices to start from: any number, in any order, repetitions allowed.
     depth_limit : int, optional
-        Go no further than this many edges.
+        Maximum distance to search to.
 
     Returns
     -------
     (len(sources), n) int32
-        Row i is what `gasla.bfs(graph, sources[i])` gives: 0 at the source, -1 where it does not reach.
+        Row i is `gasla.bfs(graph, sources[i])`: 0 at the source, -1 if unreachable.
 
     Raises
     ------
@@ -155,8 +156,10 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
 
     Notes
     -----
-    The levels take 4 bytes a source and vertex. Searches together take 48 to 144 bytes a vertex beside them, and up to
-    156 for a moment at the end. A sum over many sources, as closeness is, needs no levels.
+    Stored zeros are edges. Parallel edges and self loops do not matter.
+
+    The result takes 4 bytes per source and vertex. Batches need 48 to 144 bytes per vertex besides it, and up to 156
+    while levels are unpacked. Sums over many sources, such as closeness, need no levels.
 
     References
     ----------
@@ -178,8 +181,8 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:
         return levels
-    seen = look(graph, chosen, limit)
-    if seen.is_shared and spares_time(graph, chosen, seen):
+    seen = probe(graph, chosen, limit)
+    if seen.is_shared and batches_are_faster(graph, chosen, seen):
         digits = next((k for k in PROGRAMS if 2 * seen.depth < 1 << k), max(PROGRAMS))
         for first in track(range(0, len(chosen), WORD), "batches of sources"):
             _search(graph, chosen[first : first + WORD], levels[first : first + WORD], digits, limit)
@@ -189,34 +192,34 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | N
     return levels
 
 
-class Seen(NamedTuple):
-    """A search from one of several sources, and what it tells of searches from all."""
+class Probe(NamedTuple):
+    """The result of one search, and what it says about searches from all sources."""
 
-    which: int  # of the sources
+    which: int  # index of its source
     level: Any
     depth: int
-    waits: bool  # a search mostly waits for its next iteration
-    is_shared: bool  # all are better made together
+    waits: bool  # iterations are so short that a search mostly waits between them
+    is_shared: bool  # batches share enough work to pay off
 
 
-def look(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Seen:
-    """Search from one of the sources."""
+def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Probe:
+    """Search from the source of the largest degree."""
     which = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
     level = bfs(graph, sources[which], depth_limit=depth_limit)
     depth, reached = int(level.max()), int((level >= 0).sum())
     waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
-    return Seen(which, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
+    return Probe(which, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
 
 
-def spares_time(graph: Graph, sources: list[int], seen: Seen) -> bool:
-    """Whether levels of searches made together are there sooner than by one search after another."""
+def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:
+    """Whether batches find the levels sooner than single searches."""
     limits = LIMITS[graph.device]
     is_skewed = graph.max_out_degree > limits.hub * (graph.m // graph.n + 1)
     return len(sources) >= limits.sources and (graph.n <= limits.vertices if seen.waits else not is_skewed)
 
 
-def beginning(graph: Graph, sources: list[int]) -> dict[str, Any]:
-    """How searches from up to 64 sources begin: bit i is the i-th one's, and bits without a source are in no search."""
+def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
+    """Initial fields for up to 64 sources: bit i belongs to source i; unused bits count as seen everywhere."""
     words: dict[int, int] = {}
     for i, source in enumerate(sources):
         words[source] = words.get(source, 0) | 1 << i
@@ -227,22 +230,22 @@ def beginning(graph: Graph, sources: list[int]) -> dict[str, Any]:
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
-    """Write the levels of up to 64 sources; as many at once as the digits can count, and on from there."""
+    """Write the levels from up to 64 sources, in several runs if the digits cannot count that far."""
     xp: Any = module_of(graph.device)
-    going = beginning(graph, sources)
+    state = initial_state(graph, sources)
     most, base = (1 << digits) - 1, 0
-    while going:
+    while state:
         left = most if limit is None else min(most, limit - base)
-        found = run(PROGRAMS[digits], graph, max_iterations=left, **going)
+        found = run(PROGRAMS[digits], graph, max_iterations=left, **state)
         _unpack(graph, found, levels, base)
         base += left
         is_over = found.converged or base == limit
-        going = {} if is_over else {"active": found.active, "seen": found.seen, "new": found.new}
+        state = {} if is_over else {"active": found.active, "seen": found.seen, "new": found.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
 
 def _unpack(graph: Graph, found: Result, levels: Any, base: int) -> None:
-    """Write the levels whose binary digits have just been found: the first ones, or those above `base`."""
+    """Unpack the binary digits of the last run into levels, starting at level `base`."""
     xp: Any = array_module(levels)
     state = found.state
     digits = [word for name in ("low", "high") if name in state for word in xp.ascontiguousarray(state[name].T)]

@@ -1,1 +1,1 @@
-"""Walks by lot, of many walkers at once."""
+"""Random walks of many walkers at once."""

@@ -1,7 +1,7 @@
-"""Walks of node2vec: sooner or later back, and near to where one was or away from there.
+"""node2vec walks: random walks biased towards returning to, or staying near, the previous vertex.
 
-A step depends on the vertex before, so that there is no table for it. A walker draws as a plain walk does, and lets
-that pass with a probability in proportion to its bias (rejection).
+The distribution of a step depends on the previous vertex, so it has no precomputed table. A walker draws as in a plain
+walk and accepts the step with a probability proportional to its bias (rejection sampling).
 
 A. Grover, J. Leskovec: node2vec: Scalable Feature Learning for Networks. KDD 2016. K. Yang et al.: KnightKing: A Fast
 Distributed Graph Random Walk Engine. SOSP 2019.
@@ -22,7 +22,7 @@ from gasla.program.walk_program import WalkProgram
 
 
 class Node2Vec(WalkProgram):
-    """Steps back weigh 1 / p, those to where no edge leads from before 1 / q."""
+    """Steps back have bias 1 / p, steps to vertices not adjacent to the previous one 1 / q, others 1."""
 
     p = parameter(np.float64, 1)
     q = parameter(np.float64, 1)
@@ -33,49 +33,49 @@ class Node2Vec(WalkProgram):
     def accept(self, previous: Any, vertex: Any, target: Any, edge: Any) -> Any:
         biased = semirings.where(self.has_edge(previous, target), 1.0, 1 / self.q)
         biased = semirings.where(target.id == previous.id, 1 / self.p, biased)
-        return semirings.where(previous.id < 0, self.bound(), biased)  # the first step is that of a plain walk
+        return semirings.where(previous.id < 0, self.bound(), biased)  # the first step is unbiased
 
 
 def node2vec_walks(
     graph: Any, starts: Any, length: int, *, p: float = 1.0, q: float = 1.0, weighted: bool = False, seed: int = 0
 ) -> Any:
-    """Walk by lot, sooner or later back, and near to where one was or away from there.
+    """Walk at random with node2vec's bias towards returning to, or staying near, the previous vertex.
 
-    An edge from v to x, for a walker that came from u to v, weighs its weight times 1 / p if x is u; times 1 if there
-    is an edge u -> x; else times 1 / q. The first step is that of a plain walk.
+    The edge from v to x, for a walker that came from u, has its weight times 1 / p if x is u; times 1 if there is an
+    edge u -> x; else times 1 / q. The first step is unbiased.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        As for `random_walks`. Stored zeros are edges u -> x, too.
+        As for `random_walks`. Stored zeros count as edges u -> x as well.
     starts : (walkers,) array of integers
-        Where walkers begin; a vertex may be named several times.
+        The first vertex of each walker; repetitions allowed.
     length : int
-        How many steps each takes, 0 or more.
+        Number of steps of each walker, 0 or more.
     p : float
-        How seldom a walker goes back to where it came from: more than 0.
+        Return parameter: larger values make returning to the previous vertex less likely; more than 0.
     q : float
-        How seldom it goes where no edge led from there: more than 0. Below 1 walks lead away, above 1 they stay near.
+        In-out parameter: below 1 walks move away from the previous vertex, above 1 they stay near; more than 0.
     weighted : bool
-        Whether weights are the edges' values; otherwise they are 1.
+        Whether weights are the edges' values. Otherwise they are 1.
     seed : int
-        Of at most 64 bits. With p = q = 1 walks are those of `random_walks`.
+        Seed of at most 64 bits. With p = q = 1 the walks are those of `random_walks`.
 
     Returns
     -------
     (walkers, length + 1) array of the type of ids
-        As `random_walks`.
+        As for `random_walks`.
 
     Raises
     ------
     TypeError, ValueError
-        As `random_walks`; if p or q is no number from 1e-100 to 1e100.
+        As for `random_walks`; if p or q is not a number from 1e-100 to 1e100.
 
     Notes
     -----
-    Once as many draws as the vertex has edges, and 32 more, were refused, all edges are weighed and one is drawn of
-    those: the same distribution, and an end. Whether there is an edge is searched in the sorted
-    list of u, which is kept with the graph where lists don't ascend.
+    After degree + 32 rejected draws, all edges of the vertex are weighed and one is drawn from them: the distribution
+    is the same, and the step ends. The edge u -> x is searched in the sorted list of u, which is kept with the graph if
+    its lists are not sorted. Parallel edges each count.
 
     References
     ----------
@@ -90,5 +90,5 @@ def node2vec_walks(
            [3, 2, 1, 0]], dtype=int32)
     """
     p, q = real_number("p", p, 1e-100, 1e100), real_number("q", q, 1e-100, 1e100)
-    program = RandomWalk() if p == q == 1 else Node2Vec(p=p, q=q)  # the same walks, sooner
+    program = RandomWalk() if p == q == 1 else Node2Vec(p=p, q=q)  # equal walks, but faster
     return walk(program, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)

@@ -1,7 +1,6 @@
-"""Random walks: of each of many walkers, where it is after every step.
+"""Random walks of many walkers at once, with uniform or weighted steps.
 
-A walker goes along one of the out-edges of the vertex where it is, by lot: all alike, or in proportion to their
-weights. It is the walk program that has no functions.
+In each step a walker follows a random out-edge of its vertex. This is the walk program without any functions.
 
 D. Aldous, J. Fill: Reversible Markov Chains and Random Walks on Graphs. 2002.
 """
@@ -16,43 +15,46 @@ from gasla.program.walk_program import WalkProgram
 
 
 class RandomWalk(WalkProgram):
-    """Whatever edge is drawn is gone along."""
+    """Follow the drawn edge unconditionally."""
 
 
 def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False, seed: int = 0) -> Any:
-    """Walk along edges by lot, from many vertices at once.
+    """Walk at random along the edges, from many vertices at once.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j. Each of parallel edges counts, and a loop is a step to where one is.
+        `A[i, j]` is the edge i -> j.
     starts : (walkers,) array of integers
-        Where walkers begin; a vertex may be named several times.
+        The first vertex of each walker; repetitions allowed.
     length : int
-        How many steps each takes, 0 or more.
+        Number of steps of each walker, 0 or more.
     weighted : bool
-        Whether an edge is taken in proportion to its value, which is finite and 0 or more; one of 0 is never taken.
-        Otherwise, and in a graph without values, all out-edges of a vertex are alike, stored zeros too.
+        Whether edges are drawn in proportion to their values, which must be finite and not negative. Otherwise, and in
+        a graph without values, all out-edges of a vertex are equally likely.
     seed : int
-        Of at most 64 bits. The same seed gives the same walks, on both engines.
+        Seed of at most 64 bits. The same seed gives the same walks, on both engines.
 
     Returns
     -------
     (walkers, length + 1) array of the type of ids
-        A row a walker: where it begins, and where it is after each step. -1 once it was where no edge leads on, or none
-        but those of weight 0.
+        One row per walker: its first vertex, and its vertex after each step; -1 after a vertex without out-edges (of
+        positive weight).
 
     Raises
     ------
     TypeError, ValueError
-        If a start is no vertex, `length` or `seed` no such number, or weights are negative, not finite, or add up to
+        If a start is not a vertex, `length` or `seed` is out of range, or weights are negative, not finite, or sum to
         infinity at a vertex.
 
     Notes
     -----
-    Weighted walks keep 12 bytes an edge with the graph. Sums of weights are of float64, added in the order of a list:
-    an edge of less than the rounding of the sum before it is never taken. A uniform step is uniform but for the degree
-    over 2**64.
+    Each of parallel edges counts; a self loop is a step to the same vertex. Stored zeros are edges, which are never
+    drawn if `weighted`.
+
+    Weighted walks keep 12 bytes per edge with the graph. Weights are summed in float64 in the order of the list, so an
+    edge below the rounding error of the preceding sum is never drawn. The probability of a uniform step is exact up to
+    degree / 2**64.
 
     References
     ----------

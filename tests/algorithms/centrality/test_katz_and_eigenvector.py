@@ -122,12 +122,14 @@ def test_any_small_graph_gives_a_right_answer(edges: list[tuple[int, int]]) -> N
 
 def test_what_does_not_settle_is_told() -> None:
     grid = datasets.grid(6)
-    with pytest.warns(gasla.ConvergenceWarning, match="alpha is 2, expected less than one over the largest eigen"):
+    with pytest.warns(gasla.ConvergenceWarning, match=r"alpha is 2, expected less than 1 / \(largest eigen"):
         found = gasla.katz_centrality(grid, alpha=2.0)
     assert not found.converged and found.iterations < 1000
-    with pytest.warns(gasla.ConvergenceWarning, match="in the mean after 3 iterations; raise max_iter, or tol"):
+    with pytest.warns(
+        gasla.ConvergenceWarning, match="mean change of a score was still .* after 3 iterations; raise max_iter or tol"
+    ):
         assert not gasla.katz_centrality(grid, alpha=0.24, max_iter=3).converged
-    with pytest.warns(gasla.ConvergenceWarning, match="in the mean after 2 iterations"):
+    with pytest.warns(gasla.ConvergenceWarning, match="mean change of a score was still .* after 2 iterations"):
         assert not gasla.eigenvector_centrality(grid, max_iter=2).converged
     with pytest.warns(gasla.ConvergenceWarning):
         assert gasla.eigenvector_centrality(grid, max_iter=0).iterations == 0

@@ -214,7 +214,7 @@ def test_wrong_input_is_refused() -> None:
         gasla.pagerank_nibble(pair, 2)
     with pytest.raises(ValueError, match="the weight of edge 1 is -1"):
         gasla.pagerank_nibble(pair.with_values([1.0, -1.0]), 0, weighted=True)
-    with pytest.raises(ValueError, match="the weights at vertex 0 add up to 1e-200; expected 1e-150"):
+    with pytest.raises(ValueError, match="the weights at vertex 0 sum to 1e-200; expected 1e-150"):
         gasla.pagerank_nibble(pair.with_values([1e-200, 1e-200]), 0, weighted=True)
 
 

@@ -90,7 +90,7 @@ def test_an_invalid_side_is_refused() -> None:
         gasla.project(graph, [0, 1, 2])
     with pytest.raises(ValueError, match="an edge joins 0 and 3, both of the other side"):
         gasla.project(graph, [1])
-    with pytest.raises(ValueError, match="a vertex has a loop"):
+    with pytest.raises(ValueError, match="a vertex has a self loop"):
         gasla.project(Graph.from_edges([0], [0]), np.zeros(1, bool))
     with pytest.raises(ValueError, match="9"):
         gasla.project(graph, [9])

@@ -26,7 +26,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
         patch.setattr(searches, "SHALLOW", 1 << 40 if is_together else -1)
         patch.setattr(searches, "WORTH", 0)
         patch.setattr(searches, "fills", lambda *_: not is_together)
-        patch.setattr(searches, "spares_time", lambda *_: True)
+        patch.setattr(searches, "batches_are_faster", lambda *_: True)
         yield request.param
 
 
@@ -46,7 +46,7 @@ def test_levels(A: csr_array, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "WORTH", data.draw(st.sampled_from([1, 1000])))
         patch.setattr(searches, "fills", lambda *_: True)
-        patch.setattr(searches, "spares_time", lambda *_: True)
+        patch.setattr(searches, "batches_are_faster", lambda *_: True)
         levels = gasla.multi_source_bfs(A, sources)
         limited = gasla.multi_source_bfs(A, sources, depth_limit=depth)
     assert levels.dtype == np.int32
@@ -82,7 +82,7 @@ def test_levels_of_hard_shapes(way: str, shape: str) -> None:
 
 @pytest.mark.parametrize("limit", [None, 0, 1, 14, 15, 16, 30, 31, 98, 99, 10**30])
 def test_levels_go_on_where_digits_end(way: str, limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searches, "PROGRAMS", {4: searches.Levels()})
+    monkeypatch.setattr(searches, "PROGRAMS", {4: searches.BinaryLevels()})
     levels = gasla.multi_source_bfs(chain(100), [0, 3, 60], depth_limit=limit)
     np.testing.assert_array_equal(levels, [gasla.bfs(chain(100), s, depth_limit=limit) for s in (0, 3, 60)])
 
@@ -149,7 +149,7 @@ def test_distances(A: csr_array, data: st.DataObject) -> None:
     is_together = data.draw(st.booleans())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "fills", lambda *_: not is_together)
-        patch.setattr(searches, "spares_time", lambda *_: True)
+        patch.setattr(searches, "batches_are_faster", lambda *_: True)
         try:
             right = [gasla.sssp(A, source) for source in sources]
         except ValueError:
@@ -205,7 +205,7 @@ def test_closeness(A: csr_array, data: st.DataObject) -> None:
     is_together = data.draw(st.booleans())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "fills", lambda *_: not is_together)
-        patch.setattr(searches, "spares_time", lambda *_: True)
+        patch.setattr(searches, "batches_are_faster", lambda *_: True)
         scores = gasla.closeness_centrality(A, **options)
     right = by_networkx(A, "closeness_centrality", **options)
     np.testing.assert_allclose(scores, right, rtol=1e-12)
@@ -225,7 +225,7 @@ def test_harmonic(A: csr_array, data: st.DataObject) -> None:
         options["sources"] = data.draw(ids)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "fills", lambda *_: not is_together)
-        patch.setattr(searches, "spares_time", lambda *_: True)
+        patch.setattr(searches, "batches_are_faster", lambda *_: True)
         scores = gasla.harmonic_centrality(A, **options)
     np.testing.assert_allclose(scores, by_networkx(A, "harmonic_centrality", **options), rtol=1e-12)
     nbunch = data.draw(ids)

@@ -114,7 +114,7 @@ def test_a_long_search_is_announced(device: Any, monkeypatch: pytest.MonkeyPatch
     wheel = on(device, (9, np.r_[np.zeros(8, int), np.arange(1, 9)], np.r_[np.arange(1, 9), np.arange(2, 9), 1]))
     gasla.top_k_similar(wheel)
     monkeypatch.setattr(importlib.import_module("gasla.algorithms.similarity.top_k_similar"), "LONG", 100)
-    with pytest.warns(UserWarning, match="has 136 paths of two edges to go through; vertex 0 alone has 8 neighbors"):
+    with pytest.warns(UserWarning, match="has 136 paths of two edges to process; vertex 0 alone has 8 neighbors"):
         gasla.top_k_similar(wheel)
 
 

@@ -1,1 +1,1 @@
-"""How many shortest paths pass a vertex, or go along an edge."""
+"""Betweenness of vertices and of edges, by Brandes' algorithm."""

@@ -1,7 +1,7 @@
-"""Betweenness: for how many pairs of vertices a shortest path leads through each vertex.
+"""Betweenness centrality: the fraction of shortest paths that pass through each vertex.
 
-Returned is a number a vertex: the sum over pairs (s, t) of the share of shortest paths from s to t that pass v, by
-Brandes' accumulation from every source.
+The score of v is the sum over pairs (s, t) of the fraction of shortest s-t paths that pass v. It is computed by
+Brandes' accumulation from every source (brandes.py).
 
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.brandes import Found, follow, has_lengths
+from gasla.algorithms.centrality.betweenness.brandes import SourcePaths, accumulate_sources, has_lengths
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import as_graph, is_undirected
@@ -27,44 +27,45 @@ def betweenness_centrality(
     weighted: bool = False,
     endpoints: bool = False,
 ) -> np.ndarray:
-    """For each vertex, the sum over pairs (s, t) of the share of shortest paths from s to t that pass it.
+    """Compute the betweenness centrality of vertices: the fraction of all shortest paths that pass through each.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
-        `A[i, j]` is the edge i -> j. A symmetric matrix counts as undirected, each pair once. Parallel edges are
-        different paths.
+        `A[i, j]` is the edge i -> j. A symmetric matrix is an undirected graph, in which each pair counts once.
     sources : ids, optional
-        Only paths from these vertices are looked at, and the result is scaled to estimate that of all.
+        Count only paths that start at these vertices, and scale the result to estimate the betweenness over all
+        sources.
     k : int, optional
-        In place of `sources`: how many to draw at random.
+        Number of sources to draw at random, instead of `sources`.
     seed : int or numpy.random.Generator, optional
-        For drawing them.
+        Seed or generator for drawing the sources.
     normalized : bool
-        Divide by the number of pairs.
+        Whether to divide by the number of pairs.
     weighted : bool
-        Whether the values are lengths, all positive; otherwise every edge counts as one.
+        Whether values are lengths, which must be positive. Otherwise every edge has length 1.
     endpoints : bool
-        Whether a path's own ends count as passed.
+        Whether a path also counts for its two ends.
 
     Returns
     -------
     (n,) float64
-        As NetworkX's function of the same name gives; but finite for a single source (whose own value is then 0), and
-        right where the number of shortest paths exceeds float64.
+        The values of NetworkX's function of the same name, with two exceptions: they are finite for a single source
+        (whose own score is 0), and they are correct if the number of shortest paths overflows float64.
 
     Raises
     ------
     ValueError
-        For sources that are not vertices, or lengths that are not positive.
+        If a source is not a vertex, or a length is not positive.
 
     Notes
     -----
-    An infinite edge leads nowhere. Beside a large distance a length may vanish (`1 + 1e-23 == 1`): of the paths of one
-    length, as float64 adds it up, those of the fewest edges that vanish are shortest.
+    Parallel edges are different paths; stored zeros are edges unless `weighted`. Self loops do not matter. An edge of
+    infinite length is ignored. A short edge may vanish when it is added to a large distance (`1 + 1e-23 == 1` in
+    float64): among paths of equal float64 length, those with the fewest vanishing edges are the shortest.
 
-    On a GPU it may return while its last kernels still run, as CuPy's functions do: what the stream does next finds the
-    result finished.
+    On a GPU the function may return before its last kernels finish, as CuPy's functions do; later work on the same
+    stream sees the finished result.
 
     References
     ----------
@@ -84,13 +85,13 @@ def betweenness_centrality(
     chosen = chosen_sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
-    scores = follow(graph, chosen, weighted, _count_ends if endpoints else None)
+    scores = accumulate_sources(graph, chosen, weighted, _count_ends if endpoints else None)
     twice = not normalized and is_undirected(graph, weighted)
     return _scale(scores, chosen, normalized, twice, endpoints)
 
 
-def _count_ends(found: Found) -> None:
-    """A path counts at its ends, too."""
+def _count_ends(found: SourcePaths) -> None:
+    """Add the paths from one source to the scores of their two ends."""
     scores = found.state["score"]
     reached = array_module(scores).greater(found.levels, 0)
     scores += reached
@@ -98,9 +99,10 @@ def _count_ends(found: Found) -> None:
 
 
 def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
-    """Divide by the pairs that were looked at, of those there are; a source is no vertex between its own.
+    """Divide by the number of pairs, scaled from the chosen sources to all vertices.
 
-    `twice`: each pair was looked at from both ends, and is to count once.
+    A source is never an inner vertex of its own paths, so it has one source fewer than other vertices. `twice`: each
+    pair was counted from both ends and should count once.
     """
     n = len(total)
     ends = n if endpoints else n - 1
@@ -108,7 +110,7 @@ def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoin
         return total
     pairs = float(len(chosen) if len(chosen) < n else ends)
     pairs *= ends - 1 if normalized else 2 if twice else 1
-    total *= 1 / pairs if normalized else ends / pairs  # in NetworkX's way: to divide takes longer
+    total *= 1 / pairs if normalized else ends / pairs  # multiply by the reciprocal: faster, and rounded as in NetworkX
     if 1 < len(chosen) < n and not endpoints:
         total[np.array(chosen)] *= len(chosen) / (len(chosen) - 1)
     return total

@@ -1,12 +1,13 @@
-"""What vertices take part in, of the shortest paths from each source in turn: for betweenness of vertices and edges.
+"""Brandes' accumulation of path counts and dependencies from each source, for betweenness of vertices and of edges.
 
-From every source: levels; then the number of shortest paths to every vertex, level by level; then, from the last level
-back, what each vertex takes part in. Both sums gather from neighbors that hold 0 until their own level is done, so
-no edge needs a test. Path counts outgrow float64 on a grid (2**2000 and more): then they are held as m * 2**(512 e).
+Three passes for every source: a search finds the levels; a forward pass counts the shortest paths to each vertex, level
+by level; a backward pass accumulates the dependency of each vertex, from the last level to the first. Values are 0
+until a vertex's own level has run, so a gather needs no test whether an edge leads to the next level. Path counts can
+overflow float64 (2**2000 on a grid): the passes then run with numbers m * 2**(512 e), stored as vectors (m, e).
 
-Edges with lengths are on a shortest path where they are tight: distance(u) + length == distance(v), exactly. Beside a
-large distance a length may vanish (1 + 1e-23 == 1), and its edge is tight in both directions. Shortest paths are then
-those of the least distance and, among these, of the fewest edges that vanish: see `_ascending`.
+With lengths, an edge u -> v is on a shortest path if it is tight: distance(u) + length == distance(v), exactly. A short
+edge may vanish when it is added to a large distance (1 + 1e-23 == 1), and is then tight in both directions. Among the
+paths of the least distance, those with the fewest vanishing edges are the shortest: see `_acyclic_tight_graph`.
 
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import NearFirst, sssp
+from gasla.algorithms.paths.sssp import DeltaStepping, sssp
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import any_true, array_module, finish
 from gasla.graph.arguments import check_weights
@@ -32,42 +33,42 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import track
 
-UNIT = 2.0**512  # what one step of a wide number's exponent is worth
-VANISHES = 2.0**-53  # a float64 may stay as it is where this part of it is added, or less; more than that changes it
-WIDE = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), standing for m * UNIT**e
+UNIT = 2.0**512  # value of one step of the exponent of a scaled number
+VANISHES = 2.0**-53  # x + y may equal x in float64 only if y <= VANISHES * x
+SCALED = semirings.VectorType(np.dtype(np.float64), 2)  # (m, e), which represents m * UNIT**e
 
 
 def shifted(x, exponent):
-    """The m that a wide number has with another exponent; 0 where that is larger by two or more."""
-    behind = exponent - x[1]
-    return x[0] * semirings.where(behind == 0, 1.0, semirings.where(behind == 1, 1 / UNIT, 0.0))
+    """The mantissa of a scaled number for a given exponent; 0 if that exceeds its own by two or more."""
+    steps = exponent - x[1]
+    return x[0] * semirings.where(steps == 0, 1.0, semirings.where(steps == 1, 1 / UNIT, 0.0))
 
 
-def _add_wide(x, y):
-    """The sum of two wide numbers whose m is below 2**256: what is lost is 2**512 times smaller."""
+def _add_scaled(x, y):
+    """Add two scaled numbers with mantissas below 2**256. Truncated parts are 2**512 times smaller than the sum."""
     top = semirings.maximum(x[1], y[1])
     total = shifted(x, top) + shifted(y, top)
     large = total >= 2.0**256
     return semirings.vector(semirings.where(large, total / UNIT, total), top + semirings.where(large, 1.0, 0.0))
 
 
-wide_plus = semirings.Monoid(_add_wide, identity=0, name="wide_plus")
+scaled_plus = semirings.Monoid(_add_scaled, identity=0, name="scaled_plus")
 
 
 def is_tight(tail, head, edge):
     """Whether an edge lies on a shortest path.
 
-    The distance is NaN where a vertex is not reached, and equals nothing then: so an infinite edge leads nowhere.
+    Unreached vertices have distance NaN, which equals nothing, so no edge to or from them is tight.
     """
     return tail.distance + edge.weight == head.distance
 
 
 class Count(VertexProgram):
-    """paths(v) = sum over in-edges of paths(u), level by level; over tight edges, where edges have lengths."""
+    """paths(v) = sum over in-edges of paths(u), level by level; only over tight edges if edges have lengths."""
 
-    lengths = option(None)  # their type, if edges have lengths
-    number = option(np.float64)  # or WIDE
-    reduce = option(semirings.plus)  # or wide_plus
+    lengths = option(None)  # dtype of the lengths; None if unweighted
+    number = option(np.float64)  # or SCALED
+    reduce = option(semirings.plus)  # or scaled_plus
     paths = vertex(number)
     distance = vertex(np.float64, when=lengths)
     weight = edge(lengths, when=lengths)
@@ -85,8 +86,8 @@ class Count(VertexProgram):
 class Depend(VertexProgram):
     """dependency(v) = paths(v) * sum over out-edges of (1 + dependency(w)) / paths(w), from the last level back.
 
-    The score is the sum of dependencies so far, over the sources. Of wide numbers paths(v) / paths(w) is gathered,
-    which is at most 1: a sum of such is a plain number.
+    `score` accumulates the dependencies over all sources; `back` is (1 + dependency) / paths. With scaled numbers each
+    edge contributes paths(v) / paths(w) <= 1, so sums are plain floats.
     """
 
     lengths = option(None)
@@ -103,10 +104,10 @@ class Depend(VertexProgram):
         return not self.lengths or is_tight(dst, src, edge)
 
     def gather(self, src, dst, edge):
-        return shifted(dst.paths, src.back[1]) * src.back[0] if self.number == WIDE else src.back
+        return shifted(dst.paths, src.back[1]) * src.back[0] if self.number == SCALED else src.back
 
     def apply(self, vertex, gathered):
-        if self.number == WIDE:
+        if self.number == SCALED:
             back = semirings.vector((1 + gathered) / vertex.paths[0], vertex.paths[1])
             return {"score": vertex.score + gathered, "back": back}
         dependency = vertex.paths * gathered
@@ -114,9 +115,9 @@ class Depend(VertexProgram):
 
 
 class Steps(VertexProgram):
-    """step(v) = the largest number of edges on a shortest path to v: an order in which to count.
+    """step(v) = the largest number of edges on a shortest path to v: the level at which v can be counted.
 
-    Ends after n iterations at the latest, since edges that count close no circle.
+    Ends after at most n iterations, since the edges of shortest paths form no cycle.
     """
 
     lengths = option(np.float64)
@@ -135,19 +136,19 @@ class Steps(VertexProgram):
         return {"step": semirings.maximum(vertex.step, gathered)}
 
 
-class Found(NamedTuple):
-    """What is known when the paths from one source have been followed there and back."""
+class SourcePaths(NamedTuple):
+    """The shortest paths from one source, after the forward and backward passes."""
 
     source: int
-    graph: Graph  # in which all tight edges are on shortest paths
-    levels: Any  # when paths came to each vertex; 0 at the source, -1 where none do
+    graph: Graph  # all of its tight edges are on shortest paths
+    levels: Any  # level of each vertex; 0 at the source, -1 if unreached
     fields: dict[str, Any]  # distances, if edges have lengths
-    state: Mapping[str, Any]  # paths to each vertex; back, what it tells those before it; score, of all sources so far
-    is_wide: bool
+    state: Mapping[str, Any]  # paths, back, and score, accumulated over all sources so far
+    is_scaled: bool
 
 
 def has_lengths(graph: Graph, weighted: bool) -> bool:
-    """Whether edges have lengths that count; those that aren't positive are refused."""
+    """Whether edges have lengths that count. Raises ValueError if one is not positive."""
     if not weighted or graph.values is None:
         return False
     graph.notice_values()
@@ -155,32 +156,34 @@ def has_lengths(graph: Graph, weighted: bool) -> bool:
     return True
 
 
-def follow(graph: Graph, sources: list[int], weighted: bool, visit: Callable[[Found], None] | None = None) -> Any:
-    """The sum of dependencies over the sources, at each vertex; `visit` is called after each of these.
+def accumulate_sources(
+    graph: Graph, sources: list[int], weighted: bool, visit: Callable[[SourcePaths], None] | None = None
+) -> Any:
+    """Sum the dependencies of each vertex over the sources; `visit` is called after each source.
 
-    A GPU may still be working on it.
+    On a GPU the last kernels may still run when this returns.
     """
     weighted = weighted and graph.values is not None
-    sums, is_wide, scores, at_hand = _prepared(graph, weighted, wide=False), False, None, graph
+    passes, is_scaled, scores, prepared_for = _prepared(graph, weighted, scaled=False), False, None, graph
     try:
         orders = (_weighted_orders if weighted else _orders)(graph, sources)
         for source in track(sources, "sources"):
-            schedule, ascending, fields = next(orders)
-            if ascending is not at_hand:
-                sums, at_hand = _prepared(ascending, weighted, is_wide), ascending
+            schedule, tight_graph, fields = next(orders)
+            if tight_graph is not prepared_for:
+                passes, prepared_for = _prepared(tight_graph, weighted, is_scaled), tight_graph
             state = None
-            if not is_wide:  # plain numbers come first, and wide ones where they overflow
-                state = _accumulate(graph, sums, source, schedule, 1, fields, scores)
+            if not is_scaled:  # plain float64 first, scaled numbers where it overflows
+                state = _accumulate(graph, passes, source, schedule, 1, fields, scores)
             if state is None:
-                if not is_wide:
-                    sums, is_wide = _prepared(ascending, weighted, wide=True), True
-                state = _accumulate(graph, sums, source, schedule, (1, 0), fields, scores)
+                if not is_scaled:
+                    passes, is_scaled = _prepared(tight_graph, weighted, scaled=True), True
+                state = _accumulate(graph, passes, source, schedule, (1, 0), fields, scores)
                 assert state is not None
             scores = state["score"]
             if visit is not None:
-                visit(Found(source, ascending, schedule.levels, fields, state, is_wide))
+                visit(SourcePaths(source, tight_graph, schedule.levels, fields, state, is_scaled))
         return scores
-    except BaseException:  # such as Ctrl-C: no search that has begun is left running
+    except BaseException:  # Ctrl-C too: leave no search running
         finish(graph.device)
         raise
 
@@ -189,24 +192,24 @@ Order = tuple[Schedule, Graph, dict[str, Any]]
 
 
 def _orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """For each source the order in which to count: every vertex reached but the source, which is on level 0.
+    """Yield for each source the schedule of its levels. The source itself, on level 0, is not part of it.
 
-    The next search begins before, so that a GPU has something to do meanwhile.
+    The search from the next source is launched before the current one is used, so that a GPU stays busy.
     """
     search = prepare(LEVELS, graph)
-    coming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
+    upcoming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
     for following in [*sources[1:], None]:
-        found = coming
+        found = upcoming
         if following is not None:
-            coming = search(active=[following], level={following: 0}, wait=False)
-        yield Schedule(found.state["level"], 1, found.iterations - 1), graph, {}  # the last iteration reaches nothing
+            upcoming = search(active=[following], level={following: 0}, wait=False)
+        yield Schedule(found.state["level"], 1, found.iterations - 1), graph, {}  # the last iteration reaches no vertex
 
 
 def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """The same by weight; distances; and the graph in which all tight edges are on shortest paths."""
+    """Yield for each source the schedule by weighted distance, the graph of the tight edges, and the distances."""
     assert graph.values is not None
     exact, kind = graph, graph.values.dtype
-    if kind.kind == "f" and kind.itemsize < 8:  # sums in float32 may tie where those in float64 do not
+    if kind.kind == "f" and kind.itemsize < 8:  # two sums may be equal in float32 but not in float64
         assert graph.out_values is not None
         exact = Graph.from_csr(graph.out.indptr, graph.out.indices, graph.out_values.astype(np.float64))
     least = float(range_of(graph.values)[0]) if graph.m else np.inf
@@ -215,56 +218,56 @@ def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
         xp: Any = array_module(distances)
         is_reached = xp.isfinite(distances)
         distances, farthest = xp.where(is_reached, distances, np.nan), float(xp.where(is_reached, distances, 0).max())
-        ascending = _ascending(graph, source, distances) if least <= VANISHES * farthest else graph
-        assert ascending.values is not None
-        program = Steps(lengths=ascending.values.dtype)
-        steps = run(program, ascending, active=[source], max_iterations=graph.n, distance=distances, notice=False)
+        tight_graph = _acyclic_tight_graph(graph, source, distances) if least <= VANISHES * farthest else graph
+        assert tight_graph.values is not None
+        program = Steps(lengths=tight_graph.values.dtype)
+        steps = run(program, tight_graph, active=[source], max_iterations=graph.n, distance=distances, notice=False)
         if not steps.converged:
             raise RuntimeError(
                 f"betweenness: paths from {source} still grow after {graph.n} steps, the number of vertices; expected "
-                "shortest paths to close no circle. Please report this graph"
+                "shortest paths to form no cycle. Please report this graph"
             )
-        yield Schedule(xp.where(is_reached, steps.step, -1), first=1), ascending, {"distance": distances}
+        yield Schedule(xp.where(is_reached, steps.step, -1), first=1), tight_graph, {"distance": distances}
 
 
-def _ascending(graph: Graph, source: int, distances: Any) -> Graph:
-    """The graph in which edges that are tight and on no shortest path have the length NaN, which is never tight.
+def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
+    """Set the length of edges that are tight but on no shortest path to NaN, which makes them not tight.
 
-    These are edges between vertices of one distance. Hops count the edges there from the source, and from vertices to
-    which a tight edge leads from a lower distance; each edge of a shortest path has one hop more at its head than at
-    its tail. So all edges that stay tight ascend by (distance, hops), and close no circle.
+    These edges join vertices of equal distance. `hops` counts such edges from the source, and from vertices that a
+    tight edge reaches from a smaller distance; along an edge of a shortest path it grows by one. The edges that stay
+    tight therefore ascend by (distance, hops), and form no cycle.
     """
     xp: Any = array_module(distances)
     tails, heads, lengths = graph.out.owners(), graph.out.indices, graph.out_values
     assert lengths is not None and graph.values is not None
     is_tight = xp.equal(distances[tails] + lengths, distances[heads])
-    is_level = is_tight & xp.equal(distances[tails], distances[heads])
-    if not any_true(is_level):
+    is_flat = is_tight & xp.equal(distances[tails], distances[heads])
+    if not any_true(is_flat):
         return graph
     hops = xp.full(graph.n, np.inf)
-    hops[heads[is_tight & ~is_level]] = 0
+    hops[heads[is_tight & ~is_flat]] = 0
     hops[source] = 0
-    level = Graph.from_edges(tails[is_level], heads[is_level], n=graph.n)
-    hops = run(NearFirst, level, active=xp.equal(hops, 0), distance=hops).distance
+    flat = Graph.from_edges(tails[is_flat], heads[is_flat], n=graph.n)
+    hops = run(DeltaStepping, flat, active=xp.equal(hops, 0), distance=hops).distance
     values = graph.values.astype(graph.values.dtype if graph.values.dtype.kind == "f" else np.float64)
-    values[graph.out.numbers()[is_level & xp.not_equal(hops[tails] + 1, hops[heads])]] = np.nan
+    values[graph.out.numbers()[is_flat & xp.not_equal(hops[tails] + 1, hops[heads])]] = np.nan
     return graph.with_values(values)
 
 
 def _accumulate(
     graph: Graph,
-    sums: tuple[Prepared, Prepared],
+    passes: tuple[Prepared, Prepared],
     source: int,
     schedule: Schedule,
     one: Any,
     fields: dict[str, Any],
     scores: Any,
 ) -> Mapping[str, Any] | None:
-    """What every vertex takes part in of the paths from one source, and the scores; None if these exceed plain numbers.
+    """Run both passes for one source and return their fields; None if path counts overflow plain float64.
 
-    A GPU may still be working on them.
+    On a GPU the kernels may still run when this returns.
     """
-    count, depend = sums
+    count, depend = passes
     if one == 1 and _surely_overflows(graph, schedule.depth):
         return None
     paths = count(schedule=schedule, paths={source: one}, wait=False, **fields).state["paths"]
@@ -274,23 +277,23 @@ def _accumulate(
     return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state
 
 
-def _prepared(graph: Graph, weighted: bool, wide: bool) -> tuple[Prepared, Prepared]:
-    """What counts paths, and what adds up dependencies."""
+def _prepared(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Prepared]:
+    """Prepare the forward pass, which counts paths, and the backward pass, which accumulates dependencies."""
     lengths = graph.values.dtype if weighted and graph.values is not None else None
-    number, total = (WIDE, wide_plus) if wide else (np.float64, semirings.plus)
+    number, total = (SCALED, scaled_plus) if scaled else (np.float64, semirings.plus)
     count, depend = Count(lengths=lengths, number=number, reduce=total), Depend(lengths=lengths, number=number)
     return prepare(count, graph, scheduled=True, notice=False), prepare(depend, graph, scheduled=True, notice=False)
 
 
 def _surely_overflows(graph: Graph, depth: int) -> bool:
-    """Whether so many levels would have more paths than a plain number holds, if all vertices branched alike."""
+    """Whether path counts exceed float64 if every vertex has the mean degree: tried with scaled numbers at once."""
     return depth * log2(max(graph.m / max(graph.n, 1), 1)) > 2000
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
-    """Whether so many levels may have more paths than a plain number holds.
+    """Whether path counts can exceed float64 at all.
 
-    A level has at most so many times the paths of those before it as a vertex has edges. There are no more than the
-    graph has; that is asked first, since the largest degree may have to be found, on a GPU by a kernel more to compile.
+    The path count grows per level at most by the factor of the largest in-degree, which is at most m. The bound by m is
+    tested first, because the largest degree may still have to be computed, on a GPU by one more kernel to compile.
     """
     return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000

@@ -1,8 +1,8 @@
-"""Betweenness of edges: for how many pairs of vertices a shortest path goes along each edge.
+"""Edge betweenness centrality: the fraction of shortest paths that go along each edge.
 
-Returned is a number a stored edge: the sum over pairs (s, t) of the share of shortest paths from s to t along it. When
-the paths from a source have been followed there and back, as for betweenness of vertices, each edge u -> v on one of
-them takes the part that v tells those before it, as many times as there are paths to u.
+The score of an edge is the sum over pairs (s, t) of the fraction of shortest s-t paths along it. After both passes of
+Brandes' algorithm from a source (brandes.py), each edge u -> v on a shortest path gains paths(u) * back(v), where
+back(v) = (1 + dependency(v)) / paths(v).
 
 U. Brandes: On variants of shortest-path betweenness centrality and their generic computation. Social
 Networks 30 (2008).
@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.brandes import WIDE, Found, follow, has_lengths, is_tight, shifted
+from gasla.algorithms.centrality.betweenness.brandes import (
+    SCALED,
+    SourcePaths,
+    accumulate_sources,
+    has_lengths,
+    is_tight,
+    shifted,
+)
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected
@@ -25,13 +32,13 @@ from semirings import where
 
 
 class Share(VertexProgram):
-    """score(u -> v) grows by paths(u) * back(v), if v is one level further, or the edge is tight.
+    """score(u -> v) += paths(u) * back(v), if v is one level after u, or the edge is tight.
 
-    Of wide numbers paths(u) / paths(v) is at most 1, so that a part is a plain number.
+    With scaled numbers the increment paths(u) / paths(v) * (1 + dependency(v)) is a plain float.
     """
 
-    lengths = option(None)  # their type, if edges have lengths
-    number = option(np.float64)  # or WIDE
+    lengths = option(None)  # dtype of the lengths; None if unweighted
+    number = option(np.float64)  # or SCALED
     level = vertex(np.int32)
     paths = vertex(number)
     back = vertex(number)
@@ -45,8 +52,8 @@ class Share(VertexProgram):
 
     def scatter(self, src, dst, edge):
         is_on_path = is_tight(src, dst, edge) if self.lengths else src.level + 1 == dst.level
-        wide = self.number == WIDE
-        part = shifted(src.paths, dst.back[1]) * dst.back[0] if wide else src.paths * dst.back
+        scaled = self.number == SCALED
+        part = shifted(src.paths, dst.back[1]) * dst.back[0] if scaled else src.paths * dst.back
         return {"score": edge.score + where(is_on_path, part, 0.0)}
 
 
@@ -59,46 +66,47 @@ def edge_betweenness_centrality(
     normalized: bool = True,
     weighted: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """For each edge, the sum over pairs (s, t) of the share of shortest paths from s to t that go along it.
+    """Compute the betweenness centrality of edges: the fraction of all shortest paths that go along each.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        `A[i, j]` is the edge i -> j. A symmetric matrix counts as undirected, each pair once: both entries of an edge
-        have its number. Parallel edges are different paths.
+        `A[i, j]` is the edge i -> j. A symmetric matrix is an undirected graph: each pair counts once, and both entries
+        of an edge have the same score.
     sources : ids, optional
-        Only paths from these vertices are looked at, and the result is scaled to estimate that of all.
+        Count only paths that start at these vertices, and scale the result to estimate the betweenness over all
+        sources.
     k : int, optional
-        In place of `sources`: how many to draw at random.
+        Number of sources to draw at random, instead of `sources`.
     seed : int or numpy.random.Generator, optional
-        For drawing them.
+        Seed or generator for drawing the sources.
     normalized : bool
-        Divide by the number of pairs.
+        Whether to divide by the number of pairs.
     weighted : bool
-        Whether the values are lengths, all positive; otherwise every edge counts as one.
+        Whether values are lengths, which must be positive. Otherwise every edge has length 1.
 
     Returns
     -------
     (m,) array of float64
-        One number for each stored edge, in the order of the input, on the device of the graph; 0 for loops. As
-        NetworkX's function of the same name gives, and right where the number of paths exceeds float64.
+        One score per stored edge, in input order, on the device of the graph; 0 for self loops. The values of
+        NetworkX's function of the same name, but correct if the number of shortest paths overflows float64.
 
     Raises
     ------
     ValueError
-        For sources that are not vertices, or lengths that are not positive.
+        If a source is not a vertex, or a length is not positive.
 
     See Also
     --------
-    gasla.betweenness_centrality : the same for vertices.
+    gasla.betweenness_centrality : the scores of vertices.
 
     Notes
     -----
-    An infinite edge leads nowhere. Beside a large distance a length may vanish (`1 + 1e-23 == 1`): of the paths of one
-    length, as float64 adds it up, those of the fewest edges that vanish are shortest.
+    Parallel edges are different paths; stored zeros are edges unless `weighted`. An edge of infinite length is ignored.
+    A short edge may vanish when it is added to a large distance (`1 + 1e-23 == 1` in float64): among paths of equal
+    float64 length, those with the fewest vanishing edges are the shortest.
 
-    Takes 8 bytes an edge beside the result, and passes over all edges once more for each source than betweenness of
-    vertices.
+    Needs 8 bytes per edge besides the result, and one more pass over all edges per source than betweenness of vertices.
 
     References
     ----------
@@ -118,12 +126,12 @@ def edge_betweenness_centrality(
     chosen = chosen_sources(graph, sources, k, seed)
     scores: Any = module_of(graph.device).zeros(graph.m)
 
-    def share(found: Found) -> None:
+    def share(found: SourcePaths) -> None:
         nonlocal scores
         scores = _shared(found, weighted, scores)
 
     if graph.m:
-        follow(graph, chosen, weighted, share)
+        accumulate_sources(graph, chosen, weighted, share)
     undirected = is_undirected(graph, weighted)
     if undirected and graph.m:
         scores = scores + scores[_partners(graph, weighted)]
@@ -132,7 +140,7 @@ def edge_betweenness_centrality(
 
 
 def _partners(graph: Graph, weighted: bool) -> Any:
-    """The number of an edge as long as each edge, the other way: parallel ones may be listed in any order."""
+    """For each edge the id of its reverse edge; with weights, one of equal length among parallel edges."""
     if not (weighted and graph.has_parallel_edges):
         return graph.reverse_edge_ids
     xp: Any = module_of(graph.device)
@@ -143,11 +151,11 @@ def _partners(graph: Graph, weighted: bool) -> Any:
     return partners
 
 
-def _shared(found: Found, weighted: bool, scores: Any) -> Any:
-    """The scores with what the paths from one more source add. A GPU may still be working on them."""
+def _shared(found: SourcePaths, weighted: bool, scores: Any) -> Any:
+    """Add the shortest paths from one source to the scores. On a GPU the kernel may still run when this returns."""
     graph, fields = found.graph, dict(found.fields)
     lengths = graph.values.dtype if weighted and graph.values is not None else None
-    program = Share(lengths=lengths, number=WIDE if found.is_wide else np.float64)
+    program = Share(lengths=lengths, number=SCALED if found.is_scaled else np.float64)
     if lengths is None:
         fields["level"] = found.levels
     fields |= {"paths": found.state["paths"], "back": found.state["back"], "score": scores}
