@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Array = NDArray[Any]
+SAMPLES = 256  # default number of samples of a spot check
 
 
 class VerificationError(AssertionError):
@@ -153,3 +154,32 @@ def in_common(simple: "csr_array", u: Array, v: Array, weights: Array | None = N
         weight = None if weights is None else weights[neighbors[shared]]
         found[some] = np.bincount(pair[shared], weight, some.stop - some.start)
     return found
+
+
+def sample(count: int, samples: int) -> Array:
+    """The indices to look at: all of them, or as many as `samples` says, drawn at random."""
+    every = np.arange(count)
+    return every if count <= samples else np.random.default_rng(0).choice(every, samples, replace=False)
+
+
+def strong_components_of(n: int, src: Array, dst: Array) -> Array:
+    """The strong component of each vertex, by SciPy."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
+    matrix.sum_duplicates()  # SciPy's search is slow with parallel edges
+    component: Array = connected_components(matrix, connection="strong")[1]
+    return component
+
+
+def odd_components(edges: Edges) -> tuple[Array, Array]:
+    """The component of each vertex, and whether it has an odd cycle: then its bipartite double cover is connected."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
+    ends = np.r_[src, src + n], np.r_[dst + n, dst]
+    _, side = connected_components(coo_array((np.ones(2 * len(src)), ends), shape=(2 * n, 2 * n)), directed=False)
+    _, component = connected_components(coo_array((np.ones(len(src)), (src, dst)), shape=(n, n)), directed=False)
+    return component, side[:n] == side[n:]

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, answer, edge_name, edges_of, near_one, require
+from gasla.verify._common import (
+    Array,
+    VerificationError,
+    answer,
+    edge_name,
+    edges_of,
+    near_one,
+    require,
+    strong_components_of,
+)
 
 
 def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
@@ -79,9 +88,9 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     edges = edges_of(graph)
     label = answer("labels", labels, edges.n, "iu").astype(np.int64)
     inside = label[edges.src] == label[edges.dst]
-    piece = _strong_pieces(edges.n, edges.src[inside], edges.dst[inside])
+    piece = strong_components_of(edges.n, edges.src[inside], edges.dst[inside])
     names, home = np.unique(label, return_inverse=True)
-    circle = _strong_pieces(len(names), home[edges.src], home[edges.dst])[home]  # of components
+    circle = strong_components_of(len(names), home[edges.src], home[edges.dst])[home]  # of components
     require(
         inside | (circle[edges.src] != circle[edges.dst]),
         lambda e: (
@@ -251,16 +260,6 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
     if not abs(score - right) <= 1e-9 * (1 + abs(resolution)):
         raise VerificationError(f"the modularity is {right:.9g}, not {score:.9g}")
-
-
-def _strong_pieces(n: int, src: Array, dst: Array) -> Array:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    matrix = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
-    matrix.sum_duplicates()  # parallel edges send SciPy's search round and round
-    piece: Array = connected_components(matrix, connection="strong")[1]
-    return piece
 
 
 def _check_pieces(label: Array, piece: Array, count: int | None, wanting: str) -> None:

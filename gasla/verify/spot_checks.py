@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
 from gasla.verify._common import (
+    SAMPLES,
     Array,
     VerificationError,
     answer,
@@ -21,6 +22,7 @@ from gasla.verify._common import (
     in_common,
     of_edges,
     require,
+    sample,
 )
 
 if TYPE_CHECKING:
@@ -30,15 +32,8 @@ Lengths = Literal["weight"] | None
 Measure = Literal[
     "jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
 ]  # fmt: skip
-SAMPLES = 256
 EDGES = 20_000_000  # visited in searches from vertices, where `samples` is not given
 TOLERANCE = 1e-9  # relative, of scores
-
-
-def _some(count: int, samples: int) -> Array:
-    """The places that are looked at: all, or so many drawn at random."""
-    every = np.arange(count)
-    return every if count <= samples else np.random.default_rng(0).choice(every, samples, replace=False)
 
 
 def closeness(
@@ -142,7 +137,7 @@ def _by_distances(
         chosen = np.array([check_source(s, edges.n) for s in sources], np.int64)
     length = np.ones(edges.dst.size) if distance is None else edges.weight
     backwards, right = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), given.copy()
-    some = _some(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
+    some = sample(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
     for v in some.tolist():
         found = dijkstra(backwards, indices=[v])[0][chosen[chosen != v]]
         right[v] = score(found[np.isfinite(found)], found.size)
@@ -192,7 +187,7 @@ def similarity(
         raise VerificationError(
             f"scores: {len(u)} floating-point numbers were expected, one a pair, not {score.dtype}{score.shape}"
         )
-    some, simple = _some(len(u), samples), edges.simple()
+    some, simple = sample(len(u), samples), edges.simple()
     u, v, degree = u[some], v[some], np.diff(simple.indptr).astype(np.float64)
     right = scored(measure, degree[u], degree[v], in_common(simple, u, v, weights_of(measure, degree)))
     require(
@@ -296,7 +291,7 @@ def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None
 def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:
     """Some vertices, how many edges there are among the neighbors of each, and the degrees of all vertices."""
     degree = np.diff(simple.indptr).astype(np.int64)
-    some = _some(len(degree), samples)
+    some = sample(len(degree), samples)
     rows = simple[some]
     closed = np.asarray((rows @ simple).multiply(rows).sum(axis=1)).ravel()
     return some, closed.astype(np.int64) // 2, degree
@@ -327,7 +322,7 @@ def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> N
     gasla.verify.VerificationError: edge 1 → 2 is in 1 triangles, not 2
     """
     edges, count = edges_of(graph), of_edges("support", graph, support, "iu")
-    some = _some(len(count), samples)
+    some = sample(len(count), samples)
     src, dst = edges.src[some], edges.dst[some]
     right = np.where(src == dst, 0, in_common(edges.simple(), src, dst)).astype(np.int64)
     require(
@@ -375,7 +370,7 @@ def aggregate_features(
     if given.shape != rows.shape:
         raise VerificationError(f"the answer has shape {given.shape}; expected that of the features, {rows.shape}")
     kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
-    some = _some(edges.n, samples)
+    some = sample(edges.n, samples)
     leading = np.flatnonzero(np.isin(edges.dst, some))
     for v in some.tolist():
         entering = leading[edges.dst[leading] == v]

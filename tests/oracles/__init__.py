@@ -5,6 +5,7 @@ As the functions of `gasla.verify`, each takes the graph, what was asked and wha
 """
 
 from tests.oracles.counts import clustering, square_clustering, triangles
+from tests.oracles.cuts import articulation_points, bridges
 from tests.oracles.features import aggregate_features
 from tests.oracles.patterns import count_cliques, subgraph_matches
 from tests.oracles.similarity import similarity, top_k_similar
@@ -12,6 +13,8 @@ from tests.oracles.trusses import edge_support, k_truss
 
 __all__ = [
     "aggregate_features",
+    "articulation_points",
+    "bridges",
     "clustering",
     "count_cliques",
     "edge_support",

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, require
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    answer,
+    edge_name,
+    edges_of,
+    require,
+    strong_components_of,
+)
 
 
 def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = None) -> None:
@@ -112,7 +121,7 @@ def longest_path(
     edges = edges_of(graph)
     if not weighted:
         edges = edges._replace(weight=np.ones(len(edges.weight)))
-    _acyclic(edges)
+    _require_acyclic(edges)
     given = answer("lengths", lengths, edges.n, "f")
     far = given.astype(np.float64)
     require(far >= 0, lambda v: f"vertex {v} has the length {given[v]}; expected a number, 0 or more")
@@ -154,13 +163,9 @@ def _path(path: Array, far: Array, parent: Array) -> None:
         raise VerificationError(f"the path ends at vertex {path[-1]}, of length {far[path[-1]]}, not {far.max()}")
 
 
-def _acyclic(edges: Edges) -> None:
-    from scipy.sparse.csgraph import connected_components
-
+def _require_acyclic(edges: Edges) -> None:
     require(edges.src != edges.dst, lambda e: f"{edge_name(edges, e)} is a cycle")
-    matrix = edges.matrix().copy()
-    matrix.sum_duplicates()  # parallel edges send SciPy's search round and round
-    count, label = connected_components(matrix, connection="strong")
-    if count < edges.n:
-        most = int(np.bincount(label).argmax())
-        raise VerificationError(f"vertex {int((label == most).argmax())} is on a cycle")
+    label = strong_components_of(edges.n, edges.src, edges.dst)
+    size = np.bincount(label, minlength=1)
+    if size.max(initial=0) > 1:
+        raise VerificationError(f"vertex {int((label == size.argmax()).argmax())} is on a cycle")

@@ -1,15 +1,22 @@
-"""Verify what cycles tell of a graph read as undirected: its two sides, its bridges, its articulation points.
+"""Verifiers of bipartiteness, bridges and articulation points of a graph read as undirected."""
 
-Bridges and articulation points are held against the low points of a depth-first search.
-"""
-
-from bisect import bisect_left
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, require
+from gasla.verify._common import (
+    SAMPLES,
+    Array,
+    Edges,
+    VerificationError,
+    answer,
+    edge_name,
+    edges_of,
+    odd_components,
+    require,
+    sample,
+)
 
 
 def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> None:
@@ -40,7 +47,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     gasla.verify.VerificationError: edge 1 → 2 joins two vertices of the color 1
     """
     edges = edges_of(graph)
-    piece, is_odd = _odd(edges)
+    piece, is_odd = odd_components(edges)
     if bool(bipartite) == bool(is_odd.any()):
         raise VerificationError(f"the graph has {'an' if is_odd.any() else 'no'} odd cycle, but it was said otherwise")
     if colors is None:
@@ -60,33 +67,22 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     )
 
 
-def _odd(edges: Edges) -> tuple[Array, Array]:
-    """Each vertex's component, and whether that has an odd cycle: twice as many vertices don't fall apart then."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = edges.n
-    ends = np.r_[edges.src, edges.src + n], np.r_[edges.dst + n, edges.dst]
-    twofold = csr_array((np.ones(len(ends[0]), bool), ends), shape=(2 * n, 2 * n))
-    _, side = connected_components(twofold, directed=False)
-    _, piece = connected_components(edges.matrix(), directed=True, connection="weak")
-    return piece, side[:n] == side[n:]
-
-
-def bridges(graph: Any, bridges: ArrayLike) -> None:
-    """Verify that these are the bridges of a graph.
+def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
+    """Verify the bridges of a graph: removing all of them adds one component each, and removing others adds none.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     bridges : (k, 2) array of int
-        A row a bridge, the smaller end first; rows ascend.
+        One row per bridge, the smaller end first; rows ascend.
+    samples : int
+        How many edges of a spanning forest are tested for being a missing bridge.
 
     Raises
     ------
     VerificationError
-        If a row is no bridge, one is missing, or they are not in order.
+        If a row is not a bridge, a bridge is missing, or rows are not in order.
 
     Examples
     --------
@@ -97,23 +93,39 @@ def bridges(graph: Any, bridges: ArrayLike) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: the edge between 1 and 2 is a bridge, and is missing
     """
-    edges = edges_of(graph)
-    given = np.asarray(bridges)
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    edges, given = edges_of(graph), np.asarray(bridges)
     if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
         raise VerificationError(f"bridges: pairs of vertices were expected, not {given.dtype} of shape {given.shape}")
-    right = _cuts(edges).bridges
-    named = set(map(tuple, given.tolist()))
-    for u, v in given.tolist():
-        if (u, v) not in right:
-            raise VerificationError(f"an edge between {u} and {v} is no bridge, or there is none, or {v} is first")
-    for u, v in sorted(right - named):
-        raise VerificationError(f"the edge between {u} and {v} is a bridge, and is missing")
-    if given.tolist() != [list(pair) for pair in sorted(named)]:
-        raise VerificationError("the bridges don't ascend, or one occurs twice")
+    src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
+    pair, named = np.minimum(src, dst) * edges.n + np.maximum(src, dst), given.astype(np.int64) @ [edges.n, 1]
+    directed, count = np.unique(src * edges.n + dst, return_counts=True)
+    doubled = directed[count > 1]  # i -> j and j -> i are one edge
+    doubled = np.append(doubled, doubled % max(edges.n, 1) * edges.n + doubled // max(edges.n, 1))
+    right = ((given >= 0) & (given < edges.n)).all(axis=1) & (given[:, 0] < given[:, 1]) & ~np.isin(named, doubled)
+    added = _components(edges, ~np.isin(pair, named)) - _components(edges)
+    if right.all() and added < len(np.unique(named)):
+        right = np.array([_components(edges, pair != p) > _components(edges) for p in named.tolist()])
+    require(
+        right,
+        lambda i: (
+            f"an edge between {given[i, 0]} and {given[i, 1]} is no bridge, or there is none, or it is in "
+            "the wrong order"
+        ),
+    )
+    require(named[1:] > named[:-1], lambda i: "the bridges don't ascend, or one occurs twice")
+    forest = minimum_spanning_tree(edges.simple()).tocoo()
+    others = np.minimum(forest.row, forest.col).astype(np.int64) * edges.n + np.maximum(forest.row, forest.col)
+    others = np.setdiff1d(others, np.append(named, doubled))
+    for p in others[sample(len(others), samples)].tolist():
+        if _components(edges, pair != p) > _components(edges):
+            u, v = divmod(p, edges.n)
+            raise VerificationError(f"the edge between {u} and {v} is a bridge, and is missing")
 
 
-def articulation_points(graph: Any, points: ArrayLike) -> None:
-    """Verify that these are the articulation points of a graph.
+def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES) -> None:
+    """Verify the articulation points of a graph: removing one adds components, and removing another vertex adds none.
 
     Parameters
     ----------
@@ -121,11 +133,13 @@ def articulation_points(graph: Any, points: ArrayLike) -> None:
         The graph.
     points : array of int
         Their ids, in ascending order.
+    samples : int
+        How many points, and how many other vertices, are tested.
 
     Raises
     ------
     VerificationError
-        If a vertex is none, one is missing, or they are not in order.
+        If a tested vertex is wrong, or ids are not in order.
 
     Examples
     --------
@@ -136,82 +150,28 @@ def articulation_points(graph: Any, points: ArrayLike) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 0 is no articulation point
     """
-    edges = edges_of(graph)
-    given = np.asarray(points)
+    edges, given = edges_of(graph), np.asarray(points)
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise VerificationError(f"points: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
-    right, named = _cuts(edges).points, given.tolist()
-    for v in named:
-        if v not in right:
+    require((given >= 0) & (given < edges.n), lambda i: f"vertex {given[i]} is no articulation point")
+    count = _components(edges)
+
+    def is_point(v: int) -> bool:
+        return _components(edges, (edges.src != v) & (edges.dst != v)) - 1 > count  # v itself is a component
+
+    for v in given[sample(len(given), samples)].tolist():
+        if not is_point(v):
             raise VerificationError(f"vertex {v} is no articulation point")
-    for v in sorted(right.difference(named)):
-        raise VerificationError(f"vertex {v} is an articulation point, and is missing")
-    if named != sorted(right):
-        raise VerificationError("the articulation points don't ascend, or one occurs twice")
+    degree = np.bincount(edges.src, minlength=edges.n) + np.bincount(edges.dst, minlength=edges.n)
+    others = np.setdiff1d(np.flatnonzero(degree > 1), given)
+    for v in others[sample(len(others), samples)].tolist():
+        if is_point(v):
+            raise VerificationError(f"vertex {v} is an articulation point, and is missing")
+    require(given[1:] > given[:-1], lambda i: "the articulation points don't ascend, or one occurs twice")
 
 
-class _Cuts(NamedTuple):
-    """What a graph falls apart without."""
+def _components(edges: Edges, keep: Array | None = None) -> int:
+    """The number of weak components of the edges, or of those that `keep` marks."""
+    from scipy.sparse.csgraph import connected_components
 
-    bridges: set[tuple[int, int]]
-    points: set[int]
-
-
-def _cuts(edges: Edges) -> _Cuts:
-    """By the low points of a depth-first search: the earliest vertex next to a subtree (Hopcroft and Tarjan, 1973)."""
-    neighbors, is_single = _undirected(edges)
-    found, low, parent = [-1] * edges.n, [0] * edges.n, [-1] * edges.n
-    cuts, clock = _Cuts(set(), set()), 0
-    for root in range(edges.n):
-        if found[root] >= 0:
-            continue
-        found[root] = low[root] = clock
-        clock += 1
-        below_root, path = 0, [root]
-        ahead = {root: iter(neighbors(root))}
-        while path:
-            v = path[-1]
-            for w in ahead[v]:
-                if found[w] < 0:
-                    parent[w], found[w], low[w] = v, clock, clock
-                    clock += 1
-                    path.append(w)
-                    ahead[w] = iter(neighbors(w))
-                    break
-                if w != parent[v]:
-                    low[v] = min(low[v], found[w])
-            else:
-                path.pop()
-                del ahead[v]
-                u = parent[v]
-                if u < 0:
-                    continue
-                low[u] = min(low[u], low[v])
-                below_root += u == root
-                if u != root and low[v] >= found[u]:
-                    cuts.points.add(u)
-                if low[v] > found[u] and is_single(u, v):
-                    cuts.bridges.add((min(u, v), max(u, v)))
-        if below_root > 1:
-            cuts.points.add(root)
-    return cuts
-
-
-def _undirected(edges: Edges) -> tuple[Any, Any]:
-    """The neighbors of a vertex, loops aside, and whether a single edge joins two: i -> j and j -> i are one."""
-    from scipy.sparse import csr_array
-
-    apart = edges.src != edges.dst
-    counts = csr_array((np.ones(int(apart.sum())), (edges.src[apart], edges.dst[apart])), shape=(edges.n, edges.n))
-    most = csr_array(counts.maximum(counts.T))
-    most.sort_indices()
-    indptr, indices, data = most.indptr.tolist(), most.indices.tolist(), most.data
-
-    def neighbors(v: int) -> list[int]:
-        found: list[int] = indices[indptr[v] : indptr[v + 1]]
-        return found
-
-    def is_single(u: int, v: int) -> bool:
-        return bool(data[bisect_left(indices, v, indptr[u], indptr[u + 1])] == 1)
-
-    return neighbors, is_single
+    return int(connected_components(edges.matrix(keep=keep), connection="weak")[0])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, odd_components, require
 
 
 def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int] | None = None) -> None:
@@ -84,31 +84,14 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colors of each vertex
     lacks = np.bincount(pairs[0], minlength=edges.n) < color
     require(~lacks, lambda v: f"vertex {v} has color {color[v]}, and no neighbor of color {_gap(pairs, v)}")
-    _two_do(edges, color)
+    is_odd = odd_components(edges)[1]
+    require(is_odd | (color < 2), lambda v: f"vertex {v} has color {color[v]}, where 0 and 1 would have done")
 
 
 def _gap(pairs: Array, v: int) -> int:
     """The least color that no neighbor of a vertex has."""
     seen = pairs[1][pairs[0] == v]
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
-
-
-def _two_do(edges: Edges, color: Array) -> None:
-    """Verify that whatever component has more than two colors needs them: it has an odd cycle.
-
-    A component has none just if each of its vertices has two halves that no path joins, where every edge leads from a
-    half of one end to the other half of the other end.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = edges.n
-    rows = np.concatenate([edges.src, edges.src.astype(np.int64) + n])
-    columns = np.concatenate([edges.dst.astype(np.int64) + n, edges.dst])
-    doubled = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(2 * n, 2 * n))
-    _, half = connected_components(doubled, directed=False)
-    two_do = half[:n] != half[n:]
-    require(~(two_do & (color > 1)), lambda v: f"vertex {v} has color {color[v]}, where 0 and 1 would have done")
 
 
 def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) -> None:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import gasla
 from gasla import datasets, verify
-from gasla.algorithms.community.label_propagation import Labels, Lot
+from gasla.algorithms.community.label_propagation import Labels, RandomOrder
 from gasla.cli.compute import on_host
 from gasla.graph.graph import Graph
 from gasla.verify import VerificationError
@@ -109,7 +109,7 @@ def test_int64_ids_are_supported() -> None:
 @pytest.mark.parametrize("ids", [np.int32, np.int64])
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
 def test_a_lot_gives_every_vertex_a_label_of_its_own(seed: int, ids: Any) -> None:
-    lot, most = Lot(seed, np.dtype(ids)), np.iinfo(ids).max
+    lot, most = RandomOrder(seed, np.dtype(ids)), np.iinfo(ids).max
     vertices = np.r_[np.arange(5000, dtype=ids), ids(most // 3) + np.arange(5000, dtype=ids), ids(most)]
     labels = lot.labels(vertices)
     assert labels.dtype == ids and labels.min() >= 0 and len(np.unique(labels)) == len(vertices)
@@ -149,7 +149,7 @@ def test_engines_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for n, m in ((300, 350), (300, 900), (60, 2000), (4, 3)):
         src, dst = np.random.default_rng(m).integers(0, n, (2, m))
         graph = Graph.from_edges(np.r_[src, dst], np.r_[dst, src], n=n)
-        drawn = Lot(7, graph.id_dtype).labels(np.arange(n, dtype=graph.id_dtype))
+        drawn = RandomOrder(7, graph.id_dtype).labels(np.arange(n, dtype=graph.id_dtype))
         results = [gasla.run(Labels, graph, max_iterations=30, label=drawn, compile=c) for c in (False, True)]
         np.testing.assert_array_equal(results[0].label, results[1].label)
         assert results[0].iterations == results[1].iterations
