@@ -6,7 +6,6 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ import gasla
 from gasla import datasets, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
+from tests import oracles
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
