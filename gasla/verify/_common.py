@@ -1,4 +1,4 @@
-"""What all verifiers share: the edges as plain arrays, the shape of an answer, and how a complaint is made."""
+"""Shared by all verifiers: the edges of a graph as arrays, checks of an answer's shape, and the raising of errors."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -18,13 +18,13 @@ SAMPLES = 256  # default number of samples of a spot check
 
 
 class VerificationError(AssertionError):
-    """An answer breaks a property that every right answer has; the message says which one, and where."""
+    """An answer breaks a property that every right answer has; the message names the property and the place."""
 
-    __module__ = "gasla.verify"  # where users find it
+    __module__ = "gasla.verify"  # the public name
 
 
 class Edges(NamedTuple):
-    """All edges of a graph of `n` vertices, grouped by where they start."""
+    """All edges of a graph of `n` vertices, grouped by source."""
 
     n: int
     indptr: Array
@@ -33,7 +33,7 @@ class Edges(NamedTuple):
     weight: Array
 
     def matrix(self, data: Array | None = None, keep: Array | None = None) -> "csr_array":
-        """The edges, or those of them that `keep` marks, as a SciPy matrix; ones where no `data` is given."""
+        """The edges as a SciPy matrix, or those that `keep` marks; with ones unless `data` is given."""
         from scipy.sparse import csr_array
 
         data = np.ones(self.dst.size) if data is None else data
@@ -43,7 +43,7 @@ class Edges(NamedTuple):
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 
     def lightest(self) -> "csr_array":
-        """The edges with their weights, of parallel ones the lightest."""
+        """The matrix of weights; of parallel edges the lightest."""
         order = np.lexsort((self.weight, self.dst, self.src))
         src, dst = self.src[order], self.dst[order]
         first = np.ones(len(src), bool)
@@ -53,7 +53,7 @@ class Edges(NamedTuple):
         return Edges(self.n, indptr, self.src[order], self.dst[order], self.weight[order]).matrix(self.weight[order])
 
     def simple(self) -> "csr_array":
-        """The pattern of the undirected graph without self loops and repeated edges, in ones."""
+        """The adjacency matrix of ones of the simple undirected graph."""
         from scipy.sparse import csr_array
 
         pattern = self.matrix(np.ones(self.dst.size, np.int64), self.src != self.dst)
@@ -64,13 +64,13 @@ class Edges(NamedTuple):
 
 
 def near_one(weight: Array) -> Array:
-    """The weights, or what a power of two makes of them where their sum is infinite or hardly a number."""
+    """The weights, scaled by a power of two if their sum is infinite or close to underflow."""
     with np.errstate(over="ignore"):
         total = float(weight.sum())
     if 2.0**-900 < total < np.inf or not (weight > 0).any():
         return weight
-    near: Array = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
-    return near
+    scaled: Array = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+    return scaled
 
 
 def edges_of(graph: Any) -> Edges:
@@ -81,14 +81,14 @@ def edges_of(graph: Any) -> Edges:
     return Edges(graph.n, indptr, src, dst, np.broadcast_to(weight.astype(np.float64), dst.shape))
 
 
-def require(holds: Array, complaint: Callable[[int], str]) -> None:
-    """Raise with the complaint about the first place where the property does not hold."""
+def require(holds: Array, message: Callable[[int], str]) -> None:
+    """Raise a VerificationError with the message for the first place where the property does not hold."""
     if not holds.all():
-        raise VerificationError(complaint(int(np.argmin(holds))))
+        raise VerificationError(message(int(np.argmin(holds))))
 
 
-def answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
-    """The answer as an array, if it has one value of the right kind for each vertex."""
+def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
+    """Check that an answer has one value of the right kind (`dtype.kind`) per vertex; returns it as an array."""
     array = np.asarray(values)
     if array.shape != (n,):
         raise VerificationError(f"{name}: {n} values were expected, one a vertex, not an array of shape {array.shape}")
@@ -98,8 +98,8 @@ def answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
     return array
 
 
-def of_edges(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
-    """The answer, of one value for each stored edge, grouped by where edges start."""
+def edge_answer(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
+    """Check that an answer has one value per stored edge; returns it in the order of `Edges`, grouped by source."""
     graph = as_graph(graph)
     array = np.asarray(values)
     if array.shape != (graph.m,) or array.dtype.kind not in kinds:
@@ -118,20 +118,20 @@ def check_source(source: int, n: int) -> int:
 
 
 def edge_name(edges: Edges, e: int) -> str:
-    """How a complaint speaks of an edge."""
+    """The name of an edge in a message."""
     return f"edge {edges.src[e]} → {edges.dst[e]}"
 
 
-def parts(sizes: Array, most: int = 1 << 20) -> Iterator[slice]:
-    """Slices whose sizes add up to about so much each."""
+def blocks(sizes: Array, most: int = 1 << 20) -> Iterator[slice]:
+    """Slices of consecutive items whose sizes sum to about `most` each."""
     ends = np.cumsum(sizes)
     cuts = np.searchsorted(ends, np.arange(most, int(ends[-1]) if len(ends) else 0, most))
     bounds = np.unique(np.concatenate(([0], cuts, [len(sizes)])))
     return (slice(int(a), int(b)) for a, b in pairwise(bounds))
 
 
-def joined(simple: "csr_array", u: Array, v: Array) -> Array:
-    """Whether u[i] and v[i] are neighbors in a simple graph."""
+def adjacent(simple: "csr_array", u: Array, v: Array) -> Array:
+    """Whether u[i] and v[i] are adjacent in a simple graph."""
     simple.sort_indices()
     n = simple.shape[0]
     edges = np.append(np.repeat(np.arange(n), np.diff(simple.indptr)) * n + simple.indices, n * n)
@@ -140,17 +140,17 @@ def joined(simple: "csr_array", u: Array, v: Array) -> Array:
     return found
 
 
-def in_common(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
-    """What the common neighbors of u[i] and v[i] weigh, or how many they are, as float64.
+def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
+    """The total weight of the common neighbors of u[i] and v[i], or their number, as float64.
 
-    Of each pair the neighbors of the end of lower degree are looked up among the other's.
+    The neighbors of the vertex of lower degree are searched among those of the other.
     """
     degree, found = np.diff(simple.indptr).astype(np.int64), np.zeros(len(u))
     low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
-    for some in parts(degree[low]):
+    for some in blocks(degree[low]):
         neighbors = simple[low[some]].indices
         pair = np.repeat(np.arange(some.stop - some.start), degree[low[some]])
-        shared = joined(simple, high[some][pair], neighbors)
+        shared = adjacent(simple, high[some][pair], neighbors)
         weight = None if weights is None else weights[neighbors[shared]]
         found[some] = np.bincount(pair[shared], weight, some.stop - some.start)
     return found

@@ -1,4 +1,4 @@
-"""Verify graphs made of graphs: which vertices they have, which edges, and where both came from."""
+"""Verifiers of graphs derived from graphs: condensations, ego graphs and projections."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require
 from gasla.verify.partitions import strong_components
 
-SLACK = 1e-6  # of a radius, by which the rounding of float32 may move who is just within it
-COMBINES = {  # and what each begins with
+SLACK = 1e-6  # relative tolerance of a radius, for distances rounded to float32
+COMBINES = {  # NumPy's ufunc, and its identity
     semirings.plus: (np.add, 0.0),
     semirings.min: (np.minimum, np.inf),
     semirings.max: (np.maximum, -np.inf),
@@ -22,9 +22,9 @@ COMBINES = {  # and what each begins with
 def condensation(
     graph: Any, condensed: Graph, labels: ArrayLike | None = None, *, combine: semirings.Monoid = semirings.plus
 ) -> None:
-    """Verify a condensation: a vertex for each strongly connected component, an edge wherever one leads across.
+    """Verify a condensation: a vertex per strongly connected component, an edge wherever an edge joins two of them.
 
-    Sums of floating-point values may differ by their rounding.
+    Sums of floats may differ by rounding.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def condensation(
     condensed : Graph
         What `gasla.condensation` returned.
     labels : array of int, optional
-        The components that it was given.
+        The components that were passed to it.
     combine : semirings.plus, min or max
-        The monoid that it was given.
+        The monoid that was passed to it.
 
     Raises
     ------
     VerificationError
-        If its vertices are not the components, if an edge is missing or too many, or has a wrong value.
+        If its vertices are not the components, an edge is missing or superfluous, or a value is wrong.
 
     Examples
     --------
@@ -49,30 +49,30 @@ def condensation(
     >>> condensation(ring, gasla.condensation(ring))
     >>> condensation(ring, ring.contract([0, 0, 0, 1]))
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 0 → 0 of the condensation is too many, or there twice
+    gasla.verify.VerificationError: edge 0 → 0 of the condensation is superfluous, or a duplicate
     """
     edges, found = edges_of(graph), edges_of(condensed)
-    home = _home(condensed, edges.n)
-    strong_components(graph, home, condensed.n)
+    new = _new_vertices(condensed, edges.n)
+    strong_components(graph, new, condensed.n)
     if labels is not None:
-        require(np.asarray(labels) == home, lambda v: f"vertex {v} went to {home[v]}, which is not its label")
-    across = home[edges.src] != home[edges.dst]
-    pairs, place = np.unique(home[edges.src[across]] * found.n + home[edges.dst[across]], return_inverse=True)
+        require(np.asarray(labels) == new, lambda v: f"vertex {v} became vertex {new[v]}; expected its label")
+    across = new[edges.src] != new[edges.dst]
+    pairs, place = np.unique(new[edges.src[across]] * found.n + new[edges.dst[across]], return_inverse=True)
     given = found.src.astype(np.int64) * found.n + found.dst
     order = np.argsort(given, kind="stable")
     right = np.isin(given, pairs)
     right[order[1:]] &= given[order[1:]] != given[order[:-1]]
-    require(right, lambda e: f"edge {found.src[e]} → {found.dst[e]} of the condensation is too many, or there twice")
+    require(right, lambda e: f"edge {found.src[e]} → {found.dst[e]} of the condensation is superfluous, or a duplicate")
     missing = ~np.isin(pairs, given)
-    require(~missing, lambda p: f"edge {pairs[p] // found.n} → {pairs[p] % found.n} is missing in the condensation")
+    require(~missing, lambda p: f"edge {pairs[p] // found.n} → {pairs[p] % found.n} is missing from the condensation")
     if condensed.values is None and combine is semirings.plus:
-        raise VerificationError("the condensation has no values; expected sums, or numbers of edges")
+        raise VerificationError("the condensation has no values; expected sums, or counts of edges")
     if condensed.values is not None:
         _check_values(edges.weight[across], place, found.weight[order], pairs, found.n, combine)
 
 
 def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:
-    """Verify what the values of edges between the same components came to."""
+    """Verify the combined values of the edges between two components."""
     if combine not in COMBINES:
         raise ValueError(f"combine is {combine!r}; expected semirings.plus, min or max")
     add, start = COMBINES[combine]
@@ -95,23 +95,23 @@ def ego_graph(
     undirected: bool = False,
     weighted: bool = False,
 ) -> None:
-    """Verify an ego graph: its vertices are those that SciPy finds within the radius, its edges all between them.
+    """Verify an ego graph: its vertices are those within the radius by SciPy, its edges are all between them.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     source : int
-        The vertex in the middle.
+        The center.
     ego : Graph
         What `gasla.ego_graph` returned.
     radius, center, undirected, weighted
-        What it was given.
+        The arguments of `gasla.ego_graph`.
 
     Raises
     ------
     VerificationError
-        If a vertex or an edge is missing or too many, or has another number or value.
+        If a vertex or an edge is missing or superfluous, or has another position or value.
 
     Examples
     --------
@@ -125,11 +125,11 @@ def ego_graph(
     every = edges_of(graph)
     source = check_source(source, every.n)
     distance = _distances(every, source, undirected, weighted)
-    inside = _home(ego, every.n) >= 0
+    inside = _new_vertices(ego, every.n) >= 0
     reached = np.isfinite(distance)
     if not center:
         reached[source] = False
-        require(~inside[[source]], lambda _: f"vertex {source} is in the ego graph, whose middle was to be left out")
+        require(~inside[[source]], lambda _: f"vertex {source} is in the ego graph, but center=False")
     slack = SLACK * radius if weighted and np.isfinite(radius) else 0.0
     require(
         ~inside | (reached & (distance <= radius + slack)),
@@ -137,18 +137,18 @@ def ego_graph(
     )
     require(
         inside | ~(reached & (distance <= radius - slack)),
-        lambda v: f"vertex {v} is missing in the ego graph, at distance {distance[v]} from {source}",
+        lambda v: f"vertex {v} is missing from the ego graph, at distance {distance[v]} from {source}",
     )
     _check_part(as_graph(graph), ego, inside)
 
 
 def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
-    """Verify that a graph is all that another has among some vertices, in the same order."""
+    """Verify that a graph is the subgraph induced by some vertices, in the same order."""
     place = np.where(inside, np.cumsum(inside) - 1, -1)
-    home = _home(part, graph.n)
+    new = _new_vertices(part, graph.n)
     require(
-        home == place,
-        lambda v: f"vertices are not in the order of their numbers: vertex {v} became {home[v]}; expected {place[v]}",
+        new == place,
+        lambda v: f"vertices are not in the order of their ids: vertex {v} became {new[v]}; expected {place[v]}",
     )
     if part.n != inside.sum():
         raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
@@ -163,29 +163,29 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
 
 
 def _same(what: str, found: Array, right: Array) -> None:
-    """Verify this of each edge."""
+    """Verify an attribute of each edge."""
     same = (found == right) | (np.isnan(found) & np.isnan(right))
     require(same, lambda e: f"edge {e} has the {what} {found[e]}, not {right[e]}")
 
 
-def _home(part: Graph, n: int) -> Array:
-    """What each vertex of the graph before became."""
+def _new_vertices(part: Graph, n: int) -> Array:
+    """The new id of each vertex of the original graph; -1 if it has none."""
     if part.origin is None:
-        raise VerificationError("the graph does not tell where it came from; expected one with an origin")
-    home = np.asarray(moved(part.origin.new_vertices, "cpu")).astype(np.int64)
-    if home.shape != (n,):
-        raise VerificationError(f"the graph came from one of {len(home)} vertices, not of {n}")
-    return home
+        raise VerificationError("the graph has no origin; expected the result of a transformation")
+    new = np.asarray(moved(part.origin.new_vertices, "cpu")).astype(np.int64)
+    if new.shape != (n,):
+        raise VerificationError(f"the origin has {len(new)} vertices; expected {n}")
+    return new
 
 
 def _by_number(graph: Graph) -> tuple[Array, Array, Array]:
-    """Both ends and the weight of every edge, by its number."""
+    """Both ends and the weight of every edge, by edge id."""
     edges, order = edges_of(graph), np.argsort(moved(graph.out.numbers(), "cpu"), kind="stable")
     return edges.src[order], edges.dst[order], edges.weight[order]
 
 
 def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> Array:
-    """How far it is to each vertex."""
+    """The distance of each vertex from the source."""
     from scipy.sparse.csgraph import shortest_path
 
     src, dst, weight = edges.src, edges.dst, edges.weight if weighted else np.ones(edges.dst.size)
@@ -197,23 +197,23 @@ def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> A
 
 
 def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = True) -> None:
-    """Verify a projection: an edge to and fro for each two of the side that have neighbors in common, and how many.
+    """Verify a projection: an edge, in both directions, for every two vertices with a common neighbor; and its count.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The bipartite graph.
     side : array of bool or of integers
-        The side that was given.
+        The side that was projected.
     projected : Graph
         What `gasla.project` returned.
     counts : bool
-        Whether values are numbers of common neighbors; otherwise they are not looked at.
+        Whether values count common neighbors; otherwise values are not verified.
 
     Raises
     ------
     VerificationError
-        If its vertices are not those of the side, an edge is missing or too many, or a number is wrong.
+        If its vertices are not those of the side, an edge is missing or superfluous, or a count is wrong.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = Tru
     if len(given) < found.dst.size or given.keys() != number.keys():
         wrong = sorted(given.keys() ^ number.keys())
         which = f"edge {wrong[0][0]} → {wrong[0][1]} of the projection" if wrong else "an edge of the projection"
-        raise VerificationError(f"{which} is {'missing' if wrong and wrong[0] in number else 'too many'}")
+        raise VerificationError(f"{which} is {'missing' if wrong and wrong[0] in number else 'superfluous'}")
     for (u, v), value in given.items() if counts else ():
         if value != number[u, v]:
             raise VerificationError(f"edge {u} → {v} of the projection has the value {value:g}, not {number[u, v]:g}")

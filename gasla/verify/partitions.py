@@ -1,4 +1,4 @@
-"""Verify components, weak ones and strong ones, and communities by the labels of neighbors."""
+"""Verifiers of components and communities."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from gasla.verify._common import (
     Array,
     VerificationError,
-    answer,
     edge_name,
     edges_of,
     near_one,
     require,
     strong_components_of,
+    vertex_answer,
 )
 
 
@@ -25,14 +25,14 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
     graph : Graph or SciPy sparse array
         The graph.
     labels : array of int
-        For each vertex the number of its component; components are numbered by their smallest vertices.
+        The component of each vertex; components are numbered by their smallest vertices.
     count : int, optional
-        How many components there are said to be.
+        The number of components.
 
     Raises
     ------
     VerificationError
-        If an edge leaves its component, two components share a number, or the numbers are not in order.
+        If an edge leaves its component, a component is not connected, or components are numbered in another order.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
     from scipy.sparse.csgraph import connected_components
 
     edges = edges_of(graph)
-    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     joined = label[edges.src] == label[edges.dst]
     require(
         joined,
         lambda e: f"{edge_name(edges, e)} leaves component {label[edges.src[e]]} for component {label[edges.dst[e]]}",
     )
     _, piece = connected_components(edges.matrix(), directed=True, connection="weak")
-    _check_pieces(label, piece, count, "no path joins them")
+    _check_numbering(label, piece, count, "no path joins them")
 
 
 def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
@@ -62,16 +62,16 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; edges have their direction.
+        The directed graph.
     labels : array of int
-        For each vertex the number of its component; components are numbered by their smallest vertices.
+        The component of each vertex; components are numbered by their smallest vertices.
     count : int, optional
-        How many components there are said to be.
+        The number of components.
 
     Raises
     ------
     VerificationError
-        If a path leads out of a component and back, two components share a number, or the numbers are not in order.
+        If a path leaves a component and returns, one is not strongly connected, or they are numbered in another order.
 
     Examples
     --------
@@ -80,45 +80,46 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     >>> strong_components(cycle_and_edge, [0, 0, 1], 2)
     >>> strong_components(cycle_and_edge, [0, 0, 0])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertices 0 and 2 share component 0, but no paths within it lead to and fro
+    gasla.verify.VerificationError: vertices 0 and 2 share component 0, but not by paths in both directions within it
     >>> strong_components(cycle_and_edge, [0, 1, 2])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 0 → 1 leaves component 0 for component 1, from where a path leads back
+    gasla.verify.VerificationError: edge 0 → 1 leaves component 0 for component 1, from which a path leads back
     """
     edges = edges_of(graph)
-    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     inside = label[edges.src] == label[edges.dst]
     piece = strong_components_of(edges.n, edges.src[inside], edges.dst[inside])
-    names, home = np.unique(label, return_inverse=True)
-    circle = strong_components_of(len(names), home[edges.src], home[edges.dst])[home]  # of components
+    names, index = np.unique(label, return_inverse=True)
+    # strong components of the graph of components
+    cycle = strong_components_of(len(names), index[edges.src], index[edges.dst])[index]
     require(
-        inside | (circle[edges.src] != circle[edges.dst]),
+        inside | (cycle[edges.src] != cycle[edges.dst]),
         lambda e: (
             f"{edge_name(edges, e)} leaves component {label[edges.src[e]]} for component {label[edges.dst[e]]}, "
-            "from where a path leads back"
+            "from which a path leads back"
         ),
     )
-    _check_pieces(label, piece, count, "no paths within it lead to and fro")
+    _check_numbering(label, piece, count, "not by paths in both directions within it")
 
 
 def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, share: float = 0.25) -> None:
-    """Verify communities: almost all vertices are in the one that most of their neighbors are in.
+    """Verify communities: almost all vertices are in the community of most of their neighbors.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; edges have no direction.
+        The graph, read as undirected.
     labels : array of int
-        For each vertex the number of its community; they are numbered by their smallest vertices.
+        The community of each vertex, numbered by their smallest vertices.
     weighted : bool
-        Whether neighbors count by the weights of edges.
+        Whether neighbors count by edge weights.
     share : float
-        Of the vertices that may be elsewhere: some, as propagation stops while few still move.
+        The fraction of vertices that may violate this: propagation stops while a few labels still change.
 
     Raises
     ------
     VerificationError
-        If more are, if the numbers are not in order, or if a vertex without neighbors is not alone.
+        If more vertices violate it, communities are numbered in another order, or an isolated vertex is not alone.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
     from scipy.sparse import coo_array
 
     edges = edges_of(graph)
-    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     names, first = np.unique(label, return_index=True)
     first.sort()
     require(
@@ -157,34 +158,34 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
         other = int(towards.indices[row][towards.data[row].argmax()])
         raise VerificationError(
             f"vertex {v} is in community {label[v]}, where {inside[v]:g} of its edges lead, and {most[v]:g} to "
-            f"community {other}; {elsewhere.sum():,} of {edges.n:,} vertices are like that, expected {share:.0%}"
+            f"community {other}; {elsewhere.sum():,} of {edges.n:,} vertices are; expected at most {share:.0%}"
         )
     touched = np.zeros(edges.n, bool)
     touched[src] = touched[dst] = True
     if not weighted:
         sizes = np.bincount(label, minlength=names.size)
-        require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbor and is not alone")
+        require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbor, but shares its community")
 
 
 def louvain_communities(
     graph: Any, labels: ArrayLike, *, weighted: bool = True, resolution: float = 1.0, refine: bool = False
 ) -> None:
-    """Verify communities: numbered as they should be, and of a modularity that nobody's moves have lowered.
+    """Verify communities: they are numbered in order, and their modularity is not below that of single vertices.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph, read as undirected.
     labels : array of int
-        The number of each vertex's community.
+        The community of each vertex.
     weighted, resolution, refine
-        As they were given.
+        The arguments of `gasla.louvain_communities`.
 
     Raises
     ------
     VerificationError
-        If communities are not numbered in the order of their smallest vertices, or the modularity is lower than that of
-        communities of one vertex each; if they were refined and one doesn't hang together.
+        If communities are not numbered in the order of their smallest vertices, their modularity is below that of
+        single-vertex communities, or, if refined, one is not connected.
 
     Examples
     --------
@@ -193,14 +194,14 @@ def louvain_communities(
     >>> louvain_communities(pairs, [0, 0, 1, 1])
     >>> louvain_communities(pairs, [0, 1, 0, 1])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: the modularity is -0.5, and that of everyone alone -0.25
+    gasla.verify.VerificationError: the modularity is -0.5; expected -0.25 or more, as of single vertices
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     edges = edges_of(graph)
-    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
-    _check_pieces(label, label, None, "no community of its own")
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
+    _check_numbering(label, label, None, "no community of its own")
     weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
     total = weight.sum() or 1.0
     degree = (np.bincount(edges.src, weight, edges.n) + np.bincount(edges.dst, weight, edges.n)) / 2
@@ -209,9 +210,9 @@ def louvain_communities(
         inside = weight[of[edges.src] == of[edges.dst]].sum() / total
         return float(inside - resolution * ((np.bincount(of, degree, edges.n) / total) ** 2).sum())
 
-    found, alone = modularity(label), modularity(np.arange(edges.n))
-    if found < alone - 1e-9:
-        raise VerificationError(f"the modularity is {found:.6g}, and that of everyone alone {alone:.6g}")
+    found, singles = modularity(label), modularity(np.arange(edges.n))
+    if found < singles - 1e-9:
+        raise VerificationError(f"the modularity is {found:.6g}; expected {singles:.6g} or more, as of single vertices")
     if refine:
         inside = label[edges.src] == label[edges.dst]
         pairs = coo_array((inside[inside], (edges.src[inside], edges.dst[inside])), (edges.n, edges.n))
@@ -221,23 +222,23 @@ def louvain_communities(
 
 
 def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = True, resolution: float = 1.0) -> None:
-    """Verify the modularity of communities, by adding up edges and strengths anew.
+    """Verify the modularity of communities by summing edges and degrees again.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     labels : array of int
-        For each vertex the number of its community.
+        The community of each vertex.
     score : float
-        What `gasla.modularity` returned.
+        The result of `gasla.modularity`.
     weighted, resolution
-        As they were given.
+        The arguments of `gasla.modularity`.
 
     Raises
     ------
     VerificationError
-        If the score is another, or there can be none.
+        If the score is wrong, or all weights sum to 0.
 
     Examples
     --------
@@ -249,22 +250,22 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     gasla.verify.VerificationError: the modularity is 0.5, not 1
     """
     edges = edges_of(graph)
-    label = answer("labels", labels, edges.n, "iu").astype(np.int64)
+    label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
     total = weight.sum()
     if total == 0:
-        raise VerificationError("all edges weigh 0 together; expected no score of communities")
+        raise VerificationError("the weights sum to 0; expected an error instead of a score")
     leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
-    both = min(len(leaving), len(arriving))  # beyond it one of them is 0
+    both = min(len(leaving), len(arriving))  # beyond, one of the factors is 0
     inside = weight[label[edges.src] == label[edges.dst]].sum() / total
     right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
     if not abs(score - right) <= 1e-9 * (1 + abs(resolution)):
         raise VerificationError(f"the modularity is {right:.9g}, not {score:.9g}")
 
 
-def _check_pieces(label: Array, piece: Array, count: int | None, wanting: str) -> None:
-    """Verify that labels number what truly hangs together, in the order of the smallest vertices."""
-    _, smallest = np.unique(piece, return_index=True)  # of each truly connected piece
+def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str) -> None:
+    """Verify that labels are distinct for the connected pieces, and number them by their smallest vertices."""
+    _, smallest = np.unique(piece, return_index=True)  # smallest vertex of each piece
     smallest = np.sort(smallest)
     _, owner, shared = np.unique(label[smallest], return_index=True, return_inverse=True)
     require(

@@ -15,14 +15,14 @@ from gasla.verify._common import (
     SAMPLES,
     Array,
     VerificationError,
-    answer,
     check_source,
+    common_weights,
+    edge_answer,
     edge_name,
     edges_of,
-    in_common,
-    of_edges,
     require,
     sample,
+    vertex_answer,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _by_distances(
     from scipy.sparse.csgraph import dijkstra
 
     edges = edges_of(graph)
-    given = answer("scores", scores, edges.n, "f").astype(np.float64)
+    given = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
     require(np.isfinite(given), lambda v: f"vertex {v} has the score {given[v]}")
     require(given >= 0, lambda v: f"vertex {v} has the negative score {given[v]:g}")
     chosen = np.arange(edges.n)
@@ -189,7 +189,7 @@ def similarity(
         )
     some, simple = sample(len(u), samples), edges.simple()
     u, v, degree = u[some], v[some], np.diff(simple.indptr).astype(np.float64)
-    right = scored(measure, degree[u], degree[v], in_common(simple, u, v, weights_of(measure, degree)))
+    right = scored(measure, degree[u], degree[v], common_weights(simple, u, v, weights_of(measure, degree)))
     require(
         np.isclose(score[some], right, rtol=TOLERANCE, atol=0),
         lambda i: f"the {measure} of {u[i]} and {v[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
@@ -241,7 +241,7 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     gasla.verify.VerificationError: vertex 1 is in 1 triangles, not 2
     """
     simple = edges_of(graph).simple()
-    count = answer("per_vertex", per_vertex, simple.shape[0], "iu").astype(np.int64)
+    count = vertex_answer("per_vertex", per_vertex, simple.shape[0], "iu").astype(np.int64)
     if int(count.sum()) != 3 * total:
         raise VerificationError(
             f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
@@ -279,7 +279,7 @@ def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None
     gasla.verify.VerificationError: the clustering of vertex 1 is 1, not 0.5
     """
     simple = edges_of(graph).simple()
-    score = answer("scores", scores, simple.shape[0], "f")
+    score = vertex_answer("scores", scores, simple.shape[0], "f")
     some, count, degree = _around(simple, samples)
     right = count / np.maximum(degree * (degree - 1) // 2, 1)[some]
     require(
@@ -321,10 +321,10 @@ def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> N
     Traceback (most recent call last):
     gasla.verify.VerificationError: edge 1 → 2 is in 1 triangles, not 2
     """
-    edges, count = edges_of(graph), of_edges("support", graph, support, "iu")
+    edges, count = edges_of(graph), edge_answer("support", graph, support, "iu")
     some = sample(len(count), samples)
     src, dst = edges.src[some], edges.dst[some]
-    right = np.where(src == dst, 0, in_common(edges.simple(), src, dst)).astype(np.int64)
+    right = np.where(src == dst, 0, common_weights(edges.simple(), src, dst)).astype(np.int64)
     require(
         count[some] == right,
         lambda i: f"{edge_name(edges, some[i])} is in {right[i]} triangles, not {count[some[i]]}",

@@ -1,4 +1,4 @@
-"""Verify walks and samples: that they go along edges. Whether lots are fair no single answer shows."""
+"""Verifiers of random walks and samples: that they follow edges. Randomness itself cannot be seen in one answer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,18 +10,18 @@ from gasla.verify._common import Array, Edges, VerificationError, edges_of, requ
 
 
 def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: bool = False) -> None:
-    """Verify walks, plain or of node2vec: each begins where it is to, goes along edges, and ends where none leads on.
+    """Verify random walks, plain or node2vec: each begins at its start, follows edges, and ends only without out-edges.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     starts : array of integers
-        Where walkers begin.
+        The first vertex of each walker.
     walks : (walkers, length + 1) array of integers
         The answer.
     weighted : bool
-        Whether edges of weight 0 are never taken.
+        Whether edges of weight 0 are never followed.
 
     Raises
     ------
@@ -45,10 +45,10 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     require(rows[:, 0] == begun, lambda w: f"walker {w} begins at {rows[w, 0]}; expected {begun[w]}")
     _require_vertices(edges, rows)
     usable = edges.weight > 0 if weighted else np.ones(len(edges.dst), bool)
-    leads = np.bincount(edges.src[usable], minlength=edges.n) > 0
+    has_edges = np.bincount(edges.src[usable], minlength=edges.n) > 0
     before, after = rows[:, :-1].ravel(), rows[:, 1:].ravel()
     steps, stays = rows.shape[1] - 1, after < 0
-    ends = (before < 0) | ~leads[before] if edges.n else before < 0
+    ends = (before < 0) | ~has_edges[before] if edges.n else before < 0
 
     def describe(i: int) -> str:
         return f"walker {i // steps} goes from {before[i]} to {after[i]} in step {i % steps}"
@@ -61,16 +61,16 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
 
 
 def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, replace: bool = False) -> None:
-    """Verify samples: out-neighbors, as many as there are to be, and none more often than its edges.
+    """Verify sampled out-neighbors: their number, and that none is sampled more often than it has edges.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     ids : array of integers
-        The vertices.
+        The vertices that were sampled from.
     k, replace
-        What `gasla.sample_neighbors` was given.
+        The arguments of `gasla.sample_neighbors`.
     sampled : (rows, k) array of integers
         The answer.
 
@@ -102,18 +102,18 @@ def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, 
 
 
 def _require_neighbors(edges: Edges, i: int, v: int, row: Iterable[int], replace: bool) -> None:
-    """Each is a neighbor, and as often as it has edges at most."""
+    """Verify that each sampled vertex is a neighbor, and not sampled more often than it has edges."""
     stored = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
     for x, count in zip(*np.unique(np.asarray(row), return_counts=True)):
         most = int((stored == x).sum())
         if count > most and not (replace and most):
-            raise VerificationError(f"row {i} has {x} {count} times; expected {most} at most, as edges from {v} there")
+            raise VerificationError(f"row {i} has {x} {count} times; expected at most {most}, its edges from {v}")
 
 
 def _require_vertices(edges: Edges, rows: Array) -> None:
     require(
         ((rows >= -1) & (rows < edges.n)).ravel(),
-        lambda i: f"{rows.flat[i]} is no vertex; expected 0 to {edges.n - 1}, or -1",
+        lambda i: f"{rows.flat[i]} is not a vertex; expected 0 to {edges.n - 1}, or -1",
     )
 
 

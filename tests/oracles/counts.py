@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, answer, edges_of, parts, require
+from gasla.verify._common import Array, VerificationError, blocks, edges_of, require, vertex_answer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,7 +34,7 @@ def triangles(
     """
     simple = edges_of(graph).simple()
     n = simple.shape[0]
-    count = None if per_vertex is None else answer("per_vertex", per_vertex, n, "iu").astype(np.int64)
+    count = None if per_vertex is None else vertex_answer("per_vertex", per_vertex, n, "iu").astype(np.int64)
     if count is not None and int(count.sum()) != 3 * total:
         raise VerificationError(
             f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
@@ -76,7 +76,7 @@ def clustering(graph: Any, scores: ArrayLike) -> None:
     gasla.verify.VerificationError: the clustering of vertex 1 is 1, not 0.5
     """
     simple = edges_of(graph).simple()
-    score = answer("scores", scores, simple.shape[0], "f")
+    score = vertex_answer("scores", scores, simple.shape[0], "f")
     degree = np.diff(simple.indptr).astype(np.int64)
     right = _count_triangles(_oriented(simple, degree)) / np.maximum(degree * (degree - 1) // 2, 1)
     require(
@@ -99,10 +99,10 @@ def square_clustering(graph: Any, scores: ArrayLike) -> None:
     """
     simple = edges_of(graph).simple()
     n, degree = simple.shape[0], np.diff(simple.indptr).astype(np.int64)
-    score, squares = answer("scores", scores, n, "f"), np.zeros(n, np.int64)
+    score, squares = vertex_answer("scores", scores, n, "f"), np.zeros(n, np.int64)
     rank = _rank(degree)
     below = _oriented(simple, degree).T.tocsr()  # the neighbors of each that come before it
-    for rows in parts(below @ degree):
+    for rows in blocks(below @ degree):
         middle, last = below[rows].indices, np.repeat(np.arange(n)[rows], np.diff(below.indptr)[rows])
         u, v = (np.repeat(ends, degree[middle]) for ends in (middle, last))
         w = simple[middle].indices

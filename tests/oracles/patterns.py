@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, edges_of, joined, require
+from gasla.verify._common import Array, VerificationError, adjacent, edges_of, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -112,7 +112,7 @@ def _check_rows(simple: "csr_array", rows: Array, edges: Array, induced: bool, g
 def _check_pair(simple: "csr_array", rows: Array, a: int, b: int, is_edge: bool, induced: bool) -> None:
     u, v = rows[:, a], rows[:, b]
     require(u != v, lambda r: f"match {r} is {rows[r]}, with a vertex twice")
-    there = joined(simple, u, v)
+    there = adjacent(simple, u, v)
     if is_edge:
         require(there, lambda r: f"match {r} is {rows[r]}, and {u[r]} and {v[r]} are not joined")
     elif induced:
@@ -148,7 +148,7 @@ def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Ar
             keep = (more[:, :-1] != more[:, -1:]).all(axis=1)
             for other in range(place):
                 if other != anchor and (wanted[other] or induced):
-                    keep &= joined(simple, more[:, other], more[:, -1]) == wanted[other]
+                    keep &= adjacent(simple, more[:, other], more[:, -1]) == wanted[other]
             yield from extended(more[keep], place + 1)
 
     yield from extended(np.arange(simple.shape[0])[:, None], 1)

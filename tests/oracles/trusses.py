@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, edges_of, in_common, joined, of_edges, require
+from gasla.verify._common import Array, VerificationError, adjacent, common_weights, edge_answer, edges_of, require
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -24,7 +24,7 @@ def edge_support(graph: Any, support: ArrayLike) -> None:
     gasla.verify.VerificationError: the edge 1 -> 2 is in 1 triangles, not 2
     """
     edges = edges_of(graph)
-    count = of_edges("support", graph, support, "iu")
+    count = edge_answer("support", graph, support, "iu")
     right = _support(edges.simple(), edges.src, edges.dst)
     require(
         count == right,
@@ -45,7 +45,7 @@ def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
     gasla.verify.VerificationError: the edge 0 -> 3 is in the truss of 3, but in 0 triangles of it
     """
     stored, simple = edges_of(graph), edges_of(graph).simple()
-    member = of_edges("edges", graph, edges, "b")
+    member = edge_answer("edges", graph, edges, "b")
     src, dst = stored.src, stored.dst
     require(~member | (src != dst), lambda e: f"the edge {src[e]} -> {dst[e]} is in the truss, but a self loop")
     both = _pattern(np.append(src[member], dst[member]), np.append(dst[member], src[member]), stored.n)
@@ -87,7 +87,7 @@ def _pattern(row: Array, column: Array, n: int) -> "csr_array":
 
 def _support(simple: "csr_array", src: Array, dst: Array) -> Array:
     """Common neighbors of both ends of pairs of vertices, 0 of those that are not joined."""
-    found: Array = np.where(joined(simple, src, dst), in_common(simple, src, dst), 0).astype(np.int64)
+    found: Array = np.where(adjacent(simple, src, dst), common_weights(simple, src, dst), 0).astype(np.int64)
     return found
 
 

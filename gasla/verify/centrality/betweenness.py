@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
-from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, vertex_answer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,7 +60,7 @@ def betweenness(
     """
     graph = as_graph(graph)
     edges = edges_of(graph)
-    score = answer("scores", scores, edges.n, "f").astype(np.float64)
+    score = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
     require(np.isfinite(score), lambda v: f"vertex {v} has the score {score[v]}")
     require(score >= 0, lambda v: f"vertex {v} has the negative score {score[v]}")
     chosen = np.arange(edges.n)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
-from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, of_edges, require
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edge_answer, edges_of, require
 from gasla.verify.centrality.betweenness import affordable, distances, followed, is_near
 
 
@@ -56,7 +56,7 @@ def edge_betweenness(
     gasla.verify.VerificationError: the edge 0 -> 1 has the score 1, but shortest paths give 2
     """
     graph = as_graph(graph)
-    edges, score = edges_of(graph), of_edges("scores", graph, scores, "f").astype(np.float64)
+    edges, score = edges_of(graph), edge_answer("scores", graph, scores, "f").astype(np.float64)
     require(np.isfinite(score) & (score >= 0), lambda e: f"the edge {_named(edges, e)} has the score {score[e]}")
     chosen = np.arange(edges.n) if sources is None else np.array([check_source(s, edges.n) for s in sources], np.int64)
     undirected = is_undirected(graph, weighted)

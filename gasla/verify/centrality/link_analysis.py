@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, near_one, require
+from gasla.verify._common import Array, Edges, VerificationError, edges_of, near_one, require, vertex_answer
 
 STEPS = 4  # a step may move scores by more than the last one did, while smaller parts of them still grow
 
@@ -48,7 +48,7 @@ def pagerank(
     gasla.verify.VerificationError: one more step moves the ranks by 0.37, over the tolerance 1e-06; vertex 0 ...
     """
     edges = edges_of(graph)
-    given = answer("ranks", ranks, edges.n, "f")
+    given = vertex_answer("ranks", ranks, edges.n, "f")
     if edges.n == 0:
         return
     rank = given.astype(np.float64)
@@ -170,7 +170,7 @@ def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool
 
 
 def _scores(edges: Edges, name: str, values: ArrayLike) -> Array:
-    given = answer(name, values, edges.n, "f")
+    given = vertex_answer(name, values, edges.n, "f")
     require(np.isfinite(given), lambda v: f"vertex {v} has the score {given[v]} among the {name}")
     require(given >= 0, lambda v: f"vertex {v} has the negative score {given[v]} among the {name}")
     return given.astype(np.float64)

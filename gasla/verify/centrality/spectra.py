@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, edges_of, require, vertex_answer
 
 
 def katz(
@@ -111,7 +111,7 @@ def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: b
 
 def _scores(scores: ArrayLike, edges: Edges) -> tuple[Array, Array]:
     """The scores as given, and as float64."""
-    given = answer("scores", scores, edges.n, "f")
+    given = vertex_answer("scores", scores, edges.n, "f")
     require(np.isfinite(given), lambda v: f"vertex {v} has the score {given[v]}")
     return given, given.astype(np.float64)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, answer, require
+from gasla.verify._common import Array, VerificationError, require, vertex_answer
 
 TOLERANCE = 1e-9  # of floats
 BITS = 29  # of capacities as SciPy takes them, of which it adds two
@@ -97,7 +97,7 @@ def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: A
     gasla.verify.VerificationError: the cut costs 3, and there is one that costs 2
     """
     n, src, dst, capacity = _edges(graph)
-    side = answer("source_side", source_side, n, "b")
+    side = vertex_answer("source_side", source_side, n, "b")
     if not side[source] or side[target]:
         raise VerificationError(f"source {source} and target {target} are not on their sides of the cut")
     parted = capacity[side[src] & ~side[dst]]

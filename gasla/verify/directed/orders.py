@@ -9,11 +9,11 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
-    answer,
     edge_name,
     edges_of,
     require,
     strong_components_of,
+    vertex_answer,
 )
 
 
@@ -44,7 +44,7 @@ def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = N
     gasla.verify.VerificationError: edge 0 → 1 leads back, from place 1 of the order to place 0
     """
     edges = edges_of(graph)
-    given = answer("order", order, edges.n, "iu").astype(np.int64)
+    given = vertex_answer("order", order, edges.n, "iu").astype(np.int64)
     require((given >= 0) & (given < edges.n), lambda i: f"place {i} of the order holds {given[i]}, which is no vertex")
     place = np.full(edges.n, -1)
     place[given] = np.arange(edges.n)
@@ -56,7 +56,7 @@ def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = N
     )
     if levels is None:
         return
-    level = answer("levels", levels, edges.n, "iu").astype(np.int64)
+    level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
     _levels(edges, level)
     require(
         np.lexsort((np.arange(edges.n), level)) == given,
@@ -122,10 +122,10 @@ def longest_path(
     if not weighted:
         edges = edges._replace(weight=np.ones(len(edges.weight)))
     _require_acyclic(edges)
-    given = answer("lengths", lengths, edges.n, "f")
+    given = vertex_answer("lengths", lengths, edges.n, "f")
     far = given.astype(np.float64)
     require(far >= 0, lambda v: f"vertex {v} has the length {given[v]}; expected a number, 0 or more")
-    parent = answer("parents", parents, edges.n, "iu").astype(np.int64)
+    parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
     require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, which is no vertex")
 
     before, offered = far[edges.src], far[edges.src] + edges.weight

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edge_name, edges_of, require
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    check_source,
+    edge_name,
+    edges_of,
+    require,
+    vertex_answer,
+)
 
 
 def bfs(
@@ -42,7 +51,7 @@ def bfs(
     """
     edges = edges_of(graph)
     source = check_source(source, edges.n)
-    level = answer("levels", levels, edges.n, "iu").astype(np.int64)
+    level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
     deepest = np.iinfo(np.int64).max if depth_limit is None else depth_limit
 
     if level[source] != 0:
@@ -104,7 +113,7 @@ def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | Non
     """
     edges = edges_of(graph)
     source = check_source(source, edges.n)
-    given = answer("distances", distances, edges.n, "f")
+    given = vertex_answer("distances", distances, edges.n, "f")
     distance = given.astype(np.float64)
 
     if distance[source] != 0:
@@ -145,7 +154,7 @@ def _reachable(edges: Edges, source: int, usable: Array) -> Array:
 
 def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str) -> None:
     """Verify that `parents` is a tree from the source to all that is reached, made of allowed edges."""
-    parent = answer("parents", parents, edges.n, "iu").astype(np.int64)
+    parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
     if parent[source] != source:
         raise VerificationError(f"the parent of the source {source} is {parent[source]}, not the source itself")
     require(reached | (parent == -1), lambda v: f"vertex {v} is unreached, but has the parent {parent[v]} and not -1")

@@ -10,12 +10,12 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
-    answer,
     edge_name,
     edges_of,
     odd_components,
     require,
     sample,
+    vertex_answer,
 )
 
 
@@ -52,7 +52,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
         raise VerificationError(f"the graph has {'an' if is_odd.any() else 'no'} odd cycle, but it was said otherwise")
     if colors is None:
         return
-    color = answer("colors", colors, edges.n, "i").astype(np.int64)
+    color = vertex_answer("colors", colors, edges.n, "i").astype(np.int64)
     require((color >= -1) & (color <= 1), lambda v: f"vertex {v} has the color {color[v]}; expected 0, 1 or -1")
     require(
         (color == -1) == is_odd,

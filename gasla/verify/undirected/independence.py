@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, Edges, VerificationError, answer, edge_name, edges_of, odd_components, require
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    edge_name,
+    edges_of,
+    odd_components,
+    require,
+    vertex_answer,
+)
 
 
 def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int] | None = None) -> None:
@@ -75,7 +84,7 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     gasla.verify.VerificationError: vertex 2 has color 2, and no neighbor of color 0
     """
     edges = _between(edges_of(graph))
-    color = answer("colors", colors, edges.n, "iu").astype(np.int64)
+    color = vertex_answer("colors", colors, edges.n, "iu").astype(np.int64)
     require(color >= 0, lambda v: f"vertex {v} has color {color[v]}; expected 0 or more")
     same = color[edges.src] == color[edges.dst]
     require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of color {color[edges.src[e]]}")
@@ -126,7 +135,7 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     if graph.values is not None and graph.values.dtype.kind in "iu":
         edges = edges._replace(weight=np.asarray(graph.out_values))  # as float64 some are alike
     edges = _between(edges)
-    mate = answer("mates", mates, edges.n, "iu").astype(np.int64)
+    mate = vertex_answer("mates", mates, edges.n, "iu").astype(np.int64)
     require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is no vertex")
     has, ids = mate >= 0, np.arange(edges.n)
     back = np.where(has, mate[mate], ids) if edges.n else ids

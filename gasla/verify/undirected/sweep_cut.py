@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, answer, check_source, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, vertex_answer
 
 ROUNDING = 1e-13
 
@@ -51,7 +51,7 @@ def pagerank_nibble(
     gasla.verify.VerificationError: the first 2 vertices have conductance 0.333333; expected no less than 1
     """
     edges = _both_ways(edges_of(graph), weighted)
-    source, score = check_source(source, edges.n), answer("scores", scores, edges.n, "f").astype(np.float64)
+    source, score = check_source(source, edges.n), vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
     weight = edges.weight
     degree = np.bincount(edges.src, weight, edges.n)
     require(
