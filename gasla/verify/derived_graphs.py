@@ -152,14 +152,14 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     )
     if part.n != inside.sum():
         raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
-    (src, dst, weight), new = _by_number(graph), _by_number(part)
+    (src, dst, weight), found = _by_number(graph), _by_number(part)
     inner = np.flatnonzero(inside[src] & inside[dst])
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
         raise VerificationError(f"there are {len(numbers)} edges, which are not the {len(inner)} between the vertices")
-    _same("source", new[0], place[src[inner]])
-    _same("end", new[1], place[dst[inner]])
-    _same("value", new[2], weight[inner])
+    _same("source", found[0], place[src[inner]])
+    _same("end", found[1], place[dst[inner]])
+    _same("value", found[2], weight[inner])
 
 
 def _same(what: str, found: Array, right: Array) -> None:

@@ -1,7 +1,7 @@
-"""Spot checks: some vertices, edges or pairs of an answer, drawn at random, against a direct computation.
+"""Spot checks: randomly sampled vertices, edges or pairs of an answer, against a direct computation.
 
-These answers have no property that is quicker to see than the answer itself is to compute. `samples` says how much of
-one is computed again: all of it, where there is no more. Nothing here runs any of gasla's kernels.
+For these answers there is no property that is faster to check than the answer is to compute. `samples` is the number
+of items computed again; all of them if there are no more. Nothing here runs gasla's kernels.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,8 +32,8 @@ Lengths = Literal["weight"] | None
 Measure = Literal[
     "jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
 ]  # fmt: skip
-EDGES = 20_000_000  # visited in searches from vertices, where `samples` is not given
-TOLERANCE = 1e-9  # relative, of scores
+EDGES = 20_000_000  # edges visited in searches, unless `samples` is given
+TOLERANCE = 1e-9  # relative error of scores
 
 
 def closeness(
@@ -45,23 +45,23 @@ def closeness(
     sources: Iterable[int] | None = None,
     samples: int | None = None,
 ) -> None:
-    """Check the closeness of some vertices by their distances from all sources.
+    """Check the closeness of sampled vertices by their distances from all sources.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     scores : array of float
-        The answer, of all vertices.
+        The answer.
     distance, wf_improved, sources
-        What `gasla.closeness_centrality` was given, or the sources that it drew.
+        The arguments of `gasla.closeness_centrality`, or the sources it drew.
     samples : int, optional
-        How many vertices are looked at; by default as many as 2e7 edges allow, and one at least.
+        Number of vertices to check; by default as many as 2e7 edges allow, at least one.
 
     Raises
     ------
     VerificationError
-        If one of these scores is wrong, or any is negative.
+        If a sampled score is wrong, or any is negative.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def closeness(
     gasla.verify.VerificationError: vertex 1 has the score 0.5, but its distances give 1
     """
 
-    def score(lengths: Array, among: int) -> float:
+    def score(lengths: Array, count: int) -> float:
         mean = lengths.size / lengths.sum() if lengths.sum() > 0 else 0.0
-        return mean * lengths.size / among if wf_improved and among else mean
+        return mean * lengths.size / count if wf_improved and count else mean
 
     _by_distances(graph, scores, distance, sources, score, samples)
 
@@ -89,19 +89,19 @@ def harmonic(
     k: int | None = None,
     samples: int | None = None,
 ) -> None:
-    """Check the harmonic centrality of some vertices by their distances from all sources.
+    """Check the harmonic centrality of sampled vertices by their distances from all sources.
 
     Parameters
     ----------
     graph, scores, distance, samples
         As for `closeness`.
     sources, k
-        What `gasla.harmonic_centrality` was given; with `k`, the sources that it drew.
+        The arguments of `gasla.harmonic_centrality`; with `k`, the sources it drew.
 
     Raises
     ------
     VerificationError
-        If one of these scores is wrong, or any is negative.
+        If a sampled score is wrong, or any is negative.
 
     Examples
     --------
@@ -110,9 +110,9 @@ def harmonic(
     """
     n = len(np.asarray(scores))
 
-    def score(lengths: Array, among: int) -> float:
+    def score(lengths: Array, count: int) -> float:
         total = (1 / lengths[lengths > 0]).sum()
-        return total if k is None else total * (n - 1) / among if among else 0.0
+        return total if k is None else total * (n - 1) / count if count else 0.0
 
     _by_distances(graph, scores, distance, sources, score, samples)
 
@@ -125,7 +125,7 @@ def _by_distances(
     score: Callable[[Array, int], float],
     samples: int | None,
 ) -> None:
-    """Compare some scores with what the distances to a vertex give, and the number of sources other than it."""
+    """Compare sampled scores with those computed from the distances to a vertex, and the number of other sources."""
     from scipy.sparse.csgraph import dijkstra
 
     edges = edges_of(graph)
@@ -150,25 +150,25 @@ def _by_distances(
 def similarity(
     graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None, *, samples: int = 1 << 12
 ) -> None:
-    """Check how similar the ends of some edges, or of some of the given pairs, are.
+    """Check a similarity measure for sampled edges, or for sampled pairs.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph, read as simple and undirected.
     scores : array of float
-        The answer, for each stored edge in the order of the input, or for each pair.
+        The answer, one score per stored edge in input order, or per pair.
     measure : str
-        The function that gave it.
+        The name of the measure.
     pairs : (u, v), two arrays of vertices, optional
-        As the function was given them.
+        The pairs that were scored; by default the ends of all stored edges.
     samples : int
-        How many pairs are looked at.
+        Number of pairs to check.
 
     Raises
     ------
     VerificationError
-        If one of these scores is wrong.
+        If a sampled score is wrong.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def similarity(
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
-    """What each vertex counts as a common neighbor."""
+    """The weight of each vertex as a common neighbor."""
     with np.errstate(divide="ignore"):
         if measure == "adamic_adar":
             return 1 / np.log(np.maximum(degree, 1))
@@ -205,7 +205,7 @@ def weights_of(measure: Measure, degree: Array) -> Array:
 
 
 def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
-    """The measure, from both degrees and the sum of what common neighbors count."""
+    """The score from both degrees and the total weight of the common neighbors."""
     if measure in ("adamic_adar", "resource_allocation"):
         return common
     if measure == "preferential_attachment":
@@ -215,7 +215,7 @@ def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
 
 
 def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check a count of triangles: each has three corners, and some vertices' are counted among their neighbors.
+    """Check triangle counts: they sum to three times the total, and those of sampled vertices are counted again.
 
     Parameters
     ----------
@@ -224,12 +224,12 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     total, per_vertex : int, array of int
         The answer.
     samples : int
-        How many vertices are looked at.
+        Number of vertices to check.
 
     Raises
     ------
     VerificationError
-        If the counts do not sum to three times the total, or one of those that were looked at is wrong.
+        If the counts do not sum to three times the total, or a sampled one is wrong.
 
     Examples
     --------
@@ -250,26 +250,26 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     require(count[some] == right, lambda i: f"vertex {some[i]} is in {right[i]} triangles, not {count[some[i]]}")
     require(
         (count >= 0) & (count <= degree * (degree - 1) // 2),
-        lambda v: f"vertex {v} has {degree[v]} neighbors, so that {count[v]} triangles are impossible",
+        lambda v: f"vertex {v} has {degree[v]} neighbors, too few for {count[v]} triangles",
     )
 
 
 def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check the clustering of some vertices: the share of the pairs of their neighbors that are joined.
+    """Check the clustering coefficients of sampled vertices: the fraction of pairs of neighbors that are adjacent.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph, read as simple and undirected.
     scores : array of float
-        The answer, of all vertices.
+        The answer.
     samples : int
-        How many vertices are looked at.
+        Number of vertices to check.
 
     Raises
     ------
     VerificationError
-        If one of these coefficients is wrong.
+        If a sampled coefficient is wrong.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None
 
 
 def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:
-    """Some vertices, how many edges there are among the neighbors of each, and the degrees of all vertices."""
+    """Sampled vertices, the number of edges among the neighbors of each, and the degrees of all vertices."""
     degree = np.diff(simple.indptr).astype(np.int64)
     some = sample(len(degree), samples)
     rows = simple[some]
@@ -298,21 +298,21 @@ def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:
 
 
 def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Check in how many triangles some edges are: their ends have so many neighbors in common.
+    """Check the support of sampled edges: the number of common neighbors of their ends.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph, read as simple and undirected.
     support : array of int
-        The answer, for each stored edge in the order of the input.
+        The answer, one count per stored edge in input order.
     samples : int
-        How many edges are looked at.
+        Number of edges to check.
 
     Raises
     ------
     VerificationError
-        If one of these counts is wrong.
+        If a sampled count is wrong.
 
     Examples
     --------
@@ -340,23 +340,23 @@ def aggregate_features(
     weighted: bool = True,
     samples: int = SAMPLES,
 ) -> None:
-    """Check what the features of some vertices' in-neighbors come to, but for rounding.
+    """Check the aggregated features of sampled vertices, up to rounding.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     features, aggregated : (n, k) or (n,) arrays
-        What every vertex gave, and the answer.
+        The features, and the answer.
     reduce, weighted
-        What `gasla.aggregate_features` was given.
+        The arguments of `gasla.aggregate_features`.
     samples : int
-        How many vertices are looked at.
+        Number of vertices to check.
 
     Raises
     ------
     VerificationError
-        If the answer has another shape, or one of these rows is wrong.
+        If the answer has another shape, or a sampled row is wrong.
 
     Examples
     --------
@@ -376,11 +376,11 @@ def aggregate_features(
         entering = leading[edges.dst[leading] == v]
         weight = edges.weight[entering] if weighted else np.ones(len(entering))
         with np.errstate(all="ignore"):
-            come = (rows[edges.src[entering]].astype(np.float64).T * weight).T
+            messages = (rows[edges.src[entering]].astype(np.float64).T * weight).T
             total = weight.sum() if reduce == "mean" and weight.any() else 1.0
-            better = {"max": np.max, "min": np.min}.get(reduce, np.sum)
-            right = better(come, axis=0) / total if len(come) else np.zeros(rows.shape[1:])
-            slack = (2 + len(come)) * np.finfo(kind).eps * np.abs(come).sum(axis=0) / abs(total)
+            reduction = {"max": np.max, "min": np.min}.get(reduce, np.sum)
+            right = reduction(messages, axis=0) / total if len(messages) else np.zeros(rows.shape[1:])
+            slack = (2 + len(messages)) * np.finfo(kind).eps * np.abs(messages).sum(axis=0) / abs(total)
             near = np.isclose(given[v].astype(np.float64), right, rtol=0, atol=slack, equal_nan=True)
         if not near.all():
             raise VerificationError(f"the features of vertex {v} come to {given[v]}; expected {right}")

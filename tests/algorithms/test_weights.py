@@ -244,7 +244,7 @@ def test_matching_takes_the_heavier_of_integers_that_float64_takes_for_equal(int
         mates = gasla.maximal_matching(path, weighted=True)
         assert mates.tolist() == [-1, 2, 1, -1]
         verify.maximal_matching(path, mates, weighted=True)
-        with pytest.raises(verify.VerificationError, match="more than what either end is matched by"):
+        with pytest.raises(verify.VerificationError, match="more than the matched edges at its ends"):
             verify.maximal_matching(path, [1, 0, 3, 2], weighted=True)
 
 

@@ -1,1 +1,1 @@
-"""Verifiers of centralities: distances, shares of paths, and fixed points of products."""
+"""Verifiers of centralities."""

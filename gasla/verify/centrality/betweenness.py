@@ -1,4 +1,4 @@
-"""Verify betweenness: the sum of all dependencies, and those on single sources."""
+"""Verifier of betweenness: the sum of all scores, and the contributions of sampled sources."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,22 +27,22 @@ def betweenness(
 ) -> None:
     """Verify betweenness centrality.
 
-    Without weights the sum over all vertices must be that of (distance - 1) over all reachable pairs. Then the
-    dependencies on some of the sources, on all of them where the effort allows it, are computed again: with all
-    sources every score must be equal, else none may be lower.
+    Without weights the scores must sum to (distance - 1) over all reachable pairs. Then the dependencies of sampled
+    sources, or of all if the effort allows it, are computed: with all sources every score must be equal to their sum,
+    otherwise none may be lower.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; undirected if its pattern (and its weights, if they count) are symmetric.
+        The graph; undirected if its pattern (and its weights, if they count) is symmetric.
     scores : array of float
         The answer.
     sources, normalized, weighted, endpoints
-        What `gasla.betweenness_centrality` was given, or the sources it chose.
+        The arguments of `gasla.betweenness_centrality`, or the sources it drew.
     effort : float, default 2e7
-        How many edges may be visited in computing again; one source is computed again in any case.
+        How many edges may be visited for dependencies; at least one source is used.
     seed : int
-        The choice of these sources.
+        Seed for sampling sources.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def betweenness(
 
 
 def affordable(edges: Edges, chosen: Array, effort: float, seed: int) -> Array:
-    """The sources that are looked at again: all, or as many by lot as so much effort allows."""
+    """All sources, or a random sample of as many as the effort allows."""
     most = max(1, int(effort / max(1, edges.dst.size + edges.n)))
     if most >= chosen.size:
         return chosen
@@ -94,14 +94,14 @@ def affordable(edges: Edges, chosen: Array, effort: float, seed: int) -> Array:
 
 
 def is_near(score: Array, due: Array, is_all: bool) -> Array:
-    """Which scores are what sources give: equal to what all of them do, or not below what some do."""
+    """Whether scores equal the contributions of all sources, or are not below those of some."""
     off = np.abs(score - due) if is_all else due - score
     return off <= 1e-6 * due + 1e-12 * due.max(initial=0.0)
 
 
 def _betweenness_scale(n: int, sources: Array | None, normalized: bool, directed: bool, endpoints: bool) -> Array:
-    """For each vertex what its sum of dependencies is multiplied by; NetworkX's rules for a sample of sources."""
-    pairs_of = n if endpoints else n - 1  # how many others a vertex can be paired with
+    """The factor of each vertex's sum of dependencies, by NetworkX's rules for a sample of sources."""
+    pairs_of = n if endpoints else n - 1  # number of possible ends of a path from a vertex
     if pairs_of < 2:
         return np.ones(n)
     count = pairs_of if sources is None or sources.size == n else sources.size
@@ -112,7 +112,7 @@ def _betweenness_scale(n: int, sources: Array | None, normalized: bool, directed
         return 1 / (among * (pairs_of - 1)) if normalized else pairs_of / (among * (1 if directed else 2))
 
     result = np.full(n, scale(count))
-    if sources is not None and sources.size < n and not endpoints:  # a source is never inside its own paths
+    if sources is not None and sources.size < n and not endpoints:  # a source is not inside its own paths
         result[sources] = scale(count - 1)
     return result
 
@@ -128,21 +128,21 @@ def _betweenness_sum(edges: Edges, score: Array, scale: Array, sources: Array, e
     total = float(np.divide(score, scale, out=np.zeros(edges.n), where=scale != 0).sum())
     if abs(total - inside) > 1e-6 * inside + 1e-9:
         raise VerificationError(
-            f"the dependencies of all vertices sum to {total:.12g}, but the vertices inside all shortest paths "
+            f"the dependencies of all vertices sum to {total:.12g}, but the inner vertices of all shortest paths "
             f"from {sources.size} sources to {inside:.12g}"
         )
 
 
 def distances(matrix: "csr_array", source: int) -> Array:
-    """Distances from a vertex; infinite where no path leads."""
+    """Distances from a vertex; inf if unreachable."""
     from scipy.sparse.csgraph import dijkstra
 
     return dijkstra(matrix, indices=[source])[0]
 
 
 def _dependencies(edges: Edges, source: int, weighted: bool, endpoints: bool) -> Array:
-    """What a source's paths give to each vertex."""
-    found = followed(edges, source, weighted)
+    """The contribution of a source to each vertex."""
+    found = dependencies_from(edges, source, weighted)
     dependency, reached = found.dependency, found.log_count > -np.inf
     dependency[source] = 0.0
     if endpoints:
@@ -151,19 +151,19 @@ def _dependencies(edges: Edges, source: int, weighted: bool, endpoints: bool) ->
     return dependency
 
 
-class Followed(NamedTuple):
-    """What Brandes' algorithm finds from one source; path counts are logarithms, so that none overflows."""
+class Dependencies(NamedTuple):
+    """The result of Brandes' algorithm from one source; path counts are logarithms, to avoid overflow."""
 
-    is_tight: Array  # whether a shortest path goes along each edge
+    is_tight: Array  # whether each edge is on a shortest path
     log_count: Array
     dependency: Array
 
 
-def followed(edges: Edges, source: int, weighted: bool) -> Followed:
-    """Follow the shortest paths from a source, there and back.
+def dependencies_from(edges: Edges, source: int, weighted: bool) -> Dependencies:
+    """Run Brandes' algorithm from one source.
 
-    Where a length vanishes beside a distance an edge may be tight both ways. Of the paths of one length those of the
-    fewest such edges are shortest.
+    If a length vanishes when added to a distance, an edge may be tight in both directions: among paths of equal length,
+    those with the fewest vanishing edges are the shortest.
     """
     length = edges.weight if weighted else np.ones(edges.dst.size)
     distance = distances(edges.matrix(length), source)
@@ -180,24 +180,24 @@ def followed(edges: Edges, source: int, weighted: bool) -> Followed:
     for start, end in layers:
         np.logaddexp.at(log_count, end, log_count[start])
     if np.isneginf(log_count[reached]).any():
-        raise ValueError(f"edges of weight 0 close a circle near source {source}: shortest paths can't be counted")
+        raise ValueError(f"edges of weight 0 form a cycle near source {source}: shortest paths can't be counted")
     dependency = np.zeros(edges.n)
     for start, end in reversed(layers):
         np.add.at(dependency, start, np.exp(log_count[start] - log_count[end]) * (1 + dependency[end]))
-    return Followed(tight, log_count, dependency)
+    return Dependencies(tight, log_count, dependency)
 
 
 def _ascending(edges: Edges, source: int, distance: Array, tight: Array, length: Array) -> Array:
-    """The tight edges; of those that vanish only the ones whose head is one hop further than their tail.
+    """Keep of the tight edges that vanish only those whose head is one hop further than their tail.
 
-    Hops are vanishing edges since a path came to that distance.
+    Hops count the vanishing edges since the path reached that distance.
     """
     level = tight & (distance[edges.src] == distance[edges.dst]) & (length > 0)
     if not level.any():
         return tight
     hops = np.full(edges.n, edges.n)
     hops[[source, *edges.dst[tight & ~level]]] = 0
-    for hop in range(edges.n):  # each finds a vertex, or is the last
+    for hop in range(edges.n):  # each iteration finds a vertex, or is the last
         found = level & (hops[edges.src] == hop) & (hops[edges.dst] > hop)
         if not found.any():
             break
@@ -206,9 +206,9 @@ def _ascending(edges: Edges, source: int, distance: Array, tight: Array, length:
 
 
 def _layers(paths: "csr_array", source: int) -> Iterator[tuple[Array, Array]]:
-    """The edges of an acyclic graph, layer by layer: a vertex's edges come after all edges that lead to it.
+    """Yield the edges of an acyclic graph in topological order of their tails, layer by layer.
 
-    Each vertex is in at most one frontier, as what waits for it falls to 0 once, so this ends.
+    Ends: each vertex is in at most one frontier, when its count of waiting edges reaches 0.
     """
     waiting = np.bincount(paths.indices, minlength=paths.shape[0])
     frontier = np.array([source])

@@ -1,4 +1,4 @@
-"""Verify betweenness of edges: the sum of all scores, and what single sources give."""
+"""Verifier of edge betweenness: the sum of all scores, and the contributions of sampled sources."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edge_answer, edges_of, require
-from gasla.verify.centrality.betweenness import affordable, distances, followed, is_near
+from gasla.verify.centrality.betweenness import affordable, dependencies_from, distances, is_near
 
 
 def edge_betweenness(
@@ -24,22 +24,22 @@ def edge_betweenness(
 ) -> None:
     """Verify betweenness of edges.
 
-    Without weights the sum over all edges must be that of the distances over all reachable pairs. Then what some of the
-    sources give, or all of them where the effort allows it, is computed again: with all sources every score must be
-    equal, else none may be lower.
+    Without weights the scores must sum to the distances of all reachable pairs. Then the contributions of sampled
+    sources, or of all if the effort allows it, are computed: with all sources every score must be equal to them,
+    otherwise none may be lower.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; undirected if its pattern (and its weights, if they count) are symmetric.
+        The graph; undirected if its pattern (and its weights, if they count) is symmetric.
     scores : array of float
-        The answer, for each stored edge.
+        The answer, one score per stored edge.
     sources, normalized, weighted
-        What `gasla.edge_betweenness_centrality` was given, or the sources it chose.
+        The arguments of `gasla.edge_betweenness_centrality`, or the sources it drew.
     effort : float, default 2e7
-        How many edges may be visited in computing again; one source is computed again in any case.
+        How many edges may be visited for contributions; at least one source is used.
     seed : int
-        The choice of these sources.
+        Seed for sampling sources.
 
     Raises
     ------
@@ -87,8 +87,8 @@ def _named(edges: Edges, e: int) -> str:
 
 
 def _parts(edges: Edges, source: int, weighted: bool) -> Array:
-    """What a source's paths give to each edge."""
-    tight, log_count, dependency = followed(edges, source, weighted)
+    """The contribution of a source to each edge."""
+    tight, log_count, dependency = dependencies_from(edges, source, weighted)
     src, dst = edges.src[tight], edges.dst[tight]
     parts = np.zeros(edges.dst.size)
     parts[tight] = np.exp(log_count[src] - log_count[dst]) * (1 + dependency[dst])
@@ -96,7 +96,7 @@ def _parts(edges: Edges, source: int, weighted: bool) -> Array:
 
 
 def _both(edges: Edges, parts: Array, weighted: bool) -> Array:
-    """What either direction of each undirected edge has got; of parallel ones as long the mean, as all get the same."""
+    """Add the contributions of both directions of each edge; parallel edges of equal length share their mean."""
     length = np.unique(edges.weight, return_inverse=True)[1] if weighted else np.zeros(edges.dst.size, np.int64)
     ways = [np.stack([*ends, length]) for ends in ((edges.src, edges.dst), (edges.dst, edges.src))]
     _, which = np.unique(np.concatenate(ways, axis=1), axis=1, return_inverse=True)

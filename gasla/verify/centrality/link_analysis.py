@@ -1,4 +1,4 @@
-"""Verify PageRank, hubs and authorities: one more step, done by SciPy, must leave the scores where they are."""
+"""Verifiers of PageRank, HITS and SALSA: one more step, computed by SciPy, must not change the scores."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from gasla.verify._common import Array, Edges, VerificationError, edges_of, near_one, require, vertex_answer
 
-STEPS = 4  # a step may move scores by more than the last one did, while smaller parts of them still grow
+STEPS = 4  # factor of the tolerance: minor components may still grow by more than the last change
 
 
 def pagerank(
@@ -31,12 +31,12 @@ def pagerank(
     ranks : array of float
         The answer.
     alpha, personalization, dangling, weighted, tol, normalized
-        What `gasla.pagerank` was given.
+        The arguments of `gasla.pagerank`.
 
     Raises
     ------
     VerificationError
-        If a rank is negative or no number, if the ranks do not sum to one, or if one more step moves them too far.
+        If a rank is negative or not a number, the ranks do not sum to 1, or one more step moves them too far.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def pagerank(
 
     total = rank.sum()
     slack = tol + 16 * np.finfo(given.dtype).eps * max(total, 1.0)
-    if not normalized:  # the tolerance is each vertex's own, for every small change that it did not pass on
+    if not normalized:  # the tolerance applies to each vertex, which ignores smaller changes
         slack *= edges.n / max(1 - alpha, 1e-3)
     elif abs(total - 1) > slack / max(1 - alpha, 1e-3):
         raise VerificationError(f"the ranks sum to {total:.9g}, not to 1")
@@ -98,7 +98,7 @@ def _distribution(given: Any, n: int, default: Array) -> Array:
 
 
 def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-8) -> None:
-    """Verify hub and authority scores by mutual reinforcement, whatever they sum to.
+    """Verify hub and authority scores of HITS, in any scale.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool 
     hubs, authorities : array of float
         The answer.
     weighted, tol
-        What `gasla.hits` was given.
+        The arguments of `gasla.hits`.
 
     Raises
     ------
     VerificationError
-        If a score is negative or no number, or if one more step moves the scores too far.
+        If a score is negative or not a number, or one more step moves the scores too far.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool 
 
 
 def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool = True, tol: float = 1e-6) -> None:
-    """Verify hub and authority scores by random walks.
+    """Verify hub and authority scores of SALSA.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool
     hubs, authorities : array of float
         The answer.
     weighted, tol
-        What `gasla.salsa` was given.
+        The arguments of `gasla.salsa`.
 
     Raises
     ------
     VerificationError
-        If a score is negative or no number, if scores don't sum to 1, or if one more step moves them too far.
+        If a score is negative or not a number, scores do not sum to 1, or one more step moves them too far.
 
     Examples
     --------

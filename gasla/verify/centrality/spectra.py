@@ -1,4 +1,4 @@
-"""Verify centralities that are fixed points of a product: one more step, done by SciPy, must leave the scores there."""
+"""Verifiers of Katz and eigenvector centrality: one more step, computed by SciPy, must not change the scores."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ def katz(
     normalized: bool = True,
     weighted: bool = False,
 ) -> None:
-    """Verify that Katz scores are `beta`, plus `alpha` times what their in-neighbors have, to within the tolerance.
+    """Verify that Katz scores are `beta` plus `alpha` times the sum of in-neighbors' scores, to within the tolerance.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def katz(
     scores : array of float
         The answer.
     alpha, beta, tol, normalized, weighted
-        What `gasla.katz_centrality` was given.
+        The arguments of `gasla.katz_centrality`.
 
     Raises
     ------
     VerificationError
-        If a score is no number, if normalized ones have another norm than 1, or if one more step moves them too far.
+        If a score is not a number, the norm of normalized scores is not 1, or one more step moves them too far.
 
     Examples
     --------
@@ -48,27 +48,27 @@ def katz(
     given, score = _scores(scores, edges)
     if edges.n == 0:
         return
-    worth = np.zeros(edges.n)
+    constants = np.zeros(edges.n)
     if isinstance(beta, Mapping):
-        worth[list(beta.keys())] = list(beta.values())
+        constants[list(beta.keys())] = list(beta.values())
     else:
-        worth += np.asarray(beta, np.float64)
+        constants += np.asarray(beta, np.float64)
     matrix = edges.matrix(edges.weight if weighted else None)
-    come = alpha * (matrix.T @ score)
+    arriving = alpha * (matrix.T @ score)
     scale = 1.0
     if normalized:
         _require_norm(given, score)
-        scale = float((score - come) @ worth / (worth @ worth))  # one over the norm that the scores had
+        scale = float((score - arriving) @ constants / (constants @ constants))  # 1 / (norm before normalization)
         if scale < 0:
             raise VerificationError(
-                "the scores have the wrong sign: they were divided by their norm, which is positive"
+                "the scores have the wrong sign: normalization divides by the norm, which is positive"
             )
     growth = max(1.0, alpha * float(matrix.sum(axis=1).max()))
-    _require_near(given, score, come + scale * worth, tol, growth * abs(scale))
+    _require_near(given, score, arriving + scale * constants, tol, growth * abs(scale))
 
 
 def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: bool = False) -> None:
-    """Verify that scores are in proportion to what their in-neighbors have, to within the tolerance.
+    """Verify that scores are proportional to the sum of in-neighbors' scores, to within the tolerance.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: b
     scores : array of float
         The answer.
     tol, weighted
-        What `gasla.eigenvector_centrality` was given.
+        The arguments of `gasla.eigenvector_centrality`.
 
     Raises
     ------
     VerificationError
-        If a score is negative or no number, if their norm is not 1, or if one more step moves them too far.
+        If a score is negative or not a number, the norm is not 1, or one more step moves the scores too far.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _require_norm(given: Array, score: Array) -> None:
 
 
 def _require_near(given: Array, score: Array, again: Array, tol: float, growth: float) -> None:
-    """The last change was within the tolerance; a step makes no change larger than by `growth`."""
+    """Verify that a step changes the scores by at most the tolerance times `growth`, a bound of the step's gain."""
     moved = np.abs(again - score)
     rounding = 64 * float(np.finfo(given.dtype).eps) * float(np.abs(score).sum() + np.abs(again).sum())
     if not moved.sum() <= len(score) * tol * growth + rounding:

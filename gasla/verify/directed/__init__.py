@@ -1,1 +1,1 @@
-"""Verifiers of what goes along directed edges."""
+"""Verifiers of flows, cuts, and acyclic graphs."""

@@ -1,4 +1,4 @@
-"""Verifiers of flows and cuts: a flow is largest where it fills a cut, and a cut the cheapest where a flow fills it."""
+"""Verifiers of flows and cuts, by duality: a maximum flow saturates a cut, and equals the capacity of a minimum cut."""
 
 import math
 from collections.abc import Callable
@@ -9,34 +9,34 @@ import numpy as np
 from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, VerificationError, require, vertex_answer
 
-TOLERANCE = 1e-9  # of floats
-BITS = 29  # of capacities as SciPy takes them, of which it adds two
+TOLERANCE = 1e-9  # relative, for floats
+BITS = 29  # of int32 capacities for SciPy, which adds two of them
 
 
 def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) -> None:
-    """Verify a flow: within capacities, nothing lost, and no way along which more could go.
+    """Verify a maximum flow: it respects capacities, is conserved at vertices, and no augmenting path exists.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are capacities (1 where it has none).
     source, target : int
-        Where the flow comes from and where it goes.
+        The vertices that send and receive.
     value : int or float
-        How much that is.
+        The value of the flow.
     flow : (m,) array of int or float
-        What flows along each edge, in the order of the input.
+        The flow along each edge, in input order.
 
     Raises
     ------
     VerificationError
-        If an edge takes more than its capacity, or less than 0; if more or less leaves a vertex than arrives there; if
-        the value is another; or if there is a way on which more could be sent.
+        If an edge carries less than 0 or more than its capacity, inflow and outflow of a vertex differ, the value is
+        wrong, or there is an augmenting path.
 
     Notes
     -----
-    Integers have to be exact. Of floats, capacities have to be kept exactly; 1e-9 of what passes a vertex may get lost
-    there, and all that could still be sent has to be at most 1e-9 of the value, however large capacities are elsewhere.
+    Integers must be exact. For floats, capacities must be respected exactly, conservation up to 1e-9 of the flow
+    through a vertex, and the remaining flow must be at most 1e-9 of the value, however large capacities are elsewhere.
 
     Examples
     --------
@@ -63,29 +63,28 @@ def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) ->
         _check_balance((n, src, dst), sent, source, target, value, -64, overflows)
     tails, heads = np.concatenate([src, dst]), np.concatenate([dst, src])
     residual = np.concatenate([capacity - sent, sent])
-    way = _way(n, tails, heads, residual > 0, source, target)
+    path = _path(n, tails, heads, residual > 0, source, target)
     slack = _slack(is_whole, float(value))
-    if way and (not slack or _largest_flow(n, tails, heads, residual, source, target, 4 * slack) > slack):
-        raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, way))}")
+    if path and (not slack or _largest_flow(n, tails, heads, residual, source, target, 4 * slack) > slack):
+        raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, path))}")
 
 
 def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: Any) -> None:
-    """Verify a cut: it parts source and target, costs what it says, and SciPy's largest flow is as much.
+    """Verify a minimum cut: it separates source and target, has the given capacity, and equals SciPy's maximum flow.
 
     Parameters
     ----------
     graph, source, target
         As for `maximum_flow`.
     value : int or float
-        What the cut costs.
+        The capacity of the cut.
     source_side : (n,) array of bool
-        Who is on the source's side.
+        Marks the vertices on the source's side.
 
     Raises
     ------
     VerificationError
-        If the two are on one side, the cut costs something else, or there is a cheaper one: of floats by more than 1e-9
-        of its cost.
+        If both are on one side, the capacity is wrong, or there is a smaller cut (for floats, by more than 1e-9 of it).
 
     Examples
     --------
@@ -113,7 +112,7 @@ def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: A
 
 
 def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
-    """Number of vertices, ends of edges, capacities: int64 or float64."""
+    """The number of vertices, the ends of the edges, and capacities in int64 or float64."""
     graph = as_graph(graph)
     src, dst = (np.asarray(ends).astype(np.int64) for ends in graph.edges())
     capacity = np.ones(len(src), np.int64) if graph.values is None else np.asarray(graph.values)
@@ -123,12 +122,12 @@ def _edges(graph: Any) -> tuple[int, Array, Array, Array]:
 
 
 def _slack(is_whole: bool, size: Any) -> Any:
-    """What may be wrong with a number of such a size: nothing where all are integers."""
+    """The allowed error of a number of this size: 0 for integers."""
     return 0 if is_whole else TOLERANCE * size
 
 
 def _sums(n: int, at: Array, sent: Array, scale: int) -> Array:
-    """What is sent at each vertex together, times 2**scale."""
+    """The sum of the flow at each vertex, times 2**scale."""
     if sent.dtype.kind == "f":
         return np.bincount(at, np.ldexp(sent, scale), n)
     sums = np.zeros(n, sent.dtype)
@@ -146,9 +145,9 @@ def _sum(numbers: Array) -> float:
 def _check_balance(
     edges: tuple[int, Array, Array], sent: Array, source: int, target: int, value: Any, scale: int, here: Array
 ) -> Array:
-    """Refuse a flow of another value, or that gets lost or comes from nowhere. Sums are times 2**scale.
+    """Verify the value of a flow and its conservation. Sums are multiplied by 2**scale.
 
-    It looks at the vertices marked by `here`, and returns those of them at which the sums overflow.
+    Only vertices marked by `here` are verified; returns those of them whose sums overflow.
     """
     n, src, dst = edges
     is_whole = sent.dtype.kind == "i"
@@ -159,10 +158,13 @@ def _check_balance(
     is_known, most = np.isfinite(excess) & here, np.maximum(arrives, leaves)
     if is_known[target] and not abs(excess[target] - right) <= _slack(is_whole, right + most[target] / 2**20):
         came = excess[target].item() * 2**-scale
-        raise VerificationError(f"the value is {value}, but {came} gets to target {target}")
+        raise VerificationError(f"the value is {value}, but {came} arrives at target {target}")
     excess[[source, target]] = 0
     balanced = abs(excess) <= _slack(is_whole, most + right / 2**20)
-    require(balanced | ~is_known, lambda v: f"at vertex {v} arrives {excess[v].item() * 2**-scale} more than leaves")
+    require(
+        balanced | ~is_known,
+        lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}",
+    )
     return here & ~is_known
 
 
@@ -170,43 +172,46 @@ def _names(src: Array, dst: Array) -> Callable[[int], str]:
     return lambda e: f"edge {e}, {src[e]} → {dst[e]},"
 
 
-def _way(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
-    """The vertices of a way along residual edges; none if there is none."""
+def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, target: int) -> list[int]:
+    """The vertices of a path along residual edges; empty if there is none."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
 
     ones = np.ones(int(is_residual.sum()))
     matrix = coo_array((ones, (tails[is_residual], heads[is_residual])), shape=(n, n)).tocsr()
-    before, way = breadth_first_order(matrix, source)[1], [target]
+    before, path = breadth_first_order(matrix, source)[1], [target]
     if before[target] < 0:
         return []
-    while way[-1] != source:
-        way.append(int(before[way[-1]]))
-    return way[::-1]
+    while path[-1] != source:
+        path.append(int(before[path[-1]]))
+    return path[::-1]
 
 
 def _largest_flow(
     n: int, src: Array, dst: Array, capacity: Array, source: int, target: int, most: float
 ) -> int | float:
-    """The value of a largest flow, or `most` if it is more: exact for integers, within 1e-10 of `most` for floats.
+    """The value of a maximum flow, limited to `most`: exact for integers, within 1e-10 of `most` for floats.
 
-    It is SciPy's, which has 31 bits. So it is found in rounds, whose unit is ever smaller: each sends what it can of
-    what the last one left. It is all where the rounding of the cut that the flow fills comes to nothing.
+    By SciPy, whose capacities have 31 bits: in rounds of decreasing units, each on the residual capacities of the last.
+    The result is complete once the edges of the saturated cut have lost nothing by rounding.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
-    from scipy.sparse.csgraph import maximum_flow as largest
+    from scipy.sparse.csgraph import maximum_flow as scipy_flow
 
     is_whole = capacity.dtype.kind == "i"
-    tails, heads, left = _both_ways(n, src, dst, capacity if is_whole else _shares(capacity, most))
+    tails, heads, left = _both_directions(n, src, dst, capacity if is_whole else _shares(capacity, most))
     found, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
-    tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])  # no more than the limit comes from n
+    tails, heads = (
+        np.append(tails, [n, source]),
+        np.append(heads, [source, n]),
+    )  # n sends at most the limit
     while True:
         unit = 2.0 ** (math.frexp(limit)[1] - BITS)
         unit = max(1, int(unit)) if is_whole else unit
         parts = np.append(np.minimum(left, limit) // unit, [-(-limit // unit), 0]).astype(np.int32)
-        sent = largest(coo_array((parts, (tails, heads)), shape=(n + 1, n + 1)).tocsr(), n, target)
+        sent = scipy_flow(coo_array((parts, (tails, heads)), shape=(n + 1, n + 1)).tocsr(), n, target)
         along = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
         found += type(found)(sent.flow_value) * unit
         left = left - along[:-2] * unit
@@ -222,15 +227,15 @@ def _largest_flow(
 
 
 def _shares(capacity: Array, most: float) -> Array:
-    """Capacities as shares of the most that is asked for; larger ones are no more than twice that."""
+    """Capacities as fractions of the requested maximum; larger ones are limited to twice that."""
     with np.errstate(over="ignore"):
         return np.minimum(capacity / most, 2.0)
 
 
-def _both_ways(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:
-    """All pairs of vertices between which there is an edge, in both directions, and what can go from one to the other.
+def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:
+    """Both directions of all pairs of adjacent vertices, and the total capacity of each direction.
 
-    Integers that come to more than 2**62 are that.
+    Sums of integers above 2**62 are limited to that.
     """
     leads = src != dst
     src, dst, capacity = src[leads], dst[leads], capacity[leads]

@@ -1,4 +1,4 @@
-"""Verify what is said of acyclic graphs: topological orders, their levels, and longest paths."""
+"""Verifiers of topological orders, their levels, and longest paths."""
 
 from typing import Any
 
@@ -18,21 +18,21 @@ from gasla.verify._common import (
 
 
 def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = None) -> None:
-    """Verify a topological order, and the levels if they are given.
+    """Verify a topological order, and the levels if given.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     order : array of int
-        The vertices, each once.
+        A permutation of the vertices.
     levels : array of int, optional
-        For each vertex the largest number of edges on a path that ends there.
+        For each vertex the number of edges on a longest path that ends there.
 
     Raises
     ------
     VerificationError
-        If a vertex is missing, an edge leads back, a level is wrong, or the order is not that of levels, then ids.
+        If a vertex is missing, an edge leads backwards, a level is wrong, or vertices are not sorted by level, then id.
 
     Examples
     --------
@@ -41,18 +41,18 @@ def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = N
     >>> topological_order(path, [0, 1, 2], [0, 1, 2])
     >>> topological_order(path, [1, 0, 2])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 0 → 1 leads back, from place 1 of the order to place 0
+    gasla.verify.VerificationError: edge 0 → 1 leads backwards, from place 1 of the order to place 0
     """
     edges = edges_of(graph)
     given = vertex_answer("order", order, edges.n, "iu").astype(np.int64)
-    require((given >= 0) & (given < edges.n), lambda i: f"place {i} of the order holds {given[i]}, which is no vertex")
+    require((given >= 0) & (given < edges.n), lambda i: f"place {i} of the order holds {given[i]}, not a vertex")
     place = np.full(edges.n, -1)
     place[given] = np.arange(edges.n)
-    require(place >= 0, lambda v: f"vertex {v} is missing in the order")
+    require(place >= 0, lambda v: f"vertex {v} is missing from the order")
     before, after = place[edges.src], place[edges.dst]
     require(
         before < after,
-        lambda e: f"{edge_name(edges, e)} leads back, from place {before[e]} of the order to place {after[e]}",
+        lambda e: f"{edge_name(edges, e)} leads backwards, from place {before[e]} of the order to place {after[e]}",
     )
     if levels is None:
         return
@@ -65,15 +65,13 @@ def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = N
 
 
 def _levels(edges: Edges, level: Array) -> None:
-    """Verify that every edge leads to a higher level, and that something leads to each level from the one before."""
+    """Verify that every edge leads to a higher level, and that every vertex has an in-neighbor one level below."""
     require(level >= 0, lambda v: f"vertex {v} is at level {level[v]}")
     above, below = level[edges.src], level[edges.dst]
     require(above < below, lambda e: f"{edge_name(edges, e)} leads from level {above[e]} to level {below[e]}")
     supported = level == 0
     supported[edges.dst[below == above + 1]] = True
-    require(
-        supported, lambda v: f"vertex {v} is at level {level[v]}, but no edge comes to it from level {level[v] - 1}"
-    )
+    require(supported, lambda v: f"vertex {v} is at level {level[v]}, but has no in-edge from level {level[v] - 1}")
 
 
 def longest_path(
@@ -85,9 +83,9 @@ def longest_path(
     *,
     weighted: bool = True,
 ) -> None:
-    """Verify the lengths of longest paths of an acyclic graph, who is before each vertex, and the longest of them.
+    """Verify the lengths of longest paths of an acyclic graph, the predecessors on them, and the longest path.
 
-    Lengths may differ from sums along the paths by the rounding of their own type.
+    Lengths may differ from the sums along the paths by rounding in their own type.
 
     Parameters
     ----------
@@ -96,18 +94,18 @@ def longest_path(
     lengths : array of float
         For each vertex the length of a longest path that ends there.
     parents : array of int
-        For each vertex the one before it on such a path; itself where the path begins.
+        For each vertex its predecessor on such a path; itself if the path begins there.
     path : array of int, optional
-        The vertices of the longest path of all.
+        The vertices of a longest path.
     length : float, optional
         Its length.
     weighted : bool
-        Whether values are lengths, or every edge has length 1.
+        Whether values are lengths. Otherwise every edge has length 1.
 
     Raises
     ------
     VerificationError
-        If the graph has a cycle, a vertex a wrong length or a wrong parent, or the path is not the longest.
+        If the graph has a cycle, a length or a parent is wrong, or the path is not a longest one.
 
     Examples
     --------
@@ -126,10 +124,10 @@ def longest_path(
     far = given.astype(np.float64)
     require(far >= 0, lambda v: f"vertex {v} has the length {given[v]}; expected a number, 0 or more")
     parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
-    require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, which is no vertex")
+    require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, not a vertex")
 
     before, offered = far[edges.src], far[edges.src] + edges.weight
-    with np.errstate(invalid="ignore"):  # what is infinite differs from itself by NaN
+    with np.errstate(invalid="ignore"):  # inf - inf is NaN
         rounding = 4 * np.finfo(given.dtype).eps * (before + np.abs(edges.weight))
         excess = np.where(offered == far[edges.dst], 0, offered - far[edges.dst])
         require(
@@ -142,7 +140,10 @@ def longest_path(
         attains = ~(np.abs(excess) > rounding)
     right = (parent == np.arange(edges.n)) & (far == 0)  # where a path begins
     right[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
-    require(right, lambda v: f"vertex {v} has the length {given[v]}, but no such path comes by its parent {parent[v]}")
+    require(
+        right,
+        lambda v: f"vertex {v} has the length {given[v]}, but no path through its parent {parent[v]} has",
+    )
     if path is not None:
         _path(np.asarray(path), far, parent)
     if length is not None and length != far.max(initial=0):
@@ -150,13 +151,13 @@ def longest_path(
 
 
 def _path(path: Array, far: Array, parent: Array) -> None:
-    """Verify that a path leads along the parents from where it may begin to a vertex of the greatest length."""
+    """Verify that a path follows the parents from its start to a vertex of the greatest length."""
     if path.ndim != 1 or path.dtype.kind not in "iu" or (len(path) == 0) != (len(far) == 0):
         raise VerificationError(f"the path is {path.dtype}{path.shape}; expected integers of one dimension")
     if len(path) == 0:
         return
     inside = (path >= 0) & (path < len(far))
-    require(inside, lambda i: f"place {i} of the path holds {path[i]}, which is no vertex")
+    require(inside, lambda i: f"place {i} of the path holds {path[i]}, which is not a vertex")
     before = np.r_[path[0], path[:-1]]
     require(parent[path] == before, lambda i: f"vertex {path[i]} of the path is not preceded by its parent")
     if far[path[-1]] != far.max():

@@ -1,4 +1,4 @@
-"""Verify searches from many sources: each row as that of a search by itself."""
+"""Verifiers of searches from many sources: each row like that of a single search."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,16 +20,16 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], levels: ArrayLike, *, d
     graph : Graph or SciPy sparse array
         The graph that was searched.
     sources : ids
-        Where the searches began.
+        The sources.
     levels : (len(sources), n) array of int
-        For each source and each vertex the distance in edges, or -1.
+        The distance in edges of each vertex from each source, or -1.
     depth_limit : int, optional
-        The level at which the searches were told to stop.
+        The maximum level of the searches.
 
     Raises
     ------
     VerificationError
-        If any vertex has a wrong level.
+        If a level is wrong.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], levels: ArrayLike, *, d
     >>> multi_source_bfs(path, [0, 2], [[0, 1, 2], [-1, -1, 0]])
     >>> multi_source_bfs(path, [0, 2], [[0, 1, 2], [-1, 1, 0]])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: from source 2: vertex 1 is at level 1, but no edge comes to it from level 0
+    gasla.verify.VerificationError: from source 2: vertex 1 is at level 1, but has no in-edge from level 0
     """
     _each(graph, sources, "levels", levels, lambda *found: bfs(*found, depth_limit=depth_limit))
 
@@ -51,14 +51,14 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], distances: A
     graph : Graph or SciPy sparse array
         The graph; its values are the weights (1 where it has none).
     sources : ids
-        Where the paths begin.
+        The sources.
     distances : (len(sources), n) array of float
-        For each source and each vertex the length of a shortest path, infinite where there is none.
+        The distance of each vertex from each source; inf if unreachable.
 
     Raises
     ------
     VerificationError
-        If any vertex has a wrong distance.
+        If a distance is wrong.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _each(graph: Any, sources: Iterable[int], name: str, rows: ArrayLike, check:
     graph, chosen, array = as_graph(graph), list(sources), np.asarray(rows)
     if array.shape != (len(chosen), graph.n):
         raise VerificationError(
-            f"{name}: expected a row a source and a value a vertex, of shape ({len(chosen)}, {graph.n}), "
+            f"{name}: expected one row per source and one value per vertex, of shape ({len(chosen)}, {graph.n}), "
             f"not an array of shape {array.shape}"
         )
     for source, row in track(list(zip(chosen, array)), "sources"):

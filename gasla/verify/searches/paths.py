@@ -1,4 +1,4 @@
-"""Verify levels, distances and the trees of parents that belong to them."""
+"""Verifiers of levels, distances, and trees of parents."""
 
 from typing import Any
 
@@ -20,25 +20,25 @@ from gasla.verify._common import (
 def bfs(
     graph: Any, source: int, levels: ArrayLike, parents: ArrayLike | None = None, *, depth_limit: int | None = None
 ) -> None:
-    """Verify the levels of a breadth-first search, and the parents if they are given.
+    """Verify the levels of a breadth-first search, and the parents if given.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph that was searched.
     source : int
-        Where the search began.
+        The source.
     levels : array of int
-        For each vertex its distance from the source in edges, or -1.
+        The distance of each vertex in edges, or -1.
     parents : array of int, optional
-        For each vertex the one before it on a shortest path: itself for the source, -1 where there is none.
+        The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
     depth_limit : int, optional
-        The level at which the search was told to stop.
+        The maximum level of the search.
 
     Raises
     ------
     VerificationError
-        If any vertex has a wrong level or a wrong parent.
+        If a level or a parent is wrong.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def bfs(
     >>> bfs(path, 0, [0, 1, 2], [0, 0, 1])
     >>> bfs(path, 0, [0, 1, 1])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 2 is at level 1, but no edge comes to it from level 0
+    gasla.verify.VerificationError: vertex 2 is at level 1, but has no in-edge from level 0
     """
     edges = edges_of(graph)
     source = check_source(source, edges.n)
@@ -75,32 +75,32 @@ def bfs(
     supported[edges.dst[steps_down]] = True
     require(
         supported | (level < 0),
-        lambda v: f"vertex {v} is at level {level[v]}, but no edge comes to it from level {level[v] - 1}",
+        lambda v: f"vertex {v} is at level {level[v]}, but has no in-edge from level {level[v] - 1}",
     )
     if parents is not None:
         _tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
 
 
 def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | None = None) -> None:
-    """Verify shortest distances, and the parents if they are given; weights may be negative.
+    """Verify shortest distances, and the parents if given; weights may be negative.
 
-    Distances may differ from sums along the paths by the rounding of their own type.
+    Distances may differ from the sums along the paths by rounding in their own type.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the weights (1 where it has none).
     source : int
-        Where all paths begin.
+        The source.
     distances : array of float
-        For each vertex the length of a shortest path, infinite where there is none.
+        The distance of each vertex; inf if unreachable.
     parents : array of int, optional
-        For each vertex the one before it on a shortest path: itself for the source, -1 where there is none.
+        The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
 
     Raises
     ------
     VerificationError
-        If any vertex has a wrong distance or a wrong parent.
+        If a distance or a parent is wrong.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | Non
 
     before, after = distance[edges.src], distance[edges.dst]
     offered = before + edges.weight
-    with np.errstate(invalid="ignore"):  # where no path comes from, inf - inf says nothing
+    with np.errstate(invalid="ignore"):  # inf - inf is NaN
         rounding = 4 * np.finfo(given.dtype).eps * (np.abs(before) + np.abs(edges.weight))
         excess = np.where(np.isinf(before), -np.inf, after - offered)
         require(
@@ -144,7 +144,7 @@ def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | Non
 
 
 def _reachable(edges: Edges, source: int, usable: Array) -> Array:
-    """Which vertices a walk from the source over the usable edges can reach."""
+    """Mark the vertices that are reachable from the source along usable edges."""
     from scipy.sparse.csgraph import breadth_first_order
 
     found = np.zeros(edges.n, bool)
@@ -153,14 +153,14 @@ def _reachable(edges: Edges, source: int, usable: Array) -> Array:
 
 
 def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str) -> None:
-    """Verify that `parents` is a tree from the source to all that is reached, made of allowed edges."""
+    """Verify that `parents` is a tree from the source to all reached vertices, made of allowed edges."""
     parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
     if parent[source] != source:
         raise VerificationError(f"the parent of the source {source} is {parent[source]}, not the source itself")
     require(reached | (parent == -1), lambda v: f"vertex {v} is unreached, but has the parent {parent[v]} and not -1")
     require(
         ~reached | ((parent >= 0) & (parent < edges.n)),
-        lambda v: f"vertex {v} is reached, but its parent {parent[v]} is no vertex",
+        lambda v: f"vertex {v} is reached, but its parent {parent[v]} is not a vertex",
     )
     is_parent = edges.src == parent[edges.dst]
     linked, right = np.zeros(edges.n, bool), np.zeros(edges.n, bool)
@@ -171,6 +171,6 @@ def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed
     require(right | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, which {otherwise}")
 
     ancestor = np.where(reached, parent, source)
-    for _ in range(int(edges.n).bit_length()):  # each round doubles how far back we look
+    for _ in range(int(edges.n).bit_length()):  # pointer doubling
         ancestor = ancestor[ancestor]
-    require(ancestor == source, lambda v: f"vertex {v}: its parents go round in a circle and never reach the source")
+    require(ancestor == source, lambda v: f"vertex {v}: its parents form a cycle and never reach the source")

@@ -1,4 +1,4 @@
-"""Verify a shortest path from one vertex to another."""
+"""Verifier of a shortest path between two vertices."""
 
 from typing import Any
 
@@ -10,27 +10,27 @@ from gasla.verify._common import VerificationError, check_source, edges_of
 
 
 def shortest_path(graph: Any, source: int, target: int, distance: float, path: ArrayLike, edges: ArrayLike) -> None:
-    """Verify a shortest path: its vertices, its edges, and that SciPy finds none that is shorter.
+    """Verify a shortest path: its vertices and edges, and that SciPy finds no shorter one.
 
-    The length may differ from the sum along the path, and from the least, by the rounding of float32.
+    The length may differ from the sum along the path, and from the distance, by rounding in float32.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the lengths (1 where it has none).
     source, target : int
-        Where the path was to begin and to end.
+        The ends of the path.
     distance : float
-        Its length; infinite if there is none.
+        Its length; inf if there is no path.
     path : array of int
         Its vertices in order.
     edges : array of int
-        Numbers of the edges between them.
+        The ids of the edges between them.
 
     Raises
     ------
     VerificationError
-        If it is no path from source to target, has another length, or is not a shortest one.
+        If it is not a path from source to target, has another length, or is not a shortest path.
 
     Examples
     --------
@@ -61,10 +61,10 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
         raise VerificationError(f"the path leads from {path[0]} to {path[-1]}, not from {source} to {target}")
     if len(steps) != len(path) - 1:
         raise VerificationError(f"the path has {len(path)} vertices and {len(steps)} edges, not one fewer")
-    numbers = _numbers(graph)
+    positions = _positions(graph)
     total = 0.0
     for e, u, v in zip(steps.tolist(), path[:-1].tolist(), path[1:].tolist()):
-        place = numbers[e] if 0 <= e < len(numbers) else -1
+        place = positions[e] if 0 <= e < len(positions) else -1
         if place < 0 or every.src[place] != u or every.dst[place] != v:
             raise VerificationError(f"the path goes from {u} to {v} by edge {e}, which does not lead there")
         total += every.weight[place].item()
@@ -76,6 +76,6 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
         )
 
 
-def _numbers(graph: Any) -> Any:
-    """Where among edges grouped by where they start the edge of each number is."""
+def _positions(graph: Any) -> Any:
+    """The position of each edge id among edges grouped by source."""
     return np.argsort(as_graph(graph).out.numbers(), kind="stable")

@@ -1,1 +1,1 @@
-"""Verifiers of what is said of a graph read as undirected: its cycles, its forests, its independent sets, its cuts."""
+"""Verifiers of results for graphs read as undirected: bipartiteness, forests, independent sets, communities."""

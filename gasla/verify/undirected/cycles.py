@@ -20,22 +20,22 @@ from gasla.verify._common import (
 
 
 def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> None:
-    """Verify whether a graph is bipartite, and the colors if they are given.
+    """Verify whether a graph is bipartite, and the colors if given.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph.
     bipartite : bool
-        What is said of it.
+        The answer.
     colors : array of int, optional
-        0 or 1 for each vertex; -1 in components that have an odd cycle.
+        The color of each vertex, 0 or 1; -1 in components with an odd cycle.
 
     Raises
     ------
     VerificationError
-        If an edge joins two vertices of a color, a component without a color has no odd cycle, the smallest vertex
-        of a component has the color 1, or it is said to be what it isn't.
+        If the answer is wrong, an edge joins two vertices of equal color, only part of a component is -1, a component
+        with -1 has no odd cycle, or the smallest vertex of a component has color 1.
 
     Examples
     --------
@@ -44,12 +44,12 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
     >>> bipartite(path, True, [0, 1, 0])
     >>> bipartite(path, True, [0, 1, 1])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 1 → 2 joins two vertices of the color 1
+    gasla.verify.VerificationError: edge 1 → 2 joins two vertices of color 1
     """
     edges = edges_of(graph)
     piece, is_odd = odd_components(edges)
     if bool(bipartite) == bool(is_odd.any()):
-        raise VerificationError(f"the graph has {'an' if is_odd.any() else 'no'} odd cycle, but it was said otherwise")
+        raise VerificationError(f"the graph has {'an' if is_odd.any() else 'no'} odd cycle, contrary to the answer")
     if colors is None:
         return
     color = vertex_answer("colors", colors, edges.n, "i").astype(np.int64)
@@ -59,7 +59,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
         lambda v: f"vertex {v} has the color {color[v]}, and its component {'an' if is_odd[v] else 'no'} odd cycle",
     )
     differ = (color[edges.src] != color[edges.dst]) | (color[edges.src] < 0)
-    require(differ, lambda e: f"{edge_name(edges, e)} joins two vertices of the color {color[edges.src[e]]}")
+    require(differ, lambda e: f"{edge_name(edges, e)} joins two vertices of color {color[edges.src[e]]}")
     _, smallest = np.unique(piece, return_index=True)
     require(
         color[smallest] < 1,

@@ -1,4 +1,4 @@
-"""Verify sets of vertices or edges that have nothing to do with each other: independent sets, colorings, matchings."""
+"""Verifiers of independent sets, colorings and matchings."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,11 +25,11 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; directions, values and loops mean nothing.
+        The graph, read as undirected; values and self loops are ignored.
     members : array of bool
         Whether each vertex is in the set.
     nodes : ids, optional
-        Vertices that have to be in it.
+        Vertices that must be in the set.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
     >>> maximal_independent_set(path, [True, False, True])
     >>> maximal_independent_set(path, [True, False, False])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 2 is no member, nor is a neighbor of it
+    gasla.verify.VerificationError: vertex 2 is not a member, nor is any of its neighbors
     """
     edges = _between(edges_of(graph))
     inside = np.asarray(members)
@@ -51,28 +51,28 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
         raise VerificationError(f"members are {inside.dtype}{inside.shape}; expected bool, one a vertex")
     for v in () if nodes is None else nodes:
         if not inside[v]:
-            raise VerificationError(f"vertex {v} has to be a member, and is none")
+            raise VerificationError(f"vertex {v} must be a member, but is not")
     both = inside[edges.src] & inside[edges.dst]
     require(~both, lambda e: f"{edge_name(edges, e)} joins two members")
     beside = _beside(edges, inside)
-    require(inside | beside, lambda v: f"vertex {v} is no member, nor is a neighbor of it")
+    require(inside | beside, lambda v: f"vertex {v} is not a member, nor is any of its neighbors")
 
 
 def greedy_color(graph: Any, colors: ArrayLike) -> None:
-    """Verify a coloring that is proper and greedy.
+    """Verify a greedy coloring: neighbors have different colors, and no vertex could take a lower one.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; directions, values and loops mean nothing.
+        The graph, read as undirected; values and self loops are ignored.
     colors : array of int
-        The color of each vertex, from 0 on.
+        The color of each vertex, from 0.
 
     Raises
     ------
     VerificationError
-        If two neighbors have the same color, a vertex could take a lower one, or a component that two colors do for
-        has more.
+        If two neighbors have the same color, a vertex could take a lower one, or a bipartite component has more than
+        two.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     >>> greedy_color(path, [0, 1, 0])
     >>> greedy_color(path, [0, 1, 2])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: vertex 2 has color 2, and no neighbor of color 0
+    gasla.verify.VerificationError: vertex 2 has color 2, but no neighbor of color 0
     """
     edges = _between(edges_of(graph))
     color = vertex_answer("colors", colors, edges.n, "iu").astype(np.int64)
@@ -92,9 +92,9 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     lower = seen < color[v]
     pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)  # sorted: colors of each vertex
     lacks = np.bincount(pairs[0], minlength=edges.n) < color
-    require(~lacks, lambda v: f"vertex {v} has color {color[v]}, and no neighbor of color {_gap(pairs, v)}")
+    require(~lacks, lambda v: f"vertex {v} has color {color[v]}, but no neighbor of color {_gap(pairs, v)}")
     is_odd = odd_components(edges)[1]
-    require(is_odd | (color < 2), lambda v: f"vertex {v} has color {color[v]}, where 0 and 1 would have done")
+    require(is_odd | (color < 2), lambda v: f"vertex {v} has color {color[v]}, but its component is bipartite")
 
 
 def _gap(pairs: Array, v: int) -> int:
@@ -104,22 +104,22 @@ def _gap(pairs: Array, v: int) -> int:
 
 
 def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) -> None:
-    """Verify a maximal matching, and with weights that no edge outweighs those at both of its ends.
+    """Verify a maximal matching; if weighted, also that no edge is heavier than the matched edges at both of its ends.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph; directions and loops mean nothing, and of parallel edges the heaviest counts.
+        The graph, read as undirected; self loops are ignored, and of parallel edges the heaviest counts.
     mates : array of int
-        The mate of each vertex, -1 where it has none.
+        The mate of each vertex, -1 if unmatched.
     weighted : bool
-        Whether heavier edges go first; it then has at least half the weight of the heaviest matching.
+        Whether heavier edges were preferred; the matching then has at least half the weight of the heaviest.
 
     Raises
     ------
     VerificationError
-        If a mate is no neighbor or has another mate, an edge could be added, or one is heavier than what its ends are
-        matched by.
+        If a mate is not a neighbor or has another mate, an edge could be added, or an edge is heavier than the matched
+        edges at its ends.
 
     Examples
     --------
@@ -128,44 +128,44 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     >>> maximal_matching(path, [1, 0, 3, 2])
     >>> maximal_matching(path, [1, 0, 3, 2], weighted=True)
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 1 → 2 weighs 5, more than what either end is matched by
+    gasla.verify.VerificationError: edge 1 → 2 weighs 5, more than the matched edges at its ends
     """
     graph = as_graph(graph)
     edges = edges_of(graph)
     if graph.values is not None and graph.values.dtype.kind in "iu":
-        edges = edges._replace(weight=np.asarray(graph.out_values))  # as float64 some are alike
+        edges = edges._replace(weight=np.asarray(graph.out_values))  # float64 could make some equal
     edges = _between(edges)
     mate = vertex_answer("mates", mates, edges.n, "iu").astype(np.int64)
-    require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is no vertex")
+    require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is not a vertex")
     has, ids = mate >= 0, np.arange(edges.n)
     back = np.where(has, mate[mate], ids) if edges.n else ids
     require(back == ids, lambda v: f"vertex {v} has the mate {mate[v]}, whose mate is {back[v]}")
     is_matched = mate[edges.src] == edges.dst
     kind = edges.weight.dtype
     lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
-    heaviest = np.full(edges.n, lowest, kind)  # of the edges to the mate
+    heaviest = np.full(edges.n, lowest, kind)  # heaviest edge to the mate
     there = np.zeros(edges.n, bool)
     for ends in (edges.src, edges.dst):
         np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])
         there[ends[is_matched]] = True
-    require(there | ~has, lambda v: f"vertex {v} has the mate {mate[v]}, which is no neighbor of it")
+    require(there | ~has, lambda v: f"vertex {v} has the mate {mate[v]}, which is not its neighbor")
     require(has[edges.src] | has[edges.dst], lambda e: f"{edge_name(edges, e)} could be added: neither end has a mate")
     if weighted:
         most = np.maximum(heaviest[edges.src], heaviest[edges.dst])
         require(
             edges.weight <= most,
-            lambda e: f"{edge_name(edges, e)} weighs {edges.weight[e]}, more than what either end is matched by",
+            lambda e: f"{edge_name(edges, e)} weighs {edges.weight[e]}, more than the matched edges at its ends",
         )
 
 
 def _between(edges: Edges) -> Edges:
-    """The edges but for loops; `indptr` is no longer theirs."""
+    """The edges without self loops; `indptr` is invalid."""
     keep = edges.src != edges.dst
     return edges._replace(src=edges.src[keep], dst=edges.dst[keep], weight=edges.weight[keep])
 
 
 def _beside(edges: Edges, inside: Array) -> Array:
-    """Who has a neighbor inside."""
+    """Mark the vertices with a neighbor inside."""
     beside = np.zeros(len(inside), bool)
     beside[edges.dst[inside[edges.src]]] = True
     beside[edges.src[inside[edges.dst]]] = True

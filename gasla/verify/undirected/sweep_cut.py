@@ -1,4 +1,4 @@
-"""Verify the community of one vertex: what its scores leave undone, and what every beginning of the sweep is worth."""
+"""Verifier of PageRank-Nibble: the residual that its scores leave, and the conductance of every prefix of the sweep."""
 
 from typing import Any
 
@@ -21,24 +21,24 @@ def pagerank_nibble(
     epsilon: float = 1e-6,
     weighted: bool = False,
 ) -> None:
-    """Verify that nobody could push, and that no beginning of the order by score over degree is a better community.
+    """Verify that no vertex can push, and that no prefix of the order by score over degree has less conductance.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        Read as undirected: unless it is symmetric, the two directions of an edge add up.
+        Read as undirected: unless the matrix is symmetric, the two directions of an edge add up.
     source : int
-        The vertex whose community it is.
+        The source.
     vertices, conductance, scores
-        What `gasla.pagerank_nibble` returned.
+        The result of `gasla.pagerank_nibble`.
     alpha, epsilon, weighted
-        As they were given.
+        Its arguments.
 
     Raises
     ------
     VerificationError
-        If the residual, worked out from the scores, is negative or large enough for a push; if the vertices don't come
-        first in the order, have another conductance, or a higher one than another beginning.
+        If the residual computed from the scores is negative or large enough for a push, or the vertices are not a
+        prefix of the order, or have another or a higher conductance than the best prefix.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def pagerank_nibble(
 
 
 def _both_ways(edges: Edges, weighted: bool) -> Edges:
-    """The edges with the weights that count, each with its other direction; parallel ones in whatever order."""
+    """The edges with the weights that count, in both directions."""
     weight = edges.weight if weighted else np.ones(edges.dst.size)
     there, back = np.lexsort((weight, edges.dst, edges.src)), np.lexsort((weight, edges.src, edges.dst))
     pairs = (edges.src, edges.dst), (edges.dst, edges.src), (weight, weight)
@@ -81,7 +81,7 @@ def _both_ways(edges: Edges, weighted: bool) -> Edges:
 def _check_residual(
     edges: Edges, weight: Array, degree: Array, source: int, score: Array, retained: float, epsilon: float
 ) -> None:
-    """Residual is what began at the source, less what scores stand for, but for what those who have them sent on."""
+    """Verify the residual: the initial residual of the source, minus scores, plus what was sent along edges."""
     sent = score / np.where(degree > 0, degree, 1)
     arrived = np.bincount(edges.dst, sent[edges.src] * weight, edges.n)
     residual = (np.arange(edges.n) == source) - (score - (1 - retained) * arrived) / retained
@@ -94,11 +94,11 @@ def _check_residual(
 
 
 def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
-    """All vertices with a score: those of the community, then the others, by score over degree."""
+    """All vertices with a score: the community, then the others, by decreasing score over degree."""
     if vertices.ndim != 1 or vertices.dtype.kind not in "iu" or not len(vertices):
         raise VerificationError(f"vertices are {vertices.dtype}{vertices.shape}; expected ids in one dimension")
     inside = (vertices >= 0) & (vertices < len(score))
-    require(inside, lambda i: f"{vertices[i]} is no vertex; expected 0 to {len(score) - 1}")
+    require(inside, lambda i: f"{vertices[i]} is not a vertex; expected 0 to {len(score) - 1}")
     member = np.zeros(len(score), bool)
     member[vertices] = True
     if member.sum() != len(vertices):
@@ -115,9 +115,9 @@ def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
 
 
 def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> Array:
-    """Of each beginning: an edge is cut from where its first end has come until its second has.
+    """The conductance of each prefix: an edge is cut from the position of its first end to that of its second.
 
-    Sums are made from the side that weighs less, so that what a light side comes to isn't lost in rounding.
+    Sums are taken from the side of smaller volume, to avoid rounding errors of the larger side.
     """
     place = np.full(edges.n, len(order))
     place[order] = np.arange(len(order))

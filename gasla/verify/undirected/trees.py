@@ -1,4 +1,4 @@
-"""Verify a minimum spanning forest: by the heaviest edge on the way between the ends of every other."""
+"""Verifier of minimum spanning forests: no edge is lighter than the heaviest edge on the path between its ends."""
 
 from typing import Any, NamedTuple
 
@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, VerificationError, require
 
-SOME = 1 << 20  # edges looked at together
+SOME = 1 << 20  # edges per block
 
 
 class Steps(NamedTuple):
-    """Ways up in a forest, by powers of two."""
+    """Ancestors in a forest by powers of two, and the heaviest edges on the paths to them."""
 
     depth: Array
     ups: list[Array]
@@ -20,22 +20,22 @@ class Steps(NamedTuple):
 
 
 def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = None) -> None:
-    """Verify that edges are a spanning forest, and that no other would be lighter.
+    """Verify that edges form a spanning forest of least total weight.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph, whose edges count in either direction.
+        The graph, read as undirected.
     edges : array of int
-        The numbers of the forest's edges.
+        The ids of the forest's edges.
     total : number, optional
-        What they weigh together.
+        Their total weight.
 
     Raises
     ------
     VerificationError
-        If an edge is none of the graph or there twice, if edges close a circle or leave a component in parts, if an
-        edge outside of the forest is lighter than one on the way between its ends, or if the total is another.
+        If an id is invalid or a duplicate, edges form a cycle or do not connect a component, an edge outside the forest
+        is lighter than one on the path between its ends, or the total is wrong.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     >>> minimum_spanning_forest(ring, [1, 2])
     >>> minimum_spanning_forest(ring, [0, 1])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: edge 2 weighs 2, and on the way between its ends one weighs 4
+    gasla.verify.VerificationError: edge 2 weighs 2, but an edge on the path between its ends weighs 4
     """
     graph = as_graph(graph)
     numbers, taken = graph.out.numbers(), np.asarray(edges)
@@ -54,7 +54,7 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     if taken.ndim != 1 or taken.dtype.kind not in "iu":
         raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
     require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
-    require(np.bincount(taken, minlength=graph.m) < 2, lambda e: f"edge {e} is there twice")
+    require(np.bincount(taken, minlength=graph.m) < 2, lambda e: f"edge {e} is a duplicate")
     parent, up = _rooted(graph.n, src[taken], dst[taken], weight[taken])
     steps = _steps(parent, up)
     for first in range(0, graph.m, SOME):
@@ -65,30 +65,30 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     found = float(np.sum(chosen)) if is_float else sum(chosen)  # Python's integers
     slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
     if total is not None and not (found == total or abs(float(total) - found) <= slack):
-        raise VerificationError(f"the edges weigh {found}, and it was said {total}")
+        raise VerificationError(f"the edges weigh {found}, not {total}")
 
 
 def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps) -> None:
-    """Some edges, of which this is the first: no forest is lighter by any of them."""
+    """Verify a block of edges that starts at edge `first`."""
     heaviest, is_joined = _heaviest(steps, src, dst)
-    require(is_joined, lambda e: f"edge {first + e} joins vertices that the forest leaves apart")
+    require(is_joined, lambda e: f"edge {first + e} joins vertices in different trees of the forest")
     require(
         (src == dst) | (heaviest <= weight),
-        lambda e: f"edge {first + e} weighs {weight[e]}, and on the way between its ends one weighs {heaviest[e]}",
+        lambda e: f"edge {first + e} weighs {weight[e]}, but an edge on the path between its ends weighs {heaviest[e]}",
     )
 
 
 def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
-    """Of every vertex its parent, a root being its own, and the weight of the edge to it."""
+    """The parent of each vertex, a root being its own, and the weight of the edge to it."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
     tree = csr_array((np.ones(len(src)), (src, dst)), shape=(n, n))
     count, piece = connected_components(tree, directed=False)
     if len(src) != n - count:
-        raise VerificationError(f"{len(src)} edges make {count} trees of {n} vertices; some close a circle")
+        raise VerificationError(f"{len(src)} edges make {count} trees of {n} vertices; some form a cycle")
     _, roots = np.unique(piece, return_index=True)
-    ends = np.append(src, np.full(count, n)), np.append(dst, roots)  # all hang from one more vertex
+    ends = np.append(src, np.full(count, n)), np.append(dst, roots)  # connect all roots to one more vertex
     whole = csr_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1))
     parent = breadth_first_order(whole, n, directed=False)[1][:n].astype(np.int64)
     up, below = np.zeros(n, weight.dtype), np.where(parent[src] == dst, src, dst)
@@ -97,7 +97,7 @@ def _rooted(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array
 
 
 def _steps(parent: Array, up: Array) -> Steps:
-    """How deep vertices are, and where 1, 2, 4, ... steps up lead, past which heaviest edge."""
+    """The depth of vertices, their ancestors 1, 2, 4, ... steps up, and the heaviest edge on the way."""
     depth, over = np.where(parent == np.arange(len(parent)), 0, 1), parent
     ups, heavy = [parent], [up]
     while (over != over[over]).any():
@@ -109,17 +109,17 @@ def _steps(parent: Array, up: Array) -> Steps:
 
 
 def _heaviest(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
-    """The heaviest edge on the way between pairs of vertices, and whether there is a way."""
+    """The heaviest edge on the path between pairs of vertices, and whether there is a path."""
     depth, ups, heavy = steps
     parent, up = ups[0], heavy[0]
     lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
     a, b = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
     found = np.full(len(a), lowest, up.dtype)
-    for k in reversed(range(len(ups))):  # to one depth
+    for k in reversed(range(len(ups))):  # lift the deeper vertex to equal depth
         far = depth[a] - depth[b] >= 1 << k
         found = np.where(far, np.maximum(found, heavy[k][a]), found)
         a = np.where(far, ups[k][a], a)
-    for k in reversed(range(len(ups))):  # then to below where they meet
+    for k in reversed(range(len(ups))):  # lift both to just below their common ancestor
         apart = ups[k][a] != ups[k][b]
         found = np.where(apart, np.maximum(found, np.maximum(heavy[k][a], heavy[k][b])), found)
         a, b = np.where(apart, ups[k][a], a), np.where(apart, ups[k][b], b)

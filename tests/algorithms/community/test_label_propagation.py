@@ -136,7 +136,7 @@ def test_the_verifier_names_what_is_wrong() -> None:
     ):
         with pytest.raises(VerificationError, match=says):
             verify.label_propagation(matrix, wrong)
-    with pytest.raises(VerificationError, match="vertex 2 has no neighbour and is not alone"):
+    with pytest.raises(VerificationError, match="vertex 2 has no neighbor, but shares its community"):
         verify.label_propagation(csr_array(np.eye(3, k=1) * [[1], [0], [0]]), [0, 0, 0])
 
 

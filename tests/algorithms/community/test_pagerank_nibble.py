@@ -238,7 +238,7 @@ def test_the_verifier_rejects_wrong_answers() -> None:
         "has conductance": (vertices, conductance * 1.2, scores),
         "has more score over degree": (vertices[::-1], conductance, scores),
         "appears twice": ([*vertices, vertices[0]], conductance, scores),
-        "is no vertex": ([34], conductance, scores),
+        "is not a vertex": ([34], conductance, scores),
         "expected no less": (vertices[:2], 30 / 34, scores),
     }
     for words, wrong in spoiled.items():

@@ -161,8 +161,8 @@ def test_the_verifier_rejects_wrong_answers() -> None:
     matrix = rings([3, 2, 4, 1], None)
     count, labels = gasla.strongly_connected_components(matrix)
     for wrong, words in [
-        (np.minimum(labels, 2), "share component 2, but no paths within it lead to and fro"),
-        (np.r_[0, 1, 2, labels[3:] + 2], "edge 0 → 1 leaves component 0 for component 1, from where a path leads back"),
+        (np.minimum(labels, 2), "share component 2, but not by paths in both directions within it"),
+        (np.r_[0, 1, 2, labels[3:] + 2], "edge 0 → 1 leaves component 0 for component 1, from which a path leads back"),
         (labels[::-1].max() - labels, "is numbered 3; in the order of the smallest vertices it is 0"),
         (labels.astype(float), "integers were expected"),
         (labels[1:], "values were expected"),

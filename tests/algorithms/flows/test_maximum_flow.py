@@ -267,7 +267,7 @@ def test_integers_of_any_size(kind: type) -> None:
 
 def test_too_much_at_once_is_refused() -> None:
     graph = gasla.Graph.from_edges([0] * 3, [1, 1, 1], [2**61] * 3)
-    with pytest.raises(ValueError, match=r"that enter target 1 of 6.92e\+18; expected at most"):
+    with pytest.raises(ValueError, match=r"that enter target 1 to 6.92e\+18; expected at most"):
         gasla.maximum_flow(graph, 0, 1)
 
 
@@ -276,8 +276,8 @@ def test_the_verifier_rejects_wrong_answers() -> None:
     for wrong, said in [
         (flow + np.int64(1), "its capacity is"),
         (-flow, "expected 0 or more"),
-        (flow * [0, 1, 1, 1, 1], "more than leaves"),
-        (flow * 0, "the value is 5, but 0 gets"),
+        (flow * [0, 1, 1, 1, 1], "inflow minus outflow"),
+        (flow * 0, "the value is 5, but 0 arrives"),
         (flow.astype(float), "values of type int64 were expected"),
     ]:
         with pytest.raises(verify.VerificationError, match=said):

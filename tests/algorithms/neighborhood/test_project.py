@@ -102,7 +102,7 @@ def test_the_verifier_rejects_wrong_answers() -> None:
     wrong = {
         "has 2 vertices; expected 3": gasla.project(graph, [0, 1, 2]).subgraph([0, 1]),
         "edge 0 → 1 of the projection is missing": made.changed(remove=[0]),
-        "too many": made.changed(insert=([0], [0], [1])),
+        "superfluous": made.changed(insert=([0], [0], [1])),
         "has the value 2, not 1": made.with_values(made.values * 2),
     }
     for words, other in wrong.items():

@@ -278,7 +278,7 @@ def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception]
         ([[0, 0]], "walker 0 goes from 0 to 0 in step 0; there is no such edge"),
         ([[0, -1]], "walker 0 goes from 0 to -1 in step 0; expected a step along an edge"),
         ([[0, 1, -1, 0]], "walker 0 goes from -1 to 0 in step 2; expected -1 after -1"),
-        ([[0, 7]], "7 is no vertex"),
+        ([[0, 7]], "7 is not a vertex"),
         ([0], "walks are int64"),
     ],
 )
@@ -290,9 +290,9 @@ def test_the_verifier_of_walks_tells(walks: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ([1, 1], "row 0 has 1 2 times; expected 1 at most"),
+        ([1, 1], "row 0 has 1 2 times; expected at most 1"),
         ([1, -1], "row 0 of vertex 0 has 1 neighbors; expected 2"),
-        ([0, 1], "row 0 has 0 1 times; expected 0 at most"),
+        ([0, 1], "row 0 has 0 1 times; expected at most 0"),
     ],
 )
 def test_the_verifier_of_samples_tells(row: Any, message: str) -> None:
