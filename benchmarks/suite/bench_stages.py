@@ -15,8 +15,8 @@ from gasla.algorithms.traversal.bfs import Levels
 
 from . import ENGINES, SKEWED_AND_FLAT, Calls, load
 
-FEW = 1 << 18  # edges with hubs at their ends have long lists to intersect
-ITERATIONS = 10  # of programs that don't end by themselves
+FEW = 1 << 18  # number of edges for `intersect`, because edges between hubs have long lists
+ITERATIONS = 10  # for programs that don't end by themselves
 Paths = BellmanFord(real=np.float32, lengths=np.float32)
 
 
