@@ -13,7 +13,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
     const bool dense = P::ONLY_PULLS || s.way == DENSE;
     if (dense && now.form == LIST) to_bits();
     if (!dense && now.form == BITS) {
-        list_bits(c.active(), parity());
+        to_list(c.active(), parity());
         by_one_thread([&] {
             now.form = LIST;
             s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // a push to the bitmap only estimates them
@@ -36,7 +36,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::to_bits() {
 
 // Bitmap to queue; the number of vertices is known. Each lane loads one word; the warp then lists the vertices of one
 // word at a time.
-template <class P> __device__ __forceinline__ void Loop<P>::list_bits(const u32* bits, u32 side) {
+template <class P> __device__ __forceinline__ void Loop<P>::to_list(const u32* bits, u32 side) {
     auto listed = to_queue(side, LISTED);
     for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
         const u64 own = base + lane() * warps_of_grid();
@@ -65,7 +65,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::clear_claims() {
 
 // Clear the word with a vertex's claim of the last iteration. All vertices with claims in it are active now, or were
 // released.
-template <class P> __device__ __forceinline__ void Loop<P>::forget_claim(vertex_t v) {
+template <class P> __device__ __forceinline__ void Loop<P>::clear_claim(vertex_t v) {
     if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
 }
 

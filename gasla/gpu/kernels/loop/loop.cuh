@@ -5,7 +5,7 @@
 // rotate: one in use, one that was read after the last barrier, one being zeroed. So an iteration needs one barrier
 // where the program allows it.
 #pragma once
-#include "far.cuh"
+#include "priorities.cuh"
 #include "frontier.cuh"
 #include "gather.cuh"
 #include "keyed_rows.cuh"
@@ -137,14 +137,14 @@ template <class P> struct Loop {
             return ListSink{loop.c.a.aside, loop.counter(ASIDE)};
         }
     };
-    template <class List, class Which> __device__ __forceinline__ auto to_list(Which which) const {
+    template <class List, class Which> __device__ __forceinline__ auto appender_to(Which which) const {
         return Appender<Loop, List, Which>(s, which);
     }
     __device__ __forceinline__ auto to_queue(u32 side, u32 which = NEXT) const {
-        return to_list<Queue>([=] { return side | which << 1; });
+        return appender_to<Queue>([=] { return side | which << 1; });
     }
     __device__ __forceinline__ auto to_aside() const {
-        return to_list<Aside>([] { return 0; });
+        return appender_to<Aside>([] { return 0; });
     }
     // Destination of newly active vertices in a push: the queue; in a search before a pull the bitmap, as no list would
     // be read.
@@ -201,10 +201,10 @@ template <class P> struct Loop {
     // Forms of the active set (active.cuh).
     __device__ void change_form();
     __device__ void to_bits();
-    __device__ void list_bits(const u32* bits, u32 side);
+    __device__ void to_list(const u32* bits, u32 side);
     __device__ void widen();
     __device__ void clear_claims();
-    __device__ void forget_claim(vertex_t v);
+    __device__ void clear_claim(vertex_t v);
 
     // Pulling (pull.cuh).
     struct Ahead {  // row offsets and closed bits of 32 vertices, loaded while the 32 before are processed

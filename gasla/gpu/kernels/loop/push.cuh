@@ -51,7 +51,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     auto next = to_next();
     const Entry* entries = queue(parity());
     if constexpr (CLAIMS_BY_TURNS)
-        for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) forget_claim(entries[i].vertex);
+        for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) clear_claim(entries[i].vertex);
     Push<P, decltype(next), ToAside, true> visit{c, next, aside};
     advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
         entries, now.size, now.edges, c.a.sp, load, visit);
@@ -99,7 +99,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::release() {
 template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
     if constexpr (P::HAS_SCATTER) {
         const u32 side = 1 - parity();
-        if (now.form == BITS) list_bits(c.next_active(), side);
+        if (now.form == BITS) to_list(c.next_active(), side);
         if constexpr (!P::EVERYONE) by_one_thread([&] { now.form = LIST; });
         typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
         advance<P::AT_ONCE, false, typename decltype(visit)::Source>(

@@ -133,7 +133,7 @@ template <class Loop> struct SmallFrontier {
             s.listed = s.edges = 0;
             s.all = Tally{Tally::of_block(false, 0, 0)};
         });
-        auto overflow = loop.template to_list<typename Loop::Queue>([&] { return 1 - side | NEXT << 1; });
+        auto overflow = loop.template appender_to<typename Loop::Queue>([&] { return 1 - side | NEXT << 1; });
         SegmentAppender<decltype(overflow)> listed{s, c.a.sp, c.a.si, overflow};
         Push<P, decltype(listed), Aside, false> visit{loop.c, listed, aside};
         Slot slot = queued ? take_queued(first) : take(first);
@@ -189,7 +189,7 @@ template <class Loop> struct SmallFrontier {
             typename P::Source source;
             if (is) {
                 source = P::load_source(c, slot.vertex);
-                if (mine == 0) loop.forget_claim(slot.vertex);
+                if (mine == 0) loop.clear_claim(slot.vertex);
             }
             for (; __any_sync(ALL, at < end); at += (offset_t)lanes) {
                 const offset_t places[1] = {at};

@@ -27,7 +27,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
         if constexpr (P::ABSORBS)
             into_field<N>(at, source, valid, v);
         else if constexpr (P::PUSHES_AT_ONCE)
-            first_comes<N>(at, source, valid, v);
+            apply_at_once<N>(at, source, valid, v);
         else
             into_accumulators<N>(at, source, valid, v);
     }
@@ -79,7 +79,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
     // The first thread that reaches a vertex applies to it. If the mask still admits the vertex afterwards, it is
     // released after the barrier.
     template <int N>
-    __device__ __forceinline__ void first_comes(const offset_t (&at)[N], const Source (&source)[N],
+    __device__ __forceinline__ void apply_at_once(const offset_t (&at)[N], const Source (&source)[N],
                                                 const bool (&valid)[N], const vertex_t (&v)[N]) {
         u32* taken = P::CLOSES ? c.a.closed : c.claimed();
         bool won[N];

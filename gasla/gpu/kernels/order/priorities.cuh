@@ -31,7 +31,7 @@ template <class Loop> struct Far {
         }
     };
     __device__ __forceinline__ auto appender(u32 ahead) const {
-        return loop.template to_list<Waiting>([=] { return ahead; });
+        return loop.template appender_to<Waiting>([=] { return ahead; });
     }
 
     __device__ __forceinline__ void clear() const {
