@@ -174,30 +174,30 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
 
 
 def open(path: str | os.PathLike[str]) -> Graph:
-    """Open a graph in a folder without reading it: its arrays are mapped into memory, and read as they are needed.
+    """Open a graph in a folder without reading it: its arrays are memory-mapped, and pages are read on first access.
 
-    A graph may so be larger than memory. Searches, shortest paths, PageRank, components and core numbers take memory
-    in proportion to its vertices alone; what builds other lists of its edges does not.
+    A graph may thus be larger than memory. Searches, shortest paths, PageRank, components and core numbers take memory
+    in proportion to the number of vertices only; functions that build other lists of the edges take more.
 
     Parameters
     ----------
     path : path
-        A folder that `convert` or `write` has written; its name ends in ``.gasla``.
+        A folder written by `convert` or `write`; its name ends in ``.gasla``.
 
     Returns
     -------
     Graph
-        On the CPU. Edges are numbered by rows, targets ascending within each. Nothing can be written to its arrays.
+        On the CPU. Edges are numbered by source, then by target. The arrays are read-only.
 
     Raises
     ------
     FormatError
-        The folder is damaged or incomplete. All ids are looked at, once, at the rate of the disk.
+        The folder is damaged or incomplete. All ids are checked, which reads them once from disk.
 
     Notes
     -----
-    If a file of the folder changes after this, the next call of an algorithm raises a RuntimeError. What happens to a
-    file during a call is not noticed: a file that is truncated then ends the process (SIGBUS).
+    If a file of the folder changes afterwards, the next call of an algorithm raises a RuntimeError. A change during
+    a call is not detected: if a file is truncated then, the process ends (SIGBUS).
 
     Examples
     --------
@@ -219,34 +219,34 @@ def convert(
     memory: int | None = None,
     **reading: Any,
 ) -> Graph:
-    r"""Write a folder that `open` maps, from a graph file, in bounded memory.
+    r"""Convert a graph file to a folder for `open`, in bounded memory.
 
     Parameters
     ----------
     source : path
-        A file that `read` reads. Edge lists, Matrix Market and DIMACS files, compressed ones too, and Parquet files
-        whose ids are numbers are read part by part; files of other formats, and those with names, whole.
+        A file that `read` reads. Edge lists, Matrix Market and DIMACS files, also compressed, and Parquet files
+        whose ids are numbers are read in parts; files of other formats, and files with names, as a whole.
     target : path
-        The folder to write; its name ends in ``.gasla``. One that is there is replaced once the new one is complete.
+        The folder to write; its name ends in ``.gasla``. An existing one is replaced once the new one is complete.
     format : str, optional
         Of the source, as in `read`.
     memory : int, optional
         Bytes that sorting may take, apart from 16 per vertex; by default an eighth of the machine's, at most 1 GiB. The
-        disk holds up to 50 bytes per edge meanwhile, in the folder in which the target is made.
+        disk meanwhile holds up to 50 bytes per edge, in the parent folder of the target.
     **reading
-        What `read` takes of tables and edge lists: `src`, `dst`, `weight`, `names`, `separator`, `on_bad_rows`.
+        Arguments of `read` for tables and edge lists: `src`, `dst`, `weight`, `names`, `separator`, `on_bad_rows`.
 
     Returns
     -------
     Graph
-        The graph, opened. A file without weights makes a graph without values.
+        The opened graph; without values if the file has no weights.
 
     Raises
     ------
     FormatError
         As `read`.
     OSError
-        If the disk is full; what was written is removed.
+        The disk is full; the files written so far are deleted.
 
     Examples
     --------

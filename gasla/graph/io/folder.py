@@ -1,4 +1,4 @@
-"""Graphs in folders of NumPy arrays: mapped into memory instead of read, so that a graph may be larger than memory.
+"""Graphs stored as folders of NumPy arrays, which are memory-mapped, so that a graph may be larger than memory.
 
 A folder holds ``graph.json``, which describes the graph, and arrays as ``.npy`` files: neighbor lists by rows
 (``rows-offsets``, ``rows-ids``, ``rows-values``), each list ascending, and by columns, unless these are the same. Edges
@@ -27,7 +27,7 @@ _EXPECTED = "expected a folder that gasla.io.convert or gasla.io.write has writt
 
 
 class Description(NamedTuple):
-    """The content of ``graph.json``, apart from format and version."""
+    """The content of ``graph.json``, except format and version."""
 
     n: int
     m: int
@@ -35,11 +35,11 @@ class Description(NamedTuple):
     has_loops: bool
     has_parallel_edges: bool
     is_symmetric: bool  # i -> j is stored as often as j -> i
-    is_mirrored: bool  # and with a value of the same bits; no edges are parallel
+    is_mirrored: bool  # is_symmetric, with bitwise equal values, and without parallel edges
 
 
 class KnownProperties(NamedTuple):
-    """`Adjacency.properties` of lists that nothing has read yet."""
+    """`Adjacency.properties` as stored in the folder, so that the lists need not be read."""
 
     ascend: bool
     repeat: bool
@@ -89,12 +89,12 @@ def _description(path: Path) -> Description:
         raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
     kinds = get_type_hints(Description)
     if not all(type(value) is kinds[name] for name, value in about._asdict().items()) or about.n < 0:
-        raise FormatError(file, None, f"is damaged: it describes a graph by {about._asdict()}; {_EXPECTED}")
+        raise FormatError(file, None, f"is damaged: its content is {about._asdict()}; {_EXPECTED}")
     return about
 
 
 def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
-    """Offsets and ids of the lists by rows or by columns: what is out of range is refused."""
+    """Offsets and ids of the lists by rows or by columns; FormatError if any is out of range."""
     offsets, ids = _array(path, f"{kind}-offsets", about.n + 1), _array(path, f"{kind}-ids", about.m)
     try:
         check_offsets(offsets, about.n, about.m)
@@ -115,7 +115,7 @@ def _array(path: Path, name: str, length: int) -> Array:
         raise FormatError(file, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error
     if mapped.shape != (length,) or mapped.dtype.hasobject or not mapped.dtype.isnative:
         shape = f"has shape {mapped.shape} and type {mapped.dtype}"
-        raise FormatError(file, None, f"{shape}; expected ({length},), as {DESCRIPTION} says")
+        raise FormatError(file, None, f"{shape}; expected ({length},), according to {DESCRIPTION}")
     if not name.endswith("values") and mapped.dtype not in (np.int32, np.int64):
         raise FormatError(file, None, f"has type {mapped.dtype}; expected int32 or int64")
     array: Array = np.asarray(mapped)

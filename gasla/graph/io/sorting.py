@@ -35,7 +35,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, names: Names | 
     Parameters
     ----------
     path : Path
-        A folder that was written before is replaced once the new one is complete.
+        An existing folder is replaced once the new one is complete.
     parts : iterable of Part
         Either all with weights or all without.
     memory : int
@@ -54,19 +54,19 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, names: Names | 
 def parts_of(graph: Graph) -> Iterator[Part]:
     """The edges of a graph in memory, in the order of the input."""
     src, dst = graph.edges()
-    for start in range(0, max(graph.m, 1), BLOCK):  # one part at least, which says how many vertices there are
+    for start in range(0, max(graph.m, 1), BLOCK):  # at least one part, for the number of vertices
         part = slice(start, start + BLOCK)
         yield Part(src[part], dst[part], None if graph.values is None else graph.values[part], graph.n)
 
 
 class _Spool:
-    """The edges on disk in the order of their arrival, and what is known of them by then."""
+    """The edges on disk in the order of arrival, and their degrees and properties so far."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.m, self.n = folder, 0, 0
         self.has_loops = False
         self._degrees = np.zeros(0, np.int64)
-        self._kinds: list[tuple[int, np.dtype[Any]]] = []  # of the weights of each part: where it ends, and its type
+        self._kinds: list[tuple[int, np.dtype[Any]]] = []  # for each part with weights: its end, and their type
         self._least: Any = 0
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
 
@@ -79,7 +79,7 @@ class _Spool:
         self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in ends))
         require_vertices(self.n)
         self.has_loops = self.has_loops or bool((ends[0] == ends[1]).any())
-        if len(self._degrees) < self.n:  # doubled, so that growing takes linear time
+        if len(self._degrees) < self.n:  # doubled, so that the total time is linear
             grown = np.zeros(max(self.n, 2 * len(self._degrees)), np.int64)
             grown[: len(self._degrees)] = self._degrees
             self._degrees = grown
@@ -126,7 +126,7 @@ class _Spool:
 
 
 class _Buckets:
-    """Edges distributed by one of their ends, in files: those of bucket i belong to vertices from its bound on."""
+    """Edges distributed by one of their ends among files; bucket i has the vertices `bounds[i]` to `bounds[i + 1]`."""
 
     def __init__(self, folder: Path, name: str, degrees: Array, memory: int) -> None:
         """Choose bounds so that a bucket can be sorted in memory, unless the edges of one vertex alone exceed it."""
@@ -141,7 +141,7 @@ class _Buckets:
         self._ids = index_dtype(len(degrees))
 
     def fill(self, blocks: Iterable[tuple[Array, Array, Array | None]]) -> None:
-        """Distribute edges; those of a bucket stay in their order."""
+        """Distribute edges; within a bucket they keep their order."""
         with ExitStack() as stack:
             files = [stack.enter_context(_create(path)) for path in self._paths]
             for own, other, values in blocks:
@@ -189,7 +189,7 @@ def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
     buckets.fill(_counted(_edges_of(folder, m, kind), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, kind) as columns:
         for _, _, edges in buckets.each():
-            columns.append(edges[np.argsort(edges["own"], kind="stable")])  # each list is in the order of rows already
+            columns.append(edges[np.argsort(edges["own"], kind="stable")])  # within a list sorted by row already
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
     is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
     for name in ("offsets", "ids", "values"):
@@ -199,7 +199,7 @@ def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
 
 
 class _Lists:
-    """Neighbor lists that are written from the first to the last."""
+    """Neighbor lists, written in order of their vertices."""
 
     def __init__(self, folder: Path, name: str, sums: Array, n: int, m: int, kind: np.dtype[Any] | None) -> None:
         offsets = np.zeros(n + 1, index_dtype(m))
@@ -249,7 +249,7 @@ def _are_equal(folder: Path, name: str) -> bool:
 
 
 def _counted(blocks: Iterable[tuple[Array, Array, Array | None]], m: int, unit: str) -> Iterator[Any]:
-    """The blocks, while an open progress bar shows how many edges have gone by."""
+    """The blocks; an open progress bar counts their edges."""
     done = 0
     follow(lambda: (done, m), unit)
     for block in blocks:
@@ -262,7 +262,7 @@ def _create(path: Path) -> IO[bytes]:
 
 
 def _write(file: IO[bytes], array: Array) -> None:
-    """Write an array by Python's file, which says so if the disk is full."""
+    """Write an array by Python's file, which raises an error if the disk is full."""
     file.write(np.ascontiguousarray(array).view(np.uint8).data)
 
 
@@ -276,5 +276,5 @@ def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
 
 
 def default_memory() -> int:
-    """Bytes that sorting takes unless the caller says otherwise: an eighth of the machine's, and at most 1 GiB."""
+    """The default for the bytes that sorting may take: an eighth of the machine's, and at most 1 GiB."""
     return min(1 << 30, (physical_memory() or 1 << 31) // 8)
