@@ -25,17 +25,17 @@ class Machine(NamedTuple):
     """Parameters of the model: a rank and the network between ranks."""
 
     name: str
-    near: float  # edges gathered per second, if a rank's vertex values fit in the cache
-    far: float  # edges gathered per second, if they don't
+    cached_rate: float  # edges gathered per second, if a rank's vertex values fit in the cache
+    uncached_rate: float  # edges gathered per second, if they don't
     cache: float  # bytes
-    looked: float  # edges of the graph per second in a search, which skips many: it stops at the first active neighbor
+    search_rate: float  # edges of the graph per second in a search, which stops at the first active neighbor
     superstep: float  # seconds per superstep besides edges and messages
     memory: float  # bytes
     group: int  # ranks per host
-    inside: float  # bytes per second that a rank can send within its host
-    between: float  # bytes per second that a rank can send to other hosts
-    round: float  # seconds of an empty exchange
-    peer: float  # additional seconds per participating rank
+    rate_within_host: float  # bytes per second that a rank can send within its host
+    rate_between_hosts: float  # bytes per second that a rank can send to other hosts
+    latency: float  # seconds of an empty exchange
+    latency_per_rank: float  # additional seconds per participating rank
 
 
 MACHINES = [
@@ -49,8 +49,8 @@ MACHINES = [
 RANKS = (1, 2, 4, 8, 64, 1024)
 PER_VERTEX = 32  # directed edges: 16 drawn, each stored both ways
 SUPERSTEPS = 8  # per search
-SEARCHED = 0.3  # bytes per mirror that a search sends in total
-RANKED = 4  # bytes per mirror that an iteration of PageRank sends
+SEARCH_BYTES = 0.3  # bytes per mirror that a search sends in total
+PAGERANK_BYTES = 4  # bytes per mirror that an iteration of PageRank sends
 UNEVEN = 1.05  # edges of the largest rank divided by the mean
 
 
@@ -77,8 +77,8 @@ def exchange_seconds(machine: Machine, ranks: int, sent: float) -> float:
     if ranks == 1:
         return 0.0
     far = max(0, ranks - machine.group) / (ranks - 1)
-    wire = max(sent * far / machine.between, sent * (1 - far) / machine.inside)
-    return machine.round + machine.peer * (ranks - 1) + wire
+    wire = max(sent * far / machine.rate_between_hosts, sent * (1 - far) / machine.rate_within_host)
+    return machine.latency + machine.latency_per_rank * (ranks - 1) + wire
 
 
 def memory(scale: int, ranks: int) -> float:
@@ -91,23 +91,24 @@ def pagerank_seconds(machine: Machine, scale: int, ranks: int) -> float:
     """The time of an iteration of PageRank."""
     edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
     state = 4 * (2.0**scale / ranks + mirrors(scale, ranks))
-    rate = machine.near if state <= machine.cache else machine.far
-    return edges / rate + machine.superstep + exchange_seconds(machine, ranks, RANKED * mirrors(scale, ranks))
+    rate = machine.cached_rate if state <= machine.cache else machine.uncached_rate
+    return edges / rate + machine.superstep + exchange_seconds(machine, ranks, PAGERANK_BYTES * mirrors(scale, ranks))
 
 
 def search_seconds(machine: Machine, scale: int, ranks: int) -> float:
     """The time of a breadth-first search."""
     edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
-    sent = SEARCHED * mirrors(scale, ranks) / SUPERSTEPS
-    return edges / machine.looked + SUPERSTEPS * (machine.superstep + exchange_seconds(machine, ranks, sent))
+    sent = SEARCH_BYTES * mirrors(scale, ranks) / SUPERSTEPS
+    return edges / machine.search_rate + SUPERSTEPS * (machine.superstep + exchange_seconds(machine, ranks, sent))
 
 
 def simulate(scales: list[int]) -> str:
     """Tables of times in milliseconds, with speedups over the smallest number of ranks that can hold the graph."""
     text = [
-        "Assumed: edges are dealt out evenly but for 5%; every rank sends alike to all others; nothing overlaps; a "
-        f"search takes {SUPERSTEPS} supersteps and sends {SEARCHED} bytes a mirror in all, PageRank {RANKED} a mirror "
-        f"and iteration; {PER_VERTEX} edges a vertex. A dash: the graph is larger than the memory of so many.",
+        "Assumptions: edges are distributed evenly to within 5%; every rank sends the same amount to each other rank; "
+        f"nothing overlaps; a search takes {SUPERSTEPS} supersteps and sends {SEARCH_BYTES} bytes per mirror in total, "
+        f"PageRank {PAGERANK_BYTES} per mirror and iteration; {PER_VERTEX} edges per vertex. A dash means that the "
+        "graph does not fit in the memory of that many ranks.",
     ]
     for machine in MACHINES:
         text += ["", f"**{machine.name}** (ms, speed-up)", ""]

@@ -32,7 +32,7 @@ at_least_one = Monoid(lambda x, y: x + y - x * y, identity=0, name="at_least_one
 contagion = Semiring(at_least_one, semirings.binary.times)
 
 
-def settle(start: Array, flights: gasla.Graph, semiring: Semiring) -> Array:
+def best_values(start: Array, flights: gasla.Graph, semiring: Semiring) -> Array:
     """Repeat products, accumulated into the result, until nothing changes: the best value over routes of any length."""
     best, before = start.copy(), None
     while not np.array_equal(best, before):
@@ -41,7 +41,7 @@ def settle(start: Array, flights: gasla.Graph, semiring: Semiring) -> Array:
     return best
 
 
-def way(best: Array, flights: gasla.Graph, semiring: Semiring, origin: int, target: int) -> list[int]:
+def route(best: Array, flights: gasla.Graph, semiring: Semiring, origin: int, target: int) -> list[int]:
     """The airports on the best route, from its end: a multiply may also return the index that a value comes from."""
     first = semirings.argmin if semiring.monoid is semirings.min else semirings.argmax
     with_stop = Semiring(first, lambda x, y, i, k, j: (semiring.multiply(x, y), k), name=f"{semiring.name}_stop")
@@ -85,16 +85,16 @@ def main(origin_name: str = demo.NORTHERNMOST, target_name: str = demo.SOUTHERNM
 
     print(f"From {airports.city[origin]} to {airports.city[target]}")
     on_time = with_values(kilometers, 0.95 * np.exp(-((kilometers.data / 8_000) ** 2)))
-    chances = settle(at(origin, 1, 0, n), on_time, surest)
+    chances = best_values(at(origin, 1, 0, n), on_time, surest)
     if chances[target] == 0:
         raise SystemExit(f"No flights lead from {origin_name} to {target_name}.")
     print(f"\n1. Surest ({surest.name}): all is on time with a chance of {chances[target]:.0%}; long flights are risky")
-    show(way(chances, on_time, surest, origin, target))
+    show(route(chances, on_time, surest, origin, target))
 
     flights = with_values(kilometers, kilometers.data)
-    hours = settle(at(origin, 0, np.inf, n), flights, quickest)
+    hours = best_values(at(origin, 0, np.inf, n), flights, quickest)
     print(f"\n2. Quickest ({quickest.name}, an own multiply): {hours[target]:.1f} hours")
-    show(way(hours, flights, quickest, origin, target))
+    show(route(hours, flights, quickest, origin, target))
 
     print(f"\n3. A cold ({contagion.name}, an own add): a route passes it on with a chance of 3% a day")
     history = np.array(list(days(with_values(kilometers, np.full(kilometers.nnz, 0.03)), origin, 120)))

@@ -37,7 +37,7 @@ class Spread(gasla.VertexProgram):
         return True
 
 
-class Settled(Spread):
+class WithPostApply(Spread):
     """`Spread` with a post_apply."""
 
     def post_apply(self, vertex):
@@ -59,7 +59,7 @@ class Flow(Spread):
 def on_all(graph: gasla.Graph) -> dict[str, Callable[[], Any]]:
     """Return each stage as a call on the whole graph."""
     everyone = gasla.Frontier.all(graph.n, graph.device)
-    spread, flow, settled = (stages.start(program, graph) for program in (Spread, Flow, Settled))
+    spread, flow, with_post_apply = (stages.start(program, graph) for program in (Spread, Flow, WithPostApply))
     edges, gathered, forest = stages.expand(graph, everyone), stages.gather(spread, everyone), stages.hook(graph)
     few = edges[slice(0, FEW)]
     return {
@@ -68,7 +68,7 @@ def on_all(graph: gasla.Graph) -> dict[str, Callable[[], Any]]:
         "gather": lambda: stages.gather(spread, everyone),
         "apply": lambda: stages.apply(spread, everyone, gathered),
         "scatter": lambda: stages.scatter(flow, everyone),
-        "post_apply": lambda: stages.post_apply(settled, everyone),
+        "post_apply": lambda: stages.post_apply(with_post_apply, everyone),
         "intersect": lambda: stages.intersect(graph, few),
         "hook": lambda: stages.hook(graph),
         "link": lambda: stages.link(graph, forest.copy()),

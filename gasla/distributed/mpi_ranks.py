@@ -16,7 +16,7 @@ import numpy as np
 
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
-from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, GONE, LEAVE, SPLIT, Rounds, invoke
+from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
 
 SLOT = 512
 _HEAD = 16  # bytes of the header: kind of the round, length of the message
@@ -133,7 +133,7 @@ class MPICommunicator(Rounds):
             except RankError as found:
                 failure = found
         if failure is not None and (error is not None or not self._all_left()):
-            while not set(self._tell(GONE, failure)) <= {GONE, LEAVE}:
+            while not set(self._tell(LEFT, failure)) <= {LEFT, LEAVE}:
                 pass
         if failure is None:
             self._comm.Free()
@@ -141,7 +141,7 @@ class MPICommunicator(Rounds):
             raise failure
 
     def _all_left(self) -> bool:
-        return set(self._passing.heads[:, 0].tolist()) <= {GONE, LEAVE}
+        return set(self._passing.heads[:, 0].tolist()) <= {LEFT, LEAVE}
 
     def stop(self, error: BaseException) -> None:
         """Print the error, and abort all processes of the job."""

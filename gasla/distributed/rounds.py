@@ -13,7 +13,7 @@ import numpy as np
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import describe_failure, place
 
-FAILED, GONE, EXCHANGE, ALLGATHER, BARRIER, SPLIT, END, LEAVE = range(8)
+FAILED, LEFT, EXCHANGE, ALLGATHER, BARRIER, SPLIT, END, LEAVE = range(8)
 _NAMES = (
     "a failure",
     "a failure",
@@ -73,13 +73,13 @@ class Rounds:
 
     def check(self, kind: int, kinds: Sequence[int], texts: Sequence[Any]) -> None:
         """Raise RankError if a rank has failed (`texts` has its message), or is in a round of another kind."""
-        for rank, there in enumerate(kinds):
-            if there in (FAILED, GONE):
+        for rank, other in enumerate(kinds):
+            if other in (FAILED, LEFT):
                 raise RankError(bytes(texts[rank]).decode(errors="replace"))
-        for rank, there in enumerate(kinds):
-            if there != kind:
+        for rank, other in enumerate(kinds):
+            if other != kind:
                 raise RankError(
-                    f"rank {self.rank} of {self.size} calls {_name(kind)} and rank {rank} {_name(there)}; "
+                    f"rank {self.rank} of {self.size} calls {_name(kind)} and rank {rank} {_name(other)}; "
                     "expected every rank to make the same calls in the same order"
                 )
 
