@@ -354,7 +354,7 @@ class Product(Monoid):
         return None if any(end is None or end is ANY for end in ends) else tuple(ends)
 
     def is_final(self, value: Expr) -> Expr | None:
-        """Whether every item is final."""
+        """Whether every item is terminal."""
         ends = [monoid.is_final(item) for monoid, item in zip(self.monoids, value, strict=True)]
         return None if any(end is None for end in ends) else as_expr(functools.reduce(operator.and_, ends))
 

@@ -130,7 +130,7 @@ class Traced:
 
     @property
     def measures(self) -> list[str]:
-        """The aggregates of both kinds."""
+        """The names of all aggregates: over the graph, and at vertices."""
         return [*self.aggregates, *self.deposits]
 
     @functools.cached_property
