@@ -6,7 +6,7 @@
 
 namespace gasla {
 
-constexpr u32 ALONE = 32;  // edges of a list that one lane walks before the warp helps
+constexpr u32 EDGES_OF_LANE = 32;  // edges of a list that one lane walks before the warp helps
 
 // State of a vertex's reduction. P is the program (see `gasla/gpu/program/generate`).
 template <class P> struct Row {
@@ -111,9 +111,9 @@ __device__ __forceinline__ Row<P> gather_rows(
         typename P::Target target;
         if (wanted) {
             target = P::load_target(c, v);
-            const offset_t alone = last - first > (offset_t)ALONE ? first + (offset_t)ALONE : last;
-            touched += walk<P, test, ahead>(c, row, target, first, alone, 1, neighbors);
-            first = alone;
+            const offset_t end = last - first > (offset_t)EDGES_OF_LANE ? first + (offset_t)EDGES_OF_LANE : last;
+            touched += walk<P, test, ahead>(c, row, target, first, end, 1, neighbors);
+            first = end;
         }
         for (u32 rest = __ballot_sync(ALL, !row.over && first < last); rest; rest &= rest - 1) {
             const u32 owner = __ffs(rest) - 1;
