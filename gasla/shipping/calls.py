@@ -141,10 +141,12 @@ def _known(graph: Graph) -> dict[str, Any]:
 
 
 class Kind(NamedTuple):
-    """A matrix, the types of its ids and values (none if it has no values), and whether options are tried on it."""
+    """A matrix, the type of its values (none if it has no values), and whether options are tried on it.
+
+    Ids have 32 bits, as SciPy and `Graph.from_edges` choose them for all graphs but the largest.
+    """
 
     matrix: Any
-    ids: str
     values: str
     options: bool
 
@@ -153,24 +155,18 @@ class Kind(NamedTuple):
         found = self.matrix.copy()
         found.data = (10 * self.matrix.data + 1).astype(self.values or float)
         if found.format == "coo":
-            found.coords = tuple(axis.astype(self.ids) for axis in found.coords)
+            found.coords = tuple(axis.astype(np.int32) for axis in found.coords)
         else:
-            found.indices, found.indptr = found.indices.astype(self.ids), found.indptr.astype(self.ids)
+            found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
         made = Graph(found)
         return made if self.values else Graph.from_edges(*made.edges(), n=made.n)
 
 
 @cache
 def small() -> list[Kind]:
-    """Graphs of 32-bit ids: of all kinds with float64 or no values, where options are tried; of others with a few."""
-    made = [Kind(matrix, "i4", values, True) for values in ("f8", "") for matrix in _matrices()]
-    return made + [Kind(matrix, "i4", values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
-
-
-@cache
-def more() -> list[Kind]:
-    """Graphs of 64-bit ids, and large ones."""
-    return [*(Kind(matrix, "i8", "f8", False) for matrix in _matrices()[:4]), *_large()]
+    """Small graphs: of all kinds with float64 or no values, where options are tried; of four kinds with others."""
+    made = [Kind(matrix, values, True) for values in ("f8", "") for matrix in _matrices()]
+    return made + [Kind(matrix, values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
 
 
 def _matrices() -> list[Any]:
@@ -185,7 +181,8 @@ def _matrices() -> list[Any]:
     return [up + up.T, up.tocsr(), plain.tocsr(), loose, plain.tocsc(), path, path + path.T, two_sides]
 
 
-def _large() -> list[Kind]:
+@cache
+def large() -> list[Kind]:
     """The flights that come with gasla, and a matrix with enough entries for several threads; each also symmetric."""
     from gasla import datasets
 
@@ -195,4 +192,4 @@ def _large() -> list[Kind]:
     heads = (tails + 1 + (draw.random(m) ** 9 * n).astype(np.int64)) % n
     matrix = sp.coo_array((draw.random(m), (tails, heads)), (n, n)).tocsr()
     flights = datasets.openflights().matrix
-    return [Kind(each, "i4", "f8", False) for each in (flights, flights + flights.T, matrix, matrix + matrix.T)]
+    return [Kind(each, "f8", False) for each in (flights, flights + flights.T, matrix, matrix + matrix.T)]

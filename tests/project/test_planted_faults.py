@@ -30,7 +30,9 @@ class Fault(NamedTuple):
 
 FAULTS = [
     # kernels, one of them without a barrier
-    Fault("gasla/cpu/primitive/best.py", "column > its_column", "column < its_column", "operations/test_top_k.py"),
+    Fault(
+        "gasla/cpu/primitive/select_top_k.py", "column > its_column", "column < its_column", "operations/test_top_k.py"
+    ),
     Fault(
         "gasla/cpu/primitive/cliques.py",
         "range(middle + _ONE, words)",
@@ -38,7 +40,7 @@ FAULTS = [
         "algorithms/patterns/test_cliques.py",
     ),
     Fault(
-        "gasla/cpu/primitive/drawing.py",
+        "gasla/cpu/primitive/draw_samples.py",
         "drawn = top\n",
         "drawn = np.uint64(0)\n",
         "algorithms/walks/test_random_walks.py",

@@ -1,12 +1,12 @@
-"""Stages that need no program, on the CPU: `gasla.engines.Primitives`, over forests and neighbour lists, and by lot."""
+"""Primitives on the CPU, as `gasla.engines.Primitives` lists them: forests, neighbor lists, walks and samples."""
 
-from gasla.cpu.primitive.best import top_k
 from gasla.cpu.primitive.cliques import count_cliques
-from gasla.cpu.primitive.drawing import list_guides, list_sums, sample
+from gasla.cpu.primitive.draw_samples import list_guides, list_sums, sample
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
 from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
+from gasla.cpu.primitive.select_top_k import top_k
 from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.program.walk_runs import walk
 

@@ -1,13 +1,13 @@
-"""Counts cliques of k vertices: around each vertex, among those that follow it in the order of `orient`.
+"""Counts cliques of k vertices: for each vertex, those among its neighbors that follow it in the order of `orient`.
 
-Those that follow are few, sqrt(2m) at most where the order is that of degrees. They are numbered, and who is joined to
-whom is a matrix of bits: to go on to the common neighbours of one more vertex is an `and` of two rows. Cliques of four
-are bits counted in such rows, one `and` for each triangle and 64 vertices.
+In the order of degrees, at most sqrt(2m) neighbors follow a vertex. Their adjacency matrix is one of bits: the common
+neighbors of the vertices chosen so far and one more vertex are an `and` of two rows. Cliques of four are counted bits
+of these rows, with one `and` for each triangle and 64 vertices.
 
-Larger ones are not met one by one. Of the vertices that may still be added, the one with most neighbours among them is
-the pivot: a clique either needs a vertex that is no neighbour of it, which are tried by turns, or may do with or
-without the pivot. So p pivots, which are all joined, stand for all choices of them. It is told how many leaves of the
-search have p pivots and lack so many vertices, and the sum is taken with numbers of any length.
+Larger cliques are counted by pivoting, not one by one. The pivot is the candidate with the most neighbors among the
+candidates. Each clique either contains a vertex that is not adjacent to the pivot (the search tries these in turn), or
+can be extended by the pivot. So p pivots, which are all adjacent, stand for all subsets of them. The search counts its
+leaves by their number of pivots and of vertices still missing; binomial coefficients of Python integers give the sum.
 
 S. Jain, C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
 """
@@ -28,13 +28,13 @@ from gasla.graph.graph import Graph
 
 _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALL = np.uint64(2**64 - 1)
-_GRAIN = np.uint64(8)  # vertices that a thread takes at once: the work of one may be large
-_LOOKS = 16  # how much more work an edge is here than where each is looked at once, roughly
-_LACK = 3  # vertices that are counted together at the end of a search
+_GRAIN = np.uint64(8)  # vertices that a thread takes at once; one vertex may be much work
+_LOOKS = 16  # work for an edge, in units of one edge that is read; roughly
+_LACK = 3  # missing vertices at which a search ends, as `_tell` counts them all at once
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
-    """The number of sets of k vertices, four or more, of a simple graph that are all joined."""
+    """The number of cliques of k vertices, four or more, of a simple graph."""
     n, m, most = graph.n, graph.m, int(np.diff(lists.indptr).max(initial=0))
     if most < k - 1:
         return 0
@@ -43,11 +43,11 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     places = np.zeros((team, n), lists.indices.dtype)
     rows = np.zeros((team, most, words), np.uint64)
     deep = most + 1 if k > 4 else 1
-    sets = np.empty((team, 2, deep, words), np.uint64)  # vertices that may be added, and those still to be tried
+    sets = np.empty((team, 2, deep, words), np.uint64)  # the candidates, and those still to be tried
     states = np.empty((team, deep, 3), np.int64)
     leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64
-    starts = lists.indptr.astype(np.int64, copy=False)  # of one type: to compile takes far longer
+    starts = lists.indptr.astype(np.int64, copy=False)  # of one type: compiling for two takes far longer
     run(_count, work, starts, lists.indices, k, places, rows, sets, states, leaves, most=steps, loose=True)
     found = leaves.sum(axis=0)
     with_pivots = ((int(found[lack, p]), lack, p) for lack, p in np.argwhere(found).tolist())
@@ -58,10 +58,10 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
-    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
+    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as those take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            while low < high and np.uint64(heads[low]) <= v:  # whole lists also hold those before
+            while low < high and np.uint64(heads[low]) <= v:  # lists that are not oriented also hold lower neighbors
                 low += _ONE
             count = high - low
             if np.int64(count) < k - 1:
@@ -80,7 +80,7 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
 
 @compiled
 def _fill(indptr, heads, low, count, words, places, rows):
-    """Row i marks those of the list at `low` that are in the list of its i-th: all of those after it, others maybe."""
+    """Set bit j of row i if the list of the i-th neighbor has the j-th; for j < i it may not, though adjacent."""
     for i in range(count):
         places[np.uint64(heads[low + i])] = i + _ONE
         for word in range(words):
@@ -98,7 +98,7 @@ def _fill(indptr, heads, low, count, words, places, rows):
 
 @compiled
 def _mirror(rows, count, words):
-    """Row j is to hold i where row i holds j."""
+    """Make the matrix of bits symmetric."""
     for i in range(count):
         for word in range(words):
             left = rows[i, word]
@@ -109,7 +109,7 @@ def _mirror(rows, count, words):
 
 @compiled
 def _search(control, rows, words, lack, sets, states, leaves):
-    """All cliques of so many more vertices, of those in sets[0, 0]; without recursion."""
+    """Count the cliques of `lack` vertices among the candidates in sets[0, 0], without recursion."""
     members, untried = sets[0], sets[1]
     states[0, 0], states[0, 1] = lack, 0
     states[0, 2] = _choose(rows, words, members[0], untried[0])
@@ -145,7 +145,7 @@ def _search(control, rows, words, lack, sets, states, leaves):
 
 @compiled
 def _next(words, untried, state):
-    """The vertex that is tried next, the pivot first; -1 if none is left."""
+    """The vertex to try next, the pivot first; -1 if none is left."""
     if state[2] >= 0:
         return state[2]
     for word in range(words):
@@ -156,7 +156,7 @@ def _next(words, untried, state):
 
 @compiled
 def _choose(rows, words, members, untried):
-    """The member with most neighbours among the members; to be tried are it and those that aren't its neighbours."""
+    """Choose the member with the most neighbors among the members; it and its non-neighbors are to be tried."""
     best, most = _NONE, np.int64(-1)
     for word in range(words):
         left = members[word]
@@ -175,7 +175,7 @@ def _choose(rows, words, members, untried):
 
 @compiled
 def _tell(rows, words, members, after, leaves, pivots):
-    """The cliques of three or fewer members, each as a leaf that lacks the rest of three."""
+    """Count the cliques of up to three members; a clique of i members is a leaf that lacks 3 - i vertices."""
     size = edges = triangles = _NONE
     for word in range(words):
         left = members[word]

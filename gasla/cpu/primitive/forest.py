@@ -1,8 +1,8 @@
-"""Stages over a forest of vertices: unite the trees at both ends of edges, flatten the trees, number them.
+"""Primitives on a forest of vertices (union-find): unite the trees at both ends of edges, flatten and number trees.
 
-A forest is an array: `parents[v]` is v's parent, a root is its own. A parent is never larger than its child, so a root
-is the smallest vertex of its tree. `link` may run on many threads: a root changes by compare-and-swap alone, while
-paths are shortened by plain writes, which may be late but never wrong, since what they write is always an ancestor.
+A forest is an array: `parents[v]` is the parent of v, and a root is its own parent. A parent is never larger than its
+child, so a root is the smallest vertex of its tree. Many threads may run `link`: a root changes by compare-and-swap
+only. Paths are shortened by plain writes, which are safe in any order, since they always store an ancestor.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -20,13 +20,13 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_AHEAD = np.uint64(24)  # vertices ahead of the one at work whose neighbours are fetched
+_AHEAD = np.uint64(24)  # vertices between the current one and the one whose neighbors are prefetched
 _SAMPLES = 1024
 _ONE = np.uint64(1)
 
 
 def hook(graph: Graph) -> Array:
-    """A first forest: every vertex under its first out-neighbour if that is smaller, else a root."""
+    """A first forest: the parent of a vertex is its first out-neighbor if that is smaller, else the vertex itself."""
     parents = np.empty(graph.n, graph.id_dtype)
     run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _grain(graph.n), loose=True)
     return parents
@@ -49,7 +49,7 @@ def compress(parents: Array) -> None:
 
 
 def number(parents: Array) -> int:
-    """Replace parents by the number of the tree, in place, in the order of the roots; how many trees there are."""
+    """Replace parents by numbers of trees, in place and in the order of roots; returns the number of trees."""
     counts = np.zeros(threads_for(len(parents)), np.int64)
     with _packed(parents) as flat:
         run(_number, len(flat), flat, counts)
@@ -57,12 +57,12 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """The root that most of a sample of vertices point at: the largest tree's, if one holds most vertices."""
+    """The root of most vertices in a sample: that of the largest tree, if it has over half of all vertices."""
     return int(_majority(np.ascontiguousarray(parents)))
 
 
 def label_components(graph: Graph) -> tuple[int, Array]:
-    """Afforest, all of it in one run: the number of components, and each vertex's."""
+    """Connected components by Afforest, in one run: their number, and the component of each vertex."""
     parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
     counts, lists = np.zeros(threads_for(work), np.int64), graph.out
     grain, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
@@ -72,7 +72,7 @@ def label_components(graph: Graph) -> tuple[int, Array]:
 
 @contextmanager
 def _packed(parents: Array) -> Iterator[Array]:
-    """The array itself, or where it is strided a copy without gaps, whose items then go back to it."""
+    """The array itself if it is contiguous, else a contiguous copy that is written back at the end."""
     flat = np.ascontiguousarray(parents)
     yield flat
     if flat is not parents:
@@ -100,7 +100,7 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 
 @inlined
 def _find(parents, v):
-    """The root of v's tree. Halves the path: every other vertex on it is put under its grandparent."""
+    """The root of v's tree. Halves the path to it: every other vertex gets its grandparent as parent."""
     parent = np.uint64(load_unordered(parents, v))
     grandparent = np.uint64(load_unordered(parents, parent))
     while parent != grandparent:
@@ -113,13 +113,13 @@ def _find(parents, v):
 
 @inlined
 def _unite(parents, root, v):
-    """Put the larger of `root` and the root of v under the smaller, which is returned."""
+    """Make the smaller of `root` and the root of v the parent of the larger; returns the smaller."""
     other = _find(parents, v)
     while root != other:
         large, small = max(root, other), min(root, other)
         if compare_and_swap(parents, large, large, small):
             return small
-        root, other = _find(parents, large), _find(parents, small)  # another thread was faster
+        root, other = _find(parents, large), _find(parents, small)  # another thread has changed the larger one
     return root
 
 
@@ -144,7 +144,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 @compiled
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    """Link the ends of edges outside the known tree, and of its own edges those that lead out of it."""
+    """Link the edges of vertices outside the known tree, and the edges that lead out of the known tree."""
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -160,7 +160,7 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
 
 @compiled
 def _flatten(parents, v):
-    """Point v at its root, which is returned. Only reads the path: others may be done with it."""
+    """Make v's root its parent, and return it. Changes no other parent: other threads may have flattened them."""
     parent = np.uint64(load_unordered(parents, v))
     root = np.uint64(load_unordered(parents, parent))
     if parent != root:
@@ -181,7 +181,7 @@ def _compress(thread, threads, control, parents, grain):
 
 @compiled
 def _number(thread, threads, control, parents, counts):
-    """In four passes without another array: a root holds ~(its number) until every vertex has read it."""
+    """Number the trees in four passes and in place: a root holds ~(its number) until all its vertices have read it."""
     n, team = np.uint64(len(parents)), np.uint64(threads)
     start, end = n * np.uint64(thread) // team, n * np.uint64(thread + 1) // team
     roots = np.uint64(0)
@@ -206,7 +206,7 @@ def _number(thread, threads, control, parents, counts):
 
 @compiled
 def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, grain):
-    """A forest of the first two edges of each vertex, then of the others' edges outside the largest tree."""
+    """Link the first two edges of each vertex, then all edges of vertices outside the largest tree so far."""
     _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return
@@ -230,7 +230,7 @@ def _label(thread, threads, control, indptr, indices, parents, symmetric, larges
 
 @compiled
 def _majority(parents):
-    """The root that most vertices of a sample point at, if more than half of them do."""
+    """The root that over half of a sample of vertices have as parent, if there is one (Boyer and Moore's vote)."""
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
     for i in range(_SAMPLES):
         found = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])

@@ -1,8 +1,8 @@
-"""Common neighbours of chosen pairs of vertices: how many, or what their weights add up to.
+"""Common neighbors of given pairs of vertices: their number, or the sum of their weights.
 
-Where all lists are short, those of each pair are merged. Else pairs are taken in groups with the same longer list,
-which is marked in an array once; the shorter list of each pair is then looked up, an entry a look. Where a group asks
-for few entries of a long list, these are searched in it instead.
+Where all lists are short, the two lists of each pair are merged. Otherwise the pairs are grouped by their longer list.
+It is marked in an array once for the group, and the entries of each shorter list are looked up there. Where a group
+has few entries to look up, they are searched in the long list instead.
 
 N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14(1), 1985.
 """
@@ -19,17 +19,17 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-SHORT = 16  # neighbours; up to here lists are merged
+SHORT = 16  # most neighbors of a vertex for which lists are merged
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(1024)  # pairs that a thread takes at once
-_LOOKS = 16  # how much more work a pair is than an edge that is looked at once, roughly
-_SPARSE = np.uint64(8)  # times fewer entries than the longer list has are searched in it
+_LOOKS = 16  # work for a pair, in units of one edge that is read; roughly
+_SPARSE = np.uint64(8)  # if the longer list has so many times as many entries, they are searched in it
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
-    """Of the out-neighbours that sources[i] and targets[i] have in common, how many there are, or their weights' sum.
+    """For each i, the number of common out-neighbors of sources[i] and targets[i], or the sum of their weights.
 
-    They are added in ascending order. An entry that is several times in both lists counts as often as it is in both.
+    Weights are added in ascending order of vertices. A neighbor by parallel edges counts as often as in both.
     """
     lists, count = graph.sorted_out, len(sources)
     sources, targets = (np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets))
@@ -64,7 +64,7 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
 
 @compiled
 def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, found, marks):
-    """What is in the longer list is marked by how often it is; all marks are 0 between two groups."""
+    """Mark each entry of the longer list with how often it occurs there; all marks are 0 between two groups."""
     mine = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:
@@ -91,7 +91,7 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
 
 @compiled
 def _look_up(indptr, indices, v, marks, weights, total):
-    """The common entries of v's list and of that which is marked."""
+    """Add the common entries of v's list and the marked list to `total`."""
     count, before = 0, np.int64(-1)
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w = np.int64(indices[k])
@@ -104,7 +104,7 @@ def _look_up(indptr, indices, v, marks, weights, total):
 
 @compiled
 def _search(indptr, indices, v, low, high, weights, total):
-    """The same, with the longer list at [low, high): each entry is searched in what is left of it."""
+    """The same by binary search in the longer list, at [low, high); each search begins where the last one ended."""
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w, last = indices[k], high
         while low < last:

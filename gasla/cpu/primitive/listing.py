@@ -1,7 +1,7 @@
-"""Lists the common neighbours of pairs of vertices, and tells which pairs are edges.
+"""Lists the common neighbors of pairs of vertices, and finds out which pairs are edges.
 
-Lists are merged from the first neighbour that is large enough; where one is far longer than the other, the entries of
-the short one are searched in it. Everything is done twice: once to count, once to write.
+Two lists are merged from the first neighbor above a bound; where one list is far longer, the entries of the short one
+are searched in it. A first pass counts the common neighbors, a second pass writes them.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,12 +18,12 @@ Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(512)  # pairs that a thread takes at once
-_LOOKS = 16  # how much more work a pair is than an edge that is looked at, roughly
-_LOPSIDED = np.uint64(16)  # lists whose lengths differ by more are intersected by search
+_LOOKS = 16  # work for a pair, in units of one edge that is read; roughly
+_LOPSIDED = np.uint64(16)  # if one list is so many times as long, the other's entries are searched in it
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """Which pair, and which vertex, for each common out-neighbour of sources[i] and targets[i] that is large enough."""
+    """The common out-neighbors of sources[i] and targets[i], larger than above[i] if given: i, and the vertex."""
     lists, count, none = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
     least = none if above is None else np.ascontiguousarray(above, graph.id_dtype)
@@ -62,7 +62,7 @@ def _list(thread, threads, control, indptr, indices, sources, targets, above, co
 
 @compiled
 def _merge(indices, i, i_end, j, j_end, place, found, is_writing):
-    """The number of common entries of two ascending lists, the shorter first; they are written from `place` on."""
+    """Count the common entries of two ascending lists, the shorter first; `is_writing` stores them from `place` on."""
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:
         w = indices[i]

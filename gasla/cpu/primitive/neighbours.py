@@ -1,11 +1,11 @@
-"""Stages over neighbour lists: common neighbours over all edges of a simple undirected graph.
+"""Triangles of a simple undirected graph: the common neighbors of both ends of all edges.
 
-Each set of three vertices is met once. Vertices are put in order, and an edge u -> v is paired with the
-edges u -> w that follow it, u < v < w: is there an edge v -> w? Two ways, one result:
+Each triangle is found once. Vertices are ordered, and each edge u -> v is paired with the edges u -> w with u < v < w:
+is there an edge v -> w? Two methods give the same result:
 
-- where all lists are short the order is that of the ids, and lists are merged as they lie;
-- else the order is that of degrees, which leaves no vertex many edges to higher ones (`ByDegree`). The higher
-  neighbours of v are marked in an array of bytes; for every lower neighbour u, what follows v in u's list is looked up.
+- where all lists are short, vertices are ordered by their ids, and lists are merged;
+- else they are ordered by degree, so that no vertex has many higher neighbors (`ByDegree`). The higher neighbors of v
+  are marked in an array of bytes. For each lower neighbor u, the remainder of u's list behind v is looked up there.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -23,22 +23,22 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-SHORT = 16  # neighbours; up to here merging is faster than ordering by degree
+SHORT = 16  # most neighbors of a vertex for which merging is faster than ordering by degree
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(64)  # vertices that a thread takes at once where the work of one may be large
-_PARTS = 8  # so many threads, at most, fill the lists by degree; each needs 8 bytes a vertex
-_LEFT_BITS = np.uint64(24)  # a list's rest is one word: its first position, and how many entries are left
+_GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
+_PARTS = 8  # most threads that fill the lists by degree; each needs 8 bytes a vertex
+_LEFT_BITS = np.uint64(24)  # a list's remainder is one word: its first position, and its length in the low bits
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
-_STOP_EVERY = np.uint64(1024)  # vertices between two looks at whether to stop
-_LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
+_AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
+_STOP_EVERY = np.uint64(1024)  # vertices between two tests of the stop flag
+_LOOKS = 4  # work for an edge, in units of one edge that is read; roughly
 
 
 class ByDegree(NamedTuple):
-    """The edges of a simple graph from the lower to the higher vertex; vertices go by rank, lowest degree first.
+    """The edges of a simple graph from the lower to the higher vertex; vertices are ranked by degree.
 
-    `vertices[r]` has rank r. The higher neighbours of r are `indices[indptr[r]:indptr[r + 1]]`, ascending. For each
-    lower neighbour u there is one of `rests[rest_starts[r]:rest_starts[r + 1]]`: what follows r in u's list.
+    `vertices[r]` has rank r. The higher neighbors of r are `indices[indptr[r]:indptr[r + 1]]`, ascending. For each
+    lower neighbor u, `rests[rest_starts[r]:rest_starts[r + 1]]` has the remainder of u's list behind r.
     """
 
     vertices: Array
@@ -49,7 +49,7 @@ class ByDegree(NamedTuple):
 
 
 def simplify(graph: Graph) -> Graph:
-    """The graph with every edge in both directions, once, and without self loops; itself where it is so."""
+    """The simple graph: each edge once in both directions, no self loops; the graph itself if it is simple."""
     return graph if graph.is_simple else graph.kept("simple", _simplified)
 
 
@@ -64,22 +64,22 @@ def _simplified(graph: Graph) -> Graph:
         np.cumsum(keep, out=before[1:])
         indptr, indices = before[indptr], indices[keep]
     pattern = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graph.n, graph.n))
-    both = pattern + pattern.T  # the sum of booleans is their or
+    both = pattern + pattern.T  # the sum of booleans is their logical or
     return Graph.from_csr(both.indptr, both.indices)
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """What `count_common_neighbours` goes by: a simple graph's sorted lists, where they are short, else ByDegree."""
+    """The input of `count_common_neighbours`: a simple graph's sorted lists if all are short, else its `ByDegree`."""
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
 def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
-    """Sum up, over all edges, the common neighbours that follow both ends; with `per_vertex` each at its corners."""
+    """Count the triangles; with `per_vertex`, also those at each vertex."""
     return _by_merging(lists, per_vertex) if isinstance(lists, Adjacency) else _by_marking(lists, per_vertex)
 
 
 def _most(m: int) -> int:
-    """Steps that the pairs of so many edges take at most, roughly: lists that matter are of sqrt(m) or fewer."""
+    """A bound for the steps on m edges: oriented lists have at most about sqrt(m) entries."""
     return m * math.isqrt(m)
 
 
@@ -94,7 +94,7 @@ def _by_merging(lists: Adjacency, per_vertex: bool) -> tuple[int, Array | None]:
 
 
 def by_degree(graph: Graph) -> ByDegree:
-    """A simple graph's vertices in the order of degrees, each edge once.
+    """A simple graph's edges, each once, with the vertices ordered by degree.
 
     The result takes about 6 bytes for each stored edge of the graph, 8 where ids are int64.
     """
@@ -174,7 +174,7 @@ def _orient(
     thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
-    """Fills a ByDegree, of which `starts` is indptr and `heads` indices."""
+    """Fill a `ByDegree`, of which `starts` is indptr and `heads` is indices."""
     parts = places.shape[0]
     if thread == 0:
         _rank(indptr, by_degree, ranks, vertices)
@@ -209,7 +209,7 @@ def _rank(indptr, by_degree, ranks, vertices):
 
 @compiled
 def _divide(indptr, vertices, bounds):
-    """Cut the ranks into parts of about as many edges: part p is bounds[p] to bounds[p + 1]."""
+    """Cut the ranks into parts with about equally many edges: part p is bounds[p] to bounds[p + 1]."""
     n, m, parts = len(vertices), indptr[np.uint64(len(vertices))], len(bounds) - 1
     edges, part = 0, 1
     bounds[0] = 0
@@ -225,7 +225,7 @@ def _divide(indptr, vertices, bounds):
 
 @compiled
 def _count_higher(control, indptr, indices, ranks, bounds, places):
-    """For each rank, how many higher neighbours it has in each part of the ranks."""
+    """Count the higher neighbors of each rank by parts of the ranks."""
     n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
     for start, end in blocks(control, n, _GRAIN):
         for v in range(start, end):
@@ -244,7 +244,7 @@ def _count_higher(control, indptr, indices, ranks, bounds, places):
 
 @compiled
 def _lay_out(indptr, vertices, places, starts, rest_starts):
-    """Turn counts into the places where each part of each list starts, and how many entries are left from there."""
+    """Turn counts into the position where each part of each list starts, with the number of entries from there on."""
     n, parts = np.uint64(len(vertices)), np.uint64(places.shape[0])
     place, rest = np.uint64(0), np.uint64(0)
     for r in range(n):
@@ -283,7 +283,7 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
 @compiled
 def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
-    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
+    for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as those take longest
         for r in range(n - end, n - taken):
             low, high = np.uint64(indptr[r]), np.uint64(indptr[r + _ONE])
             if low == high:
@@ -309,7 +309,7 @@ def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_ma
 
 @compiled
 def _count_marked(indices, rests, marks, first, last):
-    """How many entries of some rests of lists are marked."""
+    """Count the marked entries of some list remainders."""
     found = np.uint64(0)
     for at in range(first, last):
         prefetch(indices, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)
@@ -321,7 +321,7 @@ def _count_marked(indices, rests, marks, first, last):
 
 @compiled
 def _note_marked(indices, rests, marks, first, last, closed, counts):
-    """The same; also counts what was found at the vertex itself, and at the list's entry before the rest."""
+    """The same; also counts the triangles at the vertex itself, and at the list entry before each remainder."""
     total = np.uint64(0)
     for at in range(first, last):
         low, found = rests[at] >> _LEFT_BITS, 0

@@ -1,8 +1,8 @@
-"""Common neighbours of both ends of each edge of a simple undirected graph, all edges at once.
+"""The number of triangles at each edge of a simple undirected graph, for all edges at once.
 
-As in `neighbours`, each set of three u < v < w is met once. It counts at three edges, of which v's thread alone writes
-to v -> w, and all threads to u -> v and u -> w: so each thread has counters of its own, which are summed up at the end.
-Where all lists are short no order helps, and the lists of both ends are merged.
+As in `neighbours`, each triangle u < v < w is found once, by the thread of v. It counts at three edges. Other threads
+may count at u -> v and u -> w meanwhile, so each thread has its own counters, which are summed at the end. Where all
+lists are short, the lists of both ends of each edge are merged instead.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -21,17 +21,17 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-MOST_COUNTING = 8  # threads, each of which takes a counter an edge
+MOST_COUNTING = 8  # threads with counters of their own: one for each edge
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(64)  # vertices that a thread takes at once: the work of one may be large
+_GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
 _LEFT_BITS = np.uint64(24)  # as in ByDegree
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # rests ahead of the one at work whose entries are fetched
-_LOOKS = 4  # how much more work an edge is here than where each is looked at once, roughly
+_AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
+_LOOKS = 4  # work for an edge, in units of one edge that is read; roughly
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
-    """The sets of three, and for each stored edge, in the order of the input, those that it is in."""
+    """The number of triangles, and the number at each stored edge, in the order of the input."""
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
     if isinstance(lists, Adjacency):
@@ -46,7 +46,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
         counters = np.zeros((min(team, MOST_COUNTING), m // 2), graph.id_dtype)
         most = m * math.isqrt(m)
         run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most)
-    total = int(counts.sum()) // 6  # at three edges, each stored twice
+    total = int(counts.sum()) // 6  # each counts at three edges, which are stored twice
     if by.edge_ids is None:
         return total, counts
     in_order = np.empty_like(counts)
@@ -56,7 +56,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
 
 @compiled
 def _merge(thread, threads, control, indptr, indices, counts, grain):
-    """Lists ascend and are short: an edge is met at its larger end, and counts at both."""
+    """Merge the ascending lists of both ends of each edge; the count is stored for both directions."""
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
             low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
@@ -82,10 +82,10 @@ def _mark(
     thread, threads, control, indptr, indices, ranks,
     starts, heads, rest_starts, rests, tallies, counters, counts,
 ):  # fmt: skip
-    """Counts each set at three counters; sums these up; writes them where the edges lie in the graph's lists."""
+    """Count each triangle at its edges, sum the counters of all threads, and store them by the graph's own lists."""
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
-        for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as they take longest
+        for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as those take longest
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
                 if low != high:
@@ -108,7 +108,7 @@ def _mark(
 
 @compiled
 def _count(heads, low, high, rests, first, last, tally, counters):
-    """Each entry of the list at [low, high) has a tally of 1, plus how often it was met in rests of other lists."""
+    """Count the triangles of the vertex with the list [low, high): tally[w] is 1 + those found at its edge to w."""
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1
     for at in range(first, last):
@@ -123,7 +123,7 @@ def _count(heads, low, high, rests, first, last, tally, counters):
             tally[w] = before + hit
             counters[k] += hit
             found += hit
-        counters[start - _ONE] += found  # the edge to the vertex whose list it is
+        counters[start - _ONE] += found  # the edge to the vertex itself
     for k in range(low, high):
         w = np.uint64(heads[k])
         counters[k] += tally[w] - 1
@@ -132,7 +132,7 @@ def _count(heads, low, high, rests, first, last, tally, counters):
 
 @compiled
 def _write(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
-    """Edges to higher ranks by a look into a table of them; those to lower ones are in the order of the rests."""
+    """Store the counts of v's edges: to higher ranks by a table, to lower ranks in the order of remainders."""
     rank = ranks[v]
     r = np.uint64(rank)
     for k in range(np.uint64(starts[r]), np.uint64(starts[r + _ONE])):

@@ -1,4 +1,4 @@
-"""How many cores this process may use: those it is bound to, and what a container's quota leaves of their time."""
+"""The number of cores that this process may use: by its CPU affinity, and by the CPU quota of its cgroups."""
 
 import math
 import os
@@ -11,26 +11,26 @@ NO_LIMIT = 1 << 20
 
 
 def usable() -> int:
-    """How many threads can run at the same time; at least one."""
+    """The number of threads that can run at the same time; at least one."""
     return min(_bound_to(), _share(CGROUPS, MEMBERSHIP))
 
 
 def _bound_to() -> int:
-    """The cores that this process is bound to, which it may change at any time."""
+    """The number of cores in the affinity mask, which a process may change at any time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
 def _share(cgroups: Path, membership: Path) -> int:
-    """The quota in whole cores, rounded up: the least of all groups that this process is in, each within the next."""
+    """The smallest quota of all nested cgroups of this process, in cores, rounded up."""
     quotas = [quota for folder in _groups(cgroups, membership) if (quota := _quota(folder)) > 0]
     return math.ceil(min(quotas, default=NO_LIMIT))
 
 
 def _groups(cgroups: Path, membership: Path) -> Iterator[Path]:
-    """The folders of those groups, if they exist, from /proc/self/cgroup's lines "number:controllers:path".
+    """The folders of the cgroups, by the lines "number:controllers:path" of /proc/self/cgroup; some may not exist.
 
-    A container may see its own group as the root, and still read here where the host has it: so the root counts too.
+    In a container the path may be the host's, while the root is the container's own group: so the root is included.
     """
     for line in _text(membership).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
@@ -43,7 +43,7 @@ def _groups(cgroups: Path, membership: Path) -> Iterator[Path]:
 
 def _quota(folder: Path) -> float:
     """A group's own quota in cores; 0 if it has none."""
-    words = _text(folder / "cpu.max").split()  # version 2: how long in each period; or "max"
+    words = _text(folder / "cpu.max").split()  # cgroup version 2: time in each period, or "max"
     if not words:
         words = [_text(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]  # version 1; or -1
     try:

@@ -1,4 +1,4 @@
-"""What kernels can do beyond Python: atomics, single instructions, functions of the system."""
+"""Functions of the kernel language beyond Python's: atomics, single instructions, system calls."""
 
 # mypy: disable-error-code="no-untyped-def"
 import ctypes
@@ -41,7 +41,7 @@ _is_posix = os.name == "posix"
 
 @Compiled
 def read_clock(clock):
-    """What a clock of the system says, in nanoseconds; 0 where there is none."""
+    """Read a clock of the system, in nanoseconds; 0 where it has none."""
     if not _is_posix:
         return 0
     time = _local(np.int64, 2)
@@ -51,7 +51,7 @@ def read_clock(clock):
 
 @Compiled
 def take_marks(marks, index):
-    """Which of the 64 bytes from an index on are not 0, as bits of a uint64; they are 0 afterwards."""
+    """Which of the 64 bytes from an index on are nonzero, as bits of a uint64; sets the bytes to 0."""
     none = _splat(np.uint8(0), 64)
     found = _mask_of(_load_vector(marks, index, 64) != none)
     _store_vector(marks, index, none)
@@ -60,16 +60,16 @@ def take_marks(marks, index):
 
 @Compiled
 def widened_half(bits):
-    """The float32 that the bits of a float16, a uint16, stand for."""
+    """Convert a float16, given by its bits as uint16, to float32."""
     return np.float32(float_of(bits))
 
 
 @Compiled
 def to_half(number):
-    """The bits of the float16 next to a float32 or a float64.
+    """Round a float32 or float64 to float16, and return its bits.
 
-    A float64 first becomes a float32 next to it, of two the one whose last bit is set: to round that again does no
-    harm. LLVM would call a function for the whole way, and there may be none.
+    A float64 is first rounded to odd, to float32: rounding that once more gives the nearest float16. LLVM would call a
+    library function to convert directly, and there may be none.
     """
     single = np.float32(number)
     back, word = np.float64(single), _bits(single)

@@ -1,4 +1,4 @@
-"""How much memory there is, as far as the system says."""
+"""The free memory of the system and of a container."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SYSTEM, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Bytes that could be had now without driving anything else out; None where the system doesn't tell."""
+    """Bytes that can be allocated now without swapping; None if the system does not say."""
     found = [bytes_ for bytes_ in (_of_system(), _of_group()) if bytes_ is not None]
     return min(found, default=None)
 
@@ -20,7 +20,7 @@ def _of_system() -> int | None:
 
 
 def _of_group() -> int | None:
-    """What is left of the limit that a container has."""
+    """The rest of the memory limit of this process's container."""
     limit, used = (_read(_GROUP / name).strip() for name in ("memory.max", "memory.current"))
     return max(int(limit) - int(used), 0) if limit.isdigit() and used.isdigit() else None
 

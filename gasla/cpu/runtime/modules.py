@@ -1,4 +1,4 @@
-"""Generated source becomes a Python module, whose functions are compiled when they are first called."""
+"""Makes a Python module of generated source; its functions are compiled when they are first called."""
 
 import hashlib
 import linecache
@@ -11,11 +11,11 @@ from typing import Any
 from gasla import cache
 from gasla.names import title
 
-_FOLDER = "__pycache__"  # of the cache: what Python calls a folder of compiled code
+_FOLDER = "__pycache__"  # of the cache, named as Python names folders of compiled code
 
 
 def load(source: str, tag: str) -> ModuleType:
-    """The module of a source; its name is `tag` and a hash of its text. It has no file, but a traceback shows it."""
+    """The module of a source, named by `tag` and a hash of the text. It has no file, but tracebacks show its lines."""
     name = f"gasla_{title(tag)}_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -23,11 +23,11 @@ def load(source: str, tag: str) -> ModuleType:
     file = _file_of(name)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     exec(_code(source, file, name), module.__dict__)
-    return sys.modules.setdefault(name, module)  # once it is whole: another thread may look for it
+    return sys.modules.setdefault(name, module)  # only when it is complete: another thread may look for it
 
 
 def _code(source: str, file: str, name: str) -> Any:
-    """Python's code of a module: to find it takes a tenth of the time to make it."""
+    """The compiled code of a module, from the cache if possible: that takes a tenth of the time."""
     key = f"{_FOLDER}/{name}-{MAGIC_NUMBER.hex()}.code"
     data = cache.load(key)
     if data is not None:

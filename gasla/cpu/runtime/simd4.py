@@ -1,7 +1,7 @@
-"""Four values side by side, in a vector of the processor: where they come from, and how they change places.
+"""Vectors of four values (SIMD): how they are loaded and gathered, and how their values are moved.
 
-What a row's entries come to takes as many instructions for four of them as for one. LLVM would find out for loops, but
-not for the few entries of a short row. The language's operators and functions are those of vectors, too.
+LLVM vectorizes long loops by itself, but not the few entries of a short row. Operators and functions of the kernel
+language work on vectors, too.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,18 +18,18 @@ SIZE = 4
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 _PLACES = Value(vector_of(I32, SIZE), f"<{', '.join(f'i32 {k}' for k in range(SIZE))}>")
 _load_vector, _splat = BUILTINS["load_vector"], BUILTINS["splat"]
-where = BUILTINS["select"]  # one of two values at each place
+where = BUILTINS["select"]  # one of two values, lane by lane
 
 
 @inlined
 def load(array, index):
-    """Four elements of an array from an index on."""
+    """Load four elements of an array, from an index on."""
     return _load_vector(array, index, SIZE)
 
 
 @inlined
 def spread(value):
-    """Four times the same."""
+    """A vector of four times the same value."""
     return _splat(value, SIZE)
 
 
@@ -41,7 +41,7 @@ def first(quad):
 
 @inlined
 def gather(array, indices, index, bound):
-    """The elements of an array at four indices, those from a place on, and whether all are below a bound; uint64."""
+    """Gather array[indices[index]] to array[indices[index + 3]]; the second result is whether all are below `bound`."""
     a, b = np.uint64(indices[index]), np.uint64(indices[index + _ONE])
     c, d = np.uint64(indices[index + _TWO]), np.uint64(indices[index + _THREE])
     if a >= bound or b >= bound or c >= bound or d >= bound:
@@ -51,12 +51,12 @@ def gather(array, indices, index, bound):
 
 @inlined
 def any_of(quad):
-    """Whether any of four truths is."""
+    """Whether any of four truth values is true."""
     return bits(quad) != 0
 
 
 def _emit_packed(emit: Emitter, node: Any, *values: Value) -> Value:
-    """A vector of these values."""
+    """A vector of four values."""
     kind = vector_of(values[0].type, SIZE)
     if kind.of == BOOL:  # bit by bit LLVM would take it through memory
         word = Value(I32, "0")
@@ -81,7 +81,7 @@ def _emit_bits(emit: Emitter, node: Any, quad: Value) -> Value:
 
 
 def _shuffle(name: str, places: list[int]) -> Builtin:
-    """A function that takes the values at four places."""
+    """A function that permutes a vector."""
     mask = ", ".join(f"i32 {place}" for place in places)
 
     def shuffled(emit: Emitter, node: Any, quad: Value) -> Value:
@@ -92,8 +92,8 @@ def _shuffle(name: str, places: list[int]) -> Builtin:
 
 
 _packed = Builtin("packed", _emit_packed)
-within = Builtin("within", _emit_within)  # which of the four places are among the first so many, below 2**31
-bits = Builtin("bits", _emit_bits)  # four truths as the lowest bits of a uint64
-by_one = _shuffle("by_one", [1, 0, 3, 2])  # each value swapped with its neighbour
-by_two = _shuffle("by_two", [2, 3, 0, 1])  # and with that after the next
-turned = _shuffle("turned", [1, 2, 3, 0])  # each value one place down, the first one last
+within = Builtin("within", _emit_within)  # within(k): lane i is whether i < k, for k below 2**31
+bits = Builtin("bits", _emit_bits)  # four truth values as the lowest bits of a uint64
+by_one = _shuffle("by_one", [1, 0, 3, 2])  # swap lanes 0 and 1, and 2 and 3
+by_two = _shuffle("by_two", [2, 3, 0, 1])  # swap the halves
+turned = _shuffle("turned", [1, 2, 3, 0])  # rotate by one lane

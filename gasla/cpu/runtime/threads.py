@@ -1,12 +1,12 @@
 """Run one kernel on several operating-system threads at once, with a barrier between them.
 
-A program's whole loop is one kernel that every thread runs from start to finish: a barrier costs well under a
-microsecond, where starting a parallel region for each of thousands of thin levels would cost far more. That needs
-threads that run at the same time.
+A program's whole loop is one kernel that every thread runs from start to finish. A barrier takes well under a
+microsecond; starting a parallel region for each of thousands of small iterations would take far longer. All threads
+have to run at the same time.
 
-Python calls `run` once, with a kernel and the words of its arguments: it shows the other threads where these are, takes
-part as the first, and waits for all. The others wait for jobs in compiled code: they never come back to Python, nor
-need its lock.
+Python calls `run` once, with a kernel and the words of its arguments. It gives their addresses to the other threads,
+runs the kernel as the first thread, and waits for all. The other threads wait for jobs in compiled code: they never
+return to Python, and never need its lock.
 """
 
 import _thread
@@ -62,49 +62,50 @@ from gasla.cpu.runtime.workers import (
     wake,
 )
 
-# A control array is int64; these slots are a cache line (8 words) apart so that threads do not disturb each other.
+# Slots of a control array, of int64. They are a cache line (8 words) apart, to avoid false sharing.
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
-MAILBOXES = STOP + 1  # where the addresses of the workers' mailboxes lie
-TIMER = STOP + 2  # where the timer is
-POOL = STOP + 3  # the address of the pool's words: how many workers there are, how many sleep, how many cores
-TEAM = STOP + 4  # how many threads a kernel is launched with
-NEXT_THREADS = STOP + 5  # how many of the team call it (again); negative where the run has ended for now
-FIRST = STOP + 6  # by what number the system knows the first of them
+MAILBOXES = STOP + 1  # the address of `mailboxes`
+TIMER = STOP + 2  # the address of the timer
+POOL = STOP + 3  # the address of `pool`
+TEAM = STOP + 4  # the number of threads of the launch
+NEXT_THREADS = STOP + 5  # how many of the team call the kernel (again); negative if the run has ended for now
+FIRST = STOP + 6  # the system's identifier of the first thread
 CONTROL_SIZE = 72
 
-IS_ON, SPENT = 0, 1  # of the timer: whether to measure launches, and their nanoseconds so far
+IS_ON, SPENT = 0, 1  # of the timer: whether to time launches, and the sum in nanoseconds
 
-TOGETHER, LOOSELY = -1, -2  # ways of a launch: whether it waits for workers that have not begun
+TOGETHER, LOOSELY = -1, -2  # modes of a launch: wait for all workers, or only for those that have begun
 
-PASSED = 0  # where the number of threads is, among the words that a kernel was passed
+PASSED = 0  # the position of the number of threads among a kernel's arguments
 
-SHORT = 1 << 26  # vertices and edges up to which the caller takes part in a run: above it Ctrl-C may be tried
-ALONE = 1 << 17  # edges that a run may look at before others are woken to help: that takes 0.1 to 0.3 ms
-THIN = 1 << 9  # vertices and edges of an iteration that one thread does sooner than two would meet at barriers
-LASTING = 8  # of those in a row, after which it is worth going on alone
+SHORT = 1 << 26  # most vertices and edges of a run in which the calling thread takes part; it does not hear Ctrl-C then
+ALONE = 1 << 17  # edges that a run reads before it wakes other threads, which takes 0.1 to 0.3 ms
+THIN = 1 << 9  # vertices and edges of an iteration below which one thread is faster than two with barriers
+LASTING = 8  # iterations below THIN in a row after which one thread goes on alone
 
-# In nanoseconds: time saved is a fraction of that together, and counts up to so much; then one works alone for so many
-# times as long as was lost, at most. To try again costs about what was lost: 40 times as long keeps that to a fortieth.
+# The time that several threads save is taken as 1 / SAVED of their time together, up to MOST_SAVED ns. If waiting for a
+# thread without a core costs more, one thread works alone for AS_LONG times the loss, at most LONGEST ns. The next try
+# loses about as much again, so that the loss stays below 1 / AS_LONG.
 SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
-SPINS = 4000  # of a wait, before the thread sleeps
-NAP = 0 if os.name == "nt" else 50  # it sleeps for so many microseconds; on Windows it could only for milliseconds
+SPINS = 4000  # turns of a waiting loop before the thread sleeps
+NAP = 0 if os.name == "nt" else 50  # microseconds of sleep; Windows can only sleep for milliseconds
 
 _nap = Extern("Sleep" if os.name == "nt" else "usleep", I32, (I32,))
 _timer = np.zeros(2, np.int64)
-# The lock of the run that took the threads last: it has them as long as that is locked. `with turn:` locks and unlocks
-# in C. Ctrl-C, which comes where a function of Python begins or a call ends, can't leave the threads taken.
+# The lock of the run that last held the threads: it holds them as long as the lock is locked. `with turn:` locks and
+# unlocks in C, so that Ctrl-C, which interrupts Python code only, cannot leave the threads held.
 _holder = [threading.Lock()]
 _changing = threading.Lock()
 
 
 def set_num_threads(count: int) -> None:
     """
-    Have the CPU's kernels use at most so many threads, from the next run on.
+    Set the largest number of threads that the CPU's kernels use, from the next run on.
 
     Parameters
     ----------
     count : int
-        From 1 to 1024. No more are used than there are cores for this process.
+        From 1 to 1024. Kernels never use more threads than this process has cores.
 
     Raises
     ------
@@ -120,13 +121,16 @@ def set_num_threads(count: int) -> None:
     >>> gasla.set_num_threads(1024)
     """
     if not 1 <= count <= MOST:
-        raise ValueError(f"{count} threads are asked for; expected 1 to {MOST}")
+        raise ValueError(f"count is {count}; expected 1 to {MOST} threads")
     _limit[0] = count
 
 
 def get_num_threads() -> int:
     """
-    How many threads the CPU's kernels use: what was set, else `GASLA_NUM_THREADS`, else one for each core.
+    The number of threads that the CPU's kernels use.
+
+    It is the number given to `set_num_threads`, else the environment variable ``GASLA_NUM_THREADS``, else one for each
+    core.
 
     Returns
     -------
@@ -155,9 +159,9 @@ _limit = [_limit_at_start()]
 
 
 def num_threads() -> int:
-    """The number of threads that kernels use: `get_num_threads`, but no more than there are cores for.
+    """`get_num_threads`, with the number of cores counted anew.
 
-    Where more threads run than cores, they wait for each other for milliseconds at every barrier.
+    If more threads run than there are cores, they wait for each other for milliseconds at every barrier.
     """
     pool[USABLE] = cores.usable()
     return number_now()
@@ -165,17 +169,17 @@ def num_threads() -> int:
 
 @helper
 def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
-    """Whether so many threads, with this one, need not be woken."""
+    """Whether `wanted` threads, with this one, are awake."""
     return pool[STARTED] + 1 - load(pool, SLEEPING) >= wanted
 
 
 def number_now() -> int:
-    """`num_threads()`, if as many cores can be used as when they were last counted."""
+    """`num_threads()` with the number of cores that was last counted."""
     return min(_limit[0], pool.item(USABLE))
 
 
 def new_control() -> np.ndarray:
-    """The words that the threads of one run share: barrier, stop flag, work tickets, progress."""
+    """A new control array, which the threads of one run share: barrier, stop flag, tickets of work, progress."""
     return _NEW_CONTROL.copy()
 
 
@@ -186,10 +190,10 @@ _NEW_CONTROL[POOL] = pool.ctypes.data
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """Wait a little, in a loop, for what another thread does; `times` counts the turns of the loop so far.
+    """One turn of a loop that waits for another thread; `times` counts the turns so far.
 
-    A thread that has waited for long sleeps for a moment, which gives its core to another: likely the one that it waits
-    for has none. It doesn't yield, as it would then wait for another process's whole slice, of milliseconds.
+    After SPINS turns the thread sleeps for NAP microseconds in each, as the other thread probably has no core. It does
+    not yield: it would then wait for the whole time slice of another process, which takes milliseconds.
     """
     if times < SPINS:
         pause()
@@ -199,10 +203,10 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wait until a word changes.
+    """Wait while a word has this value.
 
-    If the first thread waits for long for one that has no core, it had better work alone for a while. (Waiting for the
-    first costs nothing against that.)
+    If the first thread waits long for a thread without a core, it notes the lost time, and may work alone for a while.
+    Waiting for the first thread is never slower than running on it alone, so other threads note nothing.
     """
     times = 0
     while load(words, slot) == value and times < SPINS:
@@ -221,9 +225,9 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
 
 @helper
 def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
-    """Note that the first thread has worked with others, and lost so much time waiting for one without a core.
+    """Update the balance of saved and lost time of the first thread, which has worked with others.
 
-    Where more is lost than others have saved, it then works alone for many times as long.
+    If more time is lost than saved, the first thread works alone for many times as long.
     """
     time = now()
     balance = pool[BALANCE] + (time - pool[SINCE]) // SAVED - max(lost, 0)
@@ -234,7 +238,7 @@ def _count(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
-    """For how many nanoseconds it is still better to work alone, because threads had to wait for one without a core."""
+    """For how many more nanoseconds one thread should work alone, because threads waited for one without a core."""
     pool = words_at(control[POOL], POOL_SIZE)
     until = load(pool, APART)
     if until == 0:
@@ -247,7 +251,7 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wait until every thread is here; what each wrote before, all see after."""
+    """Wait until every thread has arrived; all see afterwards what each has written before."""
     if threads == 1:
         return
     generation = load(control, GENERATION)
@@ -268,15 +272,15 @@ else:
 
     @helper
     def _this_core() -> int:  # pragma: no cover - compiled
-        """The system does not tell."""
+        """The system has no such function."""
         return -1
 
 
 @helper
 def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have all threads call `part`, this one as the first. Loosely, it waits for no worker that has not begun.
+    """Have all threads call `part`, this thread as the first. In the mode LOOSELY, don't wait for workers not begun.
 
-    By `control[NEXT_THREADS]` a kernel has fewer threads call it at first, or some or all of them call it again.
+    Through `control[NEXT_THREADS]` a kernel can ask to be called by fewer threads at first, and to be called again.
     """
     control[TEAM], control[FIRST] = threads, np.int64(this_thread())
     given, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
@@ -291,7 +295,7 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
 def _run_once(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Have so many threads call `part`."""
+    """Have `threads` threads call `part` once."""
     mailboxes, timer = words_at(control[MAILBOXES], threads), words_at(control[TIMER], 2)
     left_out, thread = _slowest(mailboxes, threads) if threads > 1 else 0, 0
     for i in range(threads):
@@ -320,7 +324,7 @@ def _run_once(
 
 @helper
 def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """The worker that would be the last to begin: one that sleeps, preferably on this core."""
+    """The worker that would begin last: a sleeping one, preferably on this core."""
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
         mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
@@ -332,7 +336,7 @@ def _slowest(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - co
 
 @apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Have so many workers look for jobs for a while; the caller goes on meanwhile, and will have some for them."""
+    """Wake the workers of a team without a job yet; the caller continues, and will give them one soon."""
     mailboxes = words_at(control[MAILBOXES], threads)
     left_out = _slowest(mailboxes, threads)
     for i in range(threads):
@@ -342,7 +346,7 @@ def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - c
 
 @contextmanager
 def time_kernels() -> Iterator[Callable[[], int]]:
-    """Have launches add up the nanoseconds that their kernels take; gives the function that tells these."""
+    """Add up the time of all launches within the block; yields a function that returns it, in nanoseconds."""
     _timer[IS_ON] = 1
     try:
         yield lambda: int(_timer[SPENT])
@@ -351,7 +355,7 @@ def time_kernels() -> Iterator[Callable[[], int]]:
 
 
 def hold(turn: threading.Lock) -> bool:
-    """Take the threads until this lock is released, which the caller has acquired; False if others have them."""
+    """Hold the threads until the caller releases this lock, which it has acquired; False if another run holds them."""
     with _changing:
         if _holder[0] is not turn:
             if are_taken():
@@ -361,12 +365,12 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def are_taken() -> bool:
-    """Whether anybody has them."""
+    """Whether a run holds the threads."""
     return _holder[0].locked()
 
 
 def are_ready(wanted: int) -> bool:
-    """`are_awake`, called by Python."""
+    """`are_awake` for calls from Python."""
     return pool.item(STARTED) + 1 - pool.item(SLEEPING) >= wanted
 
 
@@ -379,7 +383,7 @@ def run_parallel(
     short: bool = False,
     loose: bool = False,
 ) -> None:
-    """`launch` a kernel, once, with one thread while others have the threads."""
+    """`launch` a kernel; with one thread if another run holds the threads."""
     turn = threading.Lock()
     with turn:
         launch(kernel, control, args, threads if threads == 1 or hold(turn) else 1, watch, short, loose)
@@ -397,13 +401,13 @@ def launch(
 ) -> None:
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
-    `kernel` is a compiled function, or its `Call`; `by` is what runs it. If it is for several threads, the caller has
-    them (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits for
-    the kernel to leave, and is then raised.
+    `kernel` is a compiled function, or its `Call`; the compiled function `by` runs it. For several threads, the caller
+    holds them (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits until the
+    kernel returns, and is then raised.
 
-    A `short` run has a bound of some tenths of a second: this thread is one of those, begins at once, and hears Ctrl-C
-    afterwards. With `loose` the kernel has neither barriers nor shares fixed ahead, so that a thread not awake by the
-    end need not come.
+    A `short` run ends within some tenths of a second: the calling thread is the first thread of it, and hears Ctrl-C
+    afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so that the launch does not wait for
+    workers that have not begun.
     """
     if threads > 1 and pool.item(STARTED) < threads:
         start_workers(threads)
@@ -419,14 +423,14 @@ def launch(
 
 
 def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Have a thread of its own launch a kernel, while this one watches, and hears Ctrl-C."""
+    """Launch a kernel from a new thread, while this thread watches it, and hears Ctrl-C."""
     waiting, results, bell = [run], list[BaseException | None](), threading.Lock()
 
     def begin() -> None:
         try:
             waiting.pop()()
             results.append(None)
-        except BaseException as error:  # handed to the thread that waits
+        except BaseException as error:  # raised by the waiting thread
             results.append(error)
         bell.release()
 
@@ -443,7 +447,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
                 watch()
     except BaseException:  # Ctrl-C, likely
         control[STOP] = 1
-        with suppress(IndexError):  # else it has begun
+        with suppress(IndexError):  # if it is empty, the kernel has begun
             waiting.pop()
             raise
         while not results:
@@ -455,7 +459,7 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
 
 
 def _forget() -> None:
-    """After a fork the child has none of its parent's threads."""
+    """Release the threads after a fork: the child has none of its parent's threads."""
     global _changing
     _holder[0], _changing = threading.Lock(), threading.Lock()
     workers.forget()

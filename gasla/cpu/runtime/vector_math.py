@@ -1,11 +1,11 @@
 """Functions such as exp and log that LLVM can compute for many values at once, in loops that it vectorises.
 
-It vectorises arithmetic by itself, but not a loop that calls the C library's `expf`, unless the call says which
-function takes a vector in its place. On x86 the GNU C library has one for most, in libmvec, right to a few units in the
-last place. Elsewhere `is_vectorised` says no.
+LLVM vectorises arithmetic by itself. A loop that calls the C library's `expf` is vectorised only if the call names a
+function that takes a vector instead. On x86 the GNU C library has such functions for most, in libmvec, correct to a few
+units in the last place. Elsewhere `is_vectorised` is False.
 
-Vectors of different lengths have functions of their own, which may round differently: a loop whose values should not
-depend on their place goes through a multiple of LANES of them.
+Functions for vectors of different lengths may round differently. A loop whose results must not depend on the position
+therefore goes over a multiple of LANES values.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -21,24 +21,24 @@ from gasla.compiler.kernel_types import scalar_type, vector_of
 from gasla.compiler.objects import host
 from gasla.cpu.runtime.intrinsics import select
 
-NATIVE = True  # modules that import this are compiled for this very processor: its vectors may be wider than most have
+NATIVE = True  # modules that import this are compiled for this processor: it may have wider vectors than most
 LANES = 64  # at most four vectors of 16 values are computed side by side
 
-# What C calls them, by NumPy's names; the last three are functions of two values.
+# Names in C, by NumPy's names; the last three are functions of two values.
 NAMES = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
     "cosh": "cosh", "tanh": "tanh", "cbrt": "cbrt", "arctan2": "atan2", "hypot": "hypot", "power": "pow",
 }  # fmt: skip
 OF_TWO = ("arctan2", "hypot", "power")
-FORMS = (("e", "+avx512f", 64), ("d", "+avx2", 32), ("b", "+sse4.1", 16))  # letter, what it needs, bytes of a vector
-INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")  # take one, or few
+FORMS = (("e", "+avx512f", 64), ("d", "+avx2", 32), ("b", "+sse4.1", 16))  # letter, feature, bytes
+INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")  # no calls
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @cache
 def _library() -> Any:
-    """The vector functions, for LLVM too; None where there are none."""
+    """The library of vector functions, loaded so that LLVM finds them; None if there is none."""
     try:
         return ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
     except OSError:
@@ -47,7 +47,7 @@ def _library() -> Any:
 
 @cache
 def _symbols(name: str, dtype: Any) -> dict[str, int]:
-    """The vector functions that this processor can use, and of how many values each."""
+    """The symbols of the vector functions that this processor supports, and the length of each one's vectors."""
     features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
     found = {
@@ -64,7 +64,7 @@ def is_vectorised(name: str, dtype: Any) -> bool:
 
 
 def _function(name: str, dtype: Any) -> Builtin:
-    """Calls the C library's function, and tells LLVM of the others."""
+    """A function of the kernel language that calls the C library's, and names its vector functions to LLVM."""
     kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
 
     def call(emit: Emitter, node: Any, *given: Operand) -> Value:
@@ -72,7 +72,7 @@ def _function(name: str, dtype: Any) -> Builtin:
         emit.declare(plain, kind, [kind] * len(values))
         for symbol, lanes in _symbols(name, dtype).items():
             emit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
-        # LLVM forgets what is not called yet, unless it is used.
+        # LLVM drops functions that are not called yet, unless they are listed as used.
         used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
@@ -85,7 +85,7 @@ def _function(name: str, dtype: Any) -> Builtin:
 
 
 def _even(plain: Any, kind: Any, limit: float) -> Any:
-    """The exponential in the same time for all values: the library computes one by one what is no normal number."""
+    """An exponential that takes the same time for all values: the library computes subnormal results one by one."""
     near, one, middle = kind(limit), kind(1), kind(0.5)
 
     @compiled

@@ -1,4 +1,4 @@
-"""The threads that wait for jobs: each has a mailbox, in which it finds its job, and a lock to sleep on."""
+"""Worker threads: each has a mailbox, where it finds its job, and a lock on which it sleeps."""
 
 import ctypes
 import os
@@ -26,20 +26,21 @@ from gasla.cpu.runtime.intrinsics import (
     words_at,
 )
 
-# A worker's mailbox is of int64; what others write is a cache line (8 words) apart from what it waits for. It holds: a
-# job; whether the worker sleeps; on which lock and core, and how many cores there are; whether a thread serves it, and
-# the clock of that thread's time on a core; the cores it may run on, and the one to sleep on, as sets of bits.
+# A worker's mailbox has words of int64; words that others write are a cache line (8 words) apart from the word that the
+# worker waits for. It holds: the job; whether the worker sleeps; its lock, its place and its core, and the number of
+# cores; its own address, the pool's, whether a thread serves it, and that thread's CPU-time clock; the sets of cores
+# that it may run on, and that it sleeps on.
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
 ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, CLOCK, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 23, 32, 48
 MAILBOX_SIZE, SET = 64, 16
 NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
 
-# Of the pool: how many workers sleep, and how many have started; how many cores; until when one thread had better work
-# alone, in the clock's nanoseconds, or 0; how much time others have saved lately, and since when that is to be counted.
+# Words of the pool: how many workers sleep, and how many have started; the number of cores; until when one thread works
+# alone (the clock's nanoseconds, or 0); how much time several threads have saved lately, and since when to count that.
 SLEEPING, STARTED, USABLE, APART, BALANCE, SINCE, POOL_SIZE = range(7)
 
 MOST = 64 * SET  # threads
-AWAKE = 12_000  # pauses of some 25 ns for which a worker looks for its next job before it sleeps: to wake it takes long
+AWAKE = 12_000  # pauses (25 ns each) in which a worker looks for its next job before it sleeps, as waking takes long
 
 mailboxes = np.zeros(MOST, np.int64)  # addresses of all workers' mailboxes
 pool = np.zeros(POOL_SIZE, np.int64)
@@ -50,7 +51,7 @@ helper = compiled
 
 @helper
 def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have a worker look for a job, if it sleeps."""
+    """Wake a worker, if it sleeps."""
     if compare_and_swap(mailbox, ASLEEP, 1, 0):
         release_lock(mailbox[LOCK])
 
@@ -75,7 +76,7 @@ if os.name == "posix" and hasattr(ctypes.CDLL(None), "pthread_getcpuclockid"):
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """Nanoseconds that have passed less those that workers had on a core; `since` is what it was at the start."""
+        """The time minus the CPU time of all workers, in nanoseconds; minus `since`, its value at the start."""
         result = now()
         for address in addresses:
             result -= read_clock(np.int32(words_at(address, MAILBOX_SIZE)[CLOCK]))
@@ -89,7 +90,7 @@ else:
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """The system does not tell."""
+        """The system has no such clock."""
         return 0
 
 
@@ -99,7 +100,7 @@ if hasattr(os, "sched_setaffinity"):
 
     @helper
     def _settle(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Bind this thread to a core of its own; whether that was possible."""
+        """Bind this thread to a core of its own; returns whether that was possible."""
         every, one = mailbox[ALL : ALL + SET], mailbox[OWN : OWN + SET]
         if _get_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL) < 0:
             return False
@@ -135,9 +136,9 @@ else:
 
 @helper
 def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Do jobs for ever. After a job it stays awake for a while, as one call often follows another.
+    """Do jobs forever. After a job the thread stays awake for a while, as the next call often follows soon.
 
-    It returns at once if another thread serves the mailbox already, or there is no lock.
+    Returns at once if another thread serves the mailbox, or if the mailbox has no lock.
     """
     awake, pool = 0, words_at(mailbox[SLEEPERS], POOL_SIZE)
     if mailbox[LOCK] == 0 or not compare_and_swap(mailbox, SERVED, 0, 1):
@@ -161,19 +162,19 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         if compare_and_swap(mailbox, JOB, GIVEN, BEGUN):
             call(mailbox[PART], mailbox[THREAD], mailbox[ARGUMENTS])
             awake = AWAKE if mailbox[THREADS] <= mailbox[CORES] else 0
-            store(mailbox, JOB, NONE)  # from here on the mailbox may hold the next job
+            store(mailbox, JOB, NONE)  # from here on the next job may be in the mailbox
 
 
 class Worker:
-    """One thread that waits for jobs.
+    """A thread that waits for jobs.
 
-    It sleeps on a core of its own, and may wander once it is awake: the system would wake two threads on one core now
-    and then, and take milliseconds to notice, while one waits for the other.
+    It sleeps bound to a core of its own, and is unbound when awake: otherwise the system sometimes wakes two threads on
+    one core, and takes milliseconds to move one, while they wait for each other.
     """
 
     def __init__(self, place: int) -> None:
         self.mailbox = mailbox = np.zeros(MAILBOX_SIZE, np.int64)
-        _serve(mailbox)  # returns, as there is no lock yet: compiled before anybody waits for it
+        _serve(mailbox)  # returns at once, as there is no lock yet: this compiles it, before a caller waits
         mailbox[PLACE], mailbox[CORE], mailbox[CORES] = place, -1, cores.usable()
         mailbox[SELF] = self.address = mailbox.ctypes.data
         mailbox[SLEEPERS] = pool.ctypes.data
@@ -181,14 +182,14 @@ class Worker:
         take_lock(lock, 1)
 
     def begin(self) -> None:
-        """Start its thread. After Ctrl-C this may be called once more: the second thread leaves."""
+        """Start the thread. After Ctrl-C this may be called again: the second thread then ends at once."""
         threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True).start()
 
 
 def start_workers(threads: int) -> None:
-    """Start workers up to this number, one more than work at once: then none need be woken on the caller's core.
+    """Start workers up to this number, one more than run at once, so that the one on the caller's core can sleep on.
 
-    Ctrl-C may come between any two lines: `mailboxes` has the addresses of all of `_workers` at any time.
+    Ctrl-C may come between any two lines; `mailboxes` always has the addresses of all `_workers`.
     """
     while pool.item(STARTED) < threads:
         if pool.item(STARTED) == len(_workers):
@@ -200,6 +201,6 @@ def start_workers(threads: int) -> None:
 
 
 def forget() -> None:
-    """After a fork the child has none of its parent's threads."""
+    """Forget all workers after a fork: the child has none of its parent's threads."""
     _workers.clear()
     pool[:] = 0

@@ -1,7 +1,7 @@
-"""Kernels for products of sparse matrices that no semiring changes: checks, sizes, and columns put in order.
+"""Kernels for products of sparse matrices that do not depend on the semiring: checks, row sizes, sorting of columns.
 
-Stamps tell which columns a row has met: ``stamps[j]`` is the row's number from 1 on, and less than 0 by as much where
-column j is left out. So nothing is cleared between rows, and columns that nobody asks about are never touched.
+Stamps record which columns a row has met. For row i, ``stamps[j]`` is i + 1 if it has met column j, and -(i + 1) if the
+mask leaves column j out. So nothing is cleared between rows.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -12,15 +12,15 @@ from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import STOP, TICKET
 
-FEW = 32  # columns up to which each finds its place by comparison with all others
+FEW = 32  # most columns that are sorted by comparing each with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
-_PACKED = np.uint64(8)  # marks are read span by span where there is a column for so many spans
+_PACKED = np.uint64(8)  # spans for each column up to which all spans are read
 
 
 @compiled
 def check(thread, threads, control, indptr, indices, width, grain):
-    """Set the stop flag where rows or columns of a matrix are outside it."""
+    """Set the stop flag if an offset or a column of a matrix points outside it."""
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -42,7 +42,7 @@ def check(thread, threads, control, indptr, indices, width, grain):
 
 @compiled
 def ascend(thread, threads, control, indptr, indices, grain):
-    """Set the stop flag where the columns of a row don't ascend, each once."""
+    """Set the stop flag if the columns of a row do not strictly ascend."""
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -58,7 +58,7 @@ def ascend(thread, threads, control, indptr, indices, grain):
 
 @compiled
 def place_of(indices, low, high, column):
-    """Where a column is among ascending ones; `high` if it isn't."""
+    """The position of a column among ascending columns, by binary search; `high` if it is not there."""
     end = high
     while low < high:
         middle = (low + high) >> _ONE
@@ -71,7 +71,7 @@ def place_of(indices, low, high, column):
 
 @compiled
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
-    """How many products each row takes; none where a mask has no entry in it. `other` is indptr of B."""
+    """Count the products of each row; none for rows where the mask has no entry. `other` is indptr of B."""
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -91,7 +91,7 @@ def count(
     thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
     mask_indptr, mask_indices, all_stamps, counts,
 ):  # fmt: skip
-    """How many columns each row of a product has, without those of a mask, if there is one."""
+    """Count the columns of each row of a product, without those in the mask, if there is one."""
     parts, stamps = np.uint64(len(bounds) - 1), all_stamps[thread]
     while True:
         part = np.uint64(fetch_add(control, TICKET, 1))
@@ -117,35 +117,16 @@ def count(
 
 @compiled
 def leave_out(stamps, stamp, indptr, indices, i):
-    """Mark the columns of row i of a mask."""
+    """Stamp the columns of row i of a mask as left out."""
     for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
         stamps[np.uint64(indices[e])] = -stamp
 
 
 @compiled
-def meet(stamps, stamp, columns, indptr, indices, other_indptr, other_indices, mask, i):
-    """Write the columns that row i meets to `columns`, each once, and perhaps one more; how many there are."""
-    found = np.uint64(0)
-    for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
-        k = np.uint64(indices[e])
-        for t in range(np.uint64(other_indptr[k]), np.uint64(other_indptr[k + _ONE])):
-            j = np.uint64(other_indices[t])
-            old = stamps[j]
-            columns[found] = other_indices[t]
-            if mask is None:
-                found += np.uint64(old != stamp)
-                stamps[j] = stamp
-            else:
-                found += np.uint64(abs(old) != stamp)
-                stamps[j] = old if old == -stamp else stamp
-    return found
-
-
-@compiled
 def in_order(columns, found, indices, start, marks, spans):
-    """Write so many different columns to `indices` from a place on, ascending. All marks are 0 before and after.
+    """Sort `found` different columns into `indices` from `start` on. All marks are 0 before and after.
 
-    A byte of `marks` stands for a column, one of `spans` for 64 of them.
+    A byte of `marks` stands for a column, a byte of `spans` for 64 columns.
     """
     if found <= np.uint64(FEW):
         zero, one = simd4.spread(columns.dtype.type(0)), simd4.spread(columns.dtype.type(1))
@@ -179,14 +160,14 @@ def in_order(columns, found, indices, start, marks, spans):
 
 @compiled
 def gather_marks(marks, width, indices, start):
-    """Write all columns that are marked to `indices`, ascending, and take the marks away."""
+    """Write all marked columns to `indices`, ascending, and clear the marks."""
     for span in range((np.uint64(width) + _BITS) >> _SIX):
         start = _unpack(marks, span, indices, start)
 
 
 @compiled
 def _unpack(marks, span, indices, start):
-    """Write the columns that are marked in a span of 64, and take the marks away; where the next column goes."""
+    """Write the marked columns of a span of 64, and clear the marks; returns the position behind them."""
     word = take_marks(marks, span << _SIX)
     while word != np.uint64(0):
         indices[start] = (span << _SIX) + count_trailing_zeros(word)

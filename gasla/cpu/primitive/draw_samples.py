@@ -1,4 +1,4 @@
-"""What goes by lot on the CPU without a program: samples; and the sums of weights in which walkers draw."""
+"""Random samples of neighbors, and the prefix sums of weights by which weighted random walks choose edges."""
 
 # mypy: disable-error-code="no-untyped-def"
 from typing import Any
@@ -17,7 +17,7 @@ _ROWS = np.uint64(64)  # samples that a thread takes at once
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """The sums of each list's weights up to each position, added in order."""
+    """The prefix sums of each list's weights, added in order."""
     sums, n = np.empty(len(lists.indices)), len(lists.indptr) - 1
     work = n + len(lists.indices)
     run(_sum, work, lists.indptr, weights, sums, block_size(n, threads_for(work)), loose=True)
@@ -25,7 +25,7 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """For each list of d entries, at j of d: the first place in it whose sum exceeds j / d of the total."""
+    """For each list of d entries and each j below d: the first position whose prefix sum exceeds j / d of the total."""
     guides, n = np.empty(len(sums), np.uint32), len(lists.indptr) - 1
     work = n + len(sums)
     run(_guide, work, lists.indptr, sums, guides, block_size(n, threads_for(work)), loose=True)
@@ -33,7 +33,7 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
-    """`k` out-neighbours of each, -1 where there are no more."""
+    """Sample `k` out-neighbors of each vertex; -1 where a vertex has fewer."""
     lists, found = graph.out, np.empty((len(ids), k), graph.id_dtype)
     most = found.size * (1 if replace else 1 + k)
     run(_sample, found.size, lists.indptr, lists.indices, ids, np.uint64(key), replace, found, most=most, loose=True)
@@ -86,7 +86,7 @@ def _sample(thread, threads, control, indptr, indices, ids, key, replace, found)
 
 @compiled
 def _draw_apart(row, count, degree, state):
-    """So many different numbers below the degree (Floyd): of two that meet, the later becomes the highest so far."""
+    """Draw `count` different numbers below the degree, by Floyd's algorithm: a repeated number is replaced by `top`."""
     for j in range(count):
         top = degree - count + j
         drawn = share(mixed(state, j), top + ONE)

@@ -1,7 +1,6 @@
-"""The k largest entries of each row, by a heap of the best so far, the worst of them at its root.
+"""The k largest entries of each row, by a heap of the best entries so far, the worst of them at its root.
 
-The heap lies in the row that is filled. Each thread takes some rows at a time. Of equal values the smaller column is
-the better.
+The heap lies in the row of the result. Of equal values, the one with the smaller column is better.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -19,7 +18,7 @@ _GRAIN = np.uint64(16)  # rows that a thread takes at once: one may be long
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Columns and values of the k best of each row, the best first; -1 and 0 where there are no more."""
+    """Columns and values of the k best entries of each row, the best first; -1 and 0 where a row has fewer."""
     rows = len(indptr) - 1
     columns, best = np.full((rows, k), -1, indices.dtype), np.zeros((rows, k), values.dtype)
     if k:
@@ -39,7 +38,7 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
                     count += _ONE
                 elif _is_worse(heap[0], ids[0], values[e], indices[e]):
                     _sink(ids, heap, k, indices[e], values[e])
-            while count > _ONE:  # the worst of those left goes behind them
+            while count > _ONE:  # move the worst entry behind the others, so that the best comes first
                 count -= _ONE
                 last, value = ids[count], heap[count]
                 ids[count], heap[count] = ids[0], heap[0]
@@ -53,7 +52,7 @@ def _is_worse(value, column, other, its_column):
 
 @compiled
 def _rise(ids, heap, at, column, value):
-    """Add an entry to the heap of those before the place `at`."""
+    """Add an entry at the end of a heap, at position `at`, and move it up to its place."""
     while at:
         parent = (at - _ONE) // _TWO
         if not _is_worse(value, column, heap[parent], ids[parent]):
@@ -65,7 +64,7 @@ def _rise(ids, heap, at, column, value):
 
 @compiled
 def _sink(ids, heap, count, column, value):
-    """Put an entry in the place of the root of a heap of so many."""
+    """Replace the root of a heap of `count` entries, and move the new entry down to its place."""
     at, child = np.uint64(0), _ONE
     while child < count:
         if child + _ONE < count and _is_worse(heap[child + _ONE], ids[child + _ONE], heap[child], ids[child]):
