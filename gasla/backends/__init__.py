@@ -1,4 +1,4 @@
-"""Doors of libraries that call others for their work: NetworkX's.
+"""Backends of libraries that dispatch calls to others: NetworkX.
 
-Nothing is imported here, so that a library may ask what there is at its own import.
+Nothing is imported here, so that a library may query a backend during its own import.
 """

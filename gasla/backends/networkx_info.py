@@ -1,6 +1,6 @@
-"""What NetworkX is told of this backend when it is imported itself: names, and words for its docstrings.
+"""Backend information that NetworkX reads at its own import: names of functions, and additions to their docstrings.
 
-It imports nothing, so that NetworkX is there as soon as without gasla.
+It imports nothing, so that importing NetworkX is as fast as without gasla.
 """
 
 from typing import Any
@@ -8,15 +8,15 @@ from typing import Any
 DEVICE = {"device : {'cpu', 'gpu'}, optional": "Where to run: by default `nx.config.backends.gasla.device`, 'cpu'."}
 SCORES = DEVICE | {"dtype : float32 or float64, optional": "The type of the scores: by default float64."}
 
-# What is said of a function beside NetworkX's own words. Others give what NetworkX gives, in its order.
-SAID = {
-    "betweenness_centrality": "With `k` the nodes that NetworkX draws by the seed are looked at.",
-    "edge_betweenness_centrality": "With `k` the nodes that NetworkX draws by the seed are looked at.",
-    "hits": "Where several scores serve equally well, they may be others than NetworkX's.",
-    "label_propagation_communities": "Only when asked for: of labels that weigh the same any may be taken.",
-    "leiden_communities": "One of many good divisions: which, the seed says.",
-    "shortest_path": "By weight between two nodes only where no other path is as short.",
-    "strongly_connected_components": "Only when asked for: components are in the order of their first nodes.",
+# Additions to NetworkX's docstrings. Other functions return what NetworkX returns, in the same order.
+NOTES = {
+    "betweenness_centrality": "With `k`, the sources are those that NetworkX draws with the seed.",
+    "edge_betweenness_centrality": "With `k`, the sources are those that NetworkX draws with the seed.",
+    "hits": "If scores are not unique, they may differ from NetworkX's.",
+    "label_propagation_communities": "Only on explicit request: ties between labels are broken differently.",
+    "leiden_communities": "One of many partitions, chosen by the seed.",
+    "shortest_path": "By weight between two nodes only if the shortest path is unique.",
+    "strongly_connected_components": "Only on explicit request: components are in the order of their first nodes.",
 }
 SCORED = ("eigenvector_centrality", "hits", "katz_centrality", "pagerank")
 NAMES = (
@@ -43,7 +43,7 @@ NAMES = (
 
 
 def get_info() -> dict[str, Any]:
-    """What NetworkX asks of the entry point `networkx.backend_info`."""
+    """The answer to NetworkX's entry point `networkx.backend_info`."""
     return {
         "backend_name": "gasla",
         "project": "gasla",
@@ -52,7 +52,7 @@ def get_info() -> dict[str, Any]:
         "default_config": {"device": "cpu"},
         "functions": {
             name: {
-                "additional_docs": SAID.get(name, ""),
+                "additional_docs": NOTES.get(name, ""),
                 "additional_parameters": SCORES if name in SCORED else DEVICE,
             }
             for name in NAMES

@@ -1,4 +1,4 @@
-"""Compiling ahead: every function that NetworkX may call is called once, on a graph of a few nodes."""
+"""Ahead-of-time compilation: calls every offered function once on a small graph."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,10 @@ WEIGHTS = ("weight", "distance")
 
 
 def warm() -> int:
-    """Compile what the functions of this backend run on the CPU; returns how many functions there are.
+    """Compile what the functions of this backend run on the CPU; returns the number of functions.
 
-    The code is kept on disk, where later processes find it. It takes a minute or so the first time, of which an
-    open bar (`gasla.progress`) shows how far it is.
+    The code is stored on disk, for later processes. Takes about a minute the first time; progress is shown on an open
+    bar (`gasla.progress`).
     """
     import networkx as nx
 
@@ -33,13 +33,13 @@ def warm() -> int:
                 answer = OFFERED[name].function(convert_from_nx(G, preserve_edge_attrs=True), **arguments)
                 if isinstance(answer, Iterator):
                     deque(answer, maxlen=0)
-            except (NotImplementedError, nx.NetworkXException):  # not for this graph
+            except (NotImplementedError, nx.NetworkXException):  # not supported for this graph
                 continue
     return len(OFFERED)
 
 
 def _calls(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What to call a function with: without weights, and with them."""
+    """Arguments for a function: without weights, and with them."""
     needed = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
     yield needed
     for name in WEIGHTS:

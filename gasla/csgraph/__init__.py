@@ -1,17 +1,17 @@
-"""SciPy's door: the functions of `scipy.sparse.csgraph`, with its signatures, return values and conventions.
+"""The functions of `scipy.sparse.csgraph`, with its signatures, return values and conventions.
 
     from gasla import csgraph          # in place of: from scipy.sparse import csgraph
 
-gasla's own are `shortest_path`, `dijkstra`, `bellman_ford`, `connected_components` (weak components; on a GPU strong
-ones too), `minimum_spanning_tree` and `laplacian`. They take what SciPy's take, dense and masked arrays too, and return
-what SciPy's return; CuPy's sparse and dense arrays are taken as well, and what comes of them is CuPy's. Of several
-right predecessors any may be given.
+`shortest_path`, `dijkstra`, `bellman_ford`, `connected_components` (weak components; on a GPU also strong ones),
+`minimum_spanning_tree` and `laplacian` run on gasla. They accept what SciPy's functions accept, dense and masked arrays
+too, and return the same; CuPy's sparse and dense arrays are accepted as well, and give CuPy arrays. Of several correct
+predecessors any may be returned.
 
-`maximum_flow` is gasla's of CuPy's arrays, and SciPy's of its own.
+`maximum_flow` runs on gasla for CuPy's arrays, and on SciPy for its own.
 
-All others are SciPy's own functions, passed through; so is a call of gasla's own wherever SciPy answers as soon, or
-has an answer of its own kind: few edges in all, a `limit`, many sources in a dense graph, lengths that are NaN; for a
-tree, entries that don't stand on both sides alike. They refuse CuPy's arrays.
+All other functions are SciPy's own. gasla's functions also call SciPy's where SciPy is as fast, or has a result of its
+own kind: few edges, a `limit`, many sources in a dense graph, lengths that are NaN; for a spanning tree, a matrix that
+is not symmetric. SciPy's functions reject CuPy's arrays.
 """
 
 from scipy.sparse.csgraph import NegativeCycleError

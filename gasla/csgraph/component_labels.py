@@ -1,4 +1,4 @@
-"""Connected components, as SciPy gives them."""
+"""`connected_components` in SciPy's form."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A maximum flow, as SciPy gives it."""
+"""`maximum_flow` in SciPy's form."""
 
 import functools
 from typing import Any
@@ -18,8 +18,8 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
     Parameters
     ----------
     csgraph : CSR array or matrix, (n, n)
-        SciPy's, of integers, which is SciPy's to answer: Dinic's algorithm has found a single flow as soon. CuPy's,
-        whose numbers are floats, infinite ones too: gasla answers.
+        SciPy arrays of integers are passed to SciPy, whose Dinic algorithm is as fast for a single flow. CuPy arrays,
+        of floats, which may be infinite, are processed by gasla.
     source, sink : int
         Two vertices.
     method : "dinic" or "edmonds_karp"
@@ -55,7 +55,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
 
 
 def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
-    """The flow that gasla finds, in SciPy's form."""
+    """Compute the flow by gasla, and return it in SciPy's form."""
     graph = Graph(csgraph)
     found, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
     xp: Any = array_module(found.flow)
@@ -68,7 +68,7 @@ def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
 
 @functools.cache
 def _result() -> Any:
-    """SciPy's type of a result, which has no public name."""
+    """SciPy's result type, which has no public name."""
     from scipy.sparse import csr_array
 
     return type(passthrough.SCIPY["maximum_flow"](csr_array(np.array([[0, 1], [0, 0]])), 0, 1))

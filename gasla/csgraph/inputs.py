@@ -1,8 +1,8 @@
-"""What SciPy's functions take for a graph, as a `gasla.Graph`: sparse arrays of any format, dense and masked ones.
+"""Conversion of what SciPy's functions accept as a graph, to `gasla.Graph`: sparse, dense and masked arrays.
 
-Of dense arrays infinities, NaN and what is within 1e-8 of 0 are no edges, of masked ones what is masked; of sparse ones
-stored zeros are edges of length 0. As SciPy has it, entries of COO arrays at the same place are added up; of CSR and
-CSC ones each is an edge. Complex numbers are refused.
+In dense arrays, entries that are infinite, NaN, or within 1e-8 of 0 are not edges, nor are masked entries of masked
+arrays; in sparse arrays stored zeros are edges of length 0. As in SciPy, duplicates in COO arrays are summed, while in
+CSR and CSC arrays each is an edge. Complex numbers are rejected.
 """
 
 from importlib import import_module
@@ -15,18 +15,18 @@ from gasla.arrays import array_module, index_dtype, moved, running_sums
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_coordinates, as_csr, check_range, require_compressed, require_square
 
-LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64: a search is compiled for each type
-NEGLIGIBLE = 1e-8  # in a dense array what isn't larger is no edge: SciPy asks numpy.ma.masked_values for zeros
+LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # others become float64, since a search is compiled per type
+NEGLIGIBLE = 1e-8  # entries of a dense array up to this are not edges, as by numpy.ma.masked_values in SciPy
 KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
 def sparse_module(of: Any) -> Any:
-    """The module of the sparse arrays that are on the device of an array: SciPy's or CuPy's."""
+    """The module of sparse arrays on the device of an array: SciPy's or CuPy's."""
     return import_module("scipy.sparse" if array_module(of) is np else "cupyx.scipy.sparse")
 
 
 def is_sparse(csgraph: Any) -> bool:
-    """Whether it is a sparse array or matrix of SciPy's or CuPy's."""
+    """Whether it is a sparse array or matrix of SciPy or CuPy."""
     return bool(sparse_module(csgraph).issparse(csgraph))
 
 
@@ -36,19 +36,19 @@ def is_foreign(csgraph: Any) -> bool:
 
 
 def most_edges(csgraph: Any) -> int:
-    """The number of edges, or of places for them in a dense array."""
+    """The number of edges, or of entries of a dense array."""
     return int(csgraph.nnz if is_sparse(csgraph) else np.size(csgraph))
 
 
 def require_real(csgraph: Any) -> None:
-    """Refuse complex numbers, of which SciPy drops a part."""
+    """Raise TypeError for complex numbers, of which SciPy drops the imaginary part."""
     kind = csgraph.dtype if hasattr(csgraph, "dtype") else np.asarray(csgraph).dtype
     if kind.kind == "c":
         raise TypeError(f"lengths are complex ({kind}); expected real numbers; pass abs(csgraph)")
 
 
 def has_negative(csgraph: Any) -> bool:
-    """Whether an edge that SciPy would see has a negative length."""
+    """Whether an edge, as SciPy sees it, has a negative length."""
     if is_foreign(csgraph):
         values = np.asarray(csgraph.data)
     elif is_sparse(csgraph):
@@ -62,7 +62,7 @@ def has_negative(csgraph: Any) -> bool:
 
 
 def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
-    """The graph that SciPy would see, with values of one of some types."""
+    """The graph as SciPy sees it, with values of one of the given types."""
     if isinstance(csgraph, np.ma.MaskedArray):
         return _of_entries(csgraph.data, ~np.ma.getmaskarray(csgraph))
     if not is_sparse(csgraph):
@@ -79,7 +79,7 @@ def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
 
 
 def rows_of(csgraph: Any) -> Any:
-    """A sparse array in CSR form, as SciPy converts it; itself if it is in that."""
+    """A sparse array converted to CSR as SciPy does; itself if it is CSR."""
     if csgraph.format == "csr":
         return csgraph
     require_sound(csgraph)
@@ -87,7 +87,7 @@ def rows_of(csgraph: Any) -> Any:
 
 
 def require_sound(csgraph: Any) -> None:
-    """Refuse a sparse array whose ids lead out of it: SciPy would follow them."""
+    """Raise ValueError if indices of a sparse array are out of range: SciPy would follow them."""
     if csgraph.format in ("csr", "csc", "bsr"):
         require_compressed(csgraph)
     elif csgraph.format == "coo":
@@ -96,12 +96,12 @@ def require_sound(csgraph: Any) -> None:
 
 
 def _are_edges(dense: Any) -> Any:
-    """Where the floats of a dense array are edges."""
+    """Mark the edges among the floats of a dense array."""
     return array_module(dense).isfinite(dense) & (abs(dense) > NEGLIGIBLE)
 
 
 def _of_entries(dense: Any, is_edge: Any) -> Graph:
-    """The edges at some places of a dense array."""
+    """The graph of the marked entries of a dense array."""
     require_square(dense.shape)
     xp: Any = array_module(dense)
     indptr = running_sums(is_edge.sum(axis=1))
@@ -111,18 +111,18 @@ def _of_entries(dense: Any, is_edge: Any) -> Graph:
 
 
 def _as_numbers(array: Any) -> Any:
-    """An array as one of a type that lengths may have."""
+    """Convert an array to a type of lengths."""
     require_real(array)
     return array if array.dtype in LENGTHS else array.astype(np.float64)
 
 
 def both_ways(graph: Graph) -> Graph:
-    """The same edges in both directions, each beside those that are there; itself where that is so already."""
+    """The graph with both directions of every edge; itself if it is symmetric."""
     if graph.has_symmetric_values:
         return graph
     lists, values, n = graph.out, graph.out_values, graph.n
     xp: Any = array_module(lists.indices)
-    if xp is np:  # rows side by side are joined fast, edges are sorted fast on a GPU
+    if xp is np:  # joining rows is fast on the CPU, sorting edges on a GPU
         data = np.zeros(graph.m, np.int8) if values is None else values
         one_way = csr_array((data, lists.indices, lists.indptr), shape=(n, n))
         joined = hstack([one_way, one_way.T.tocsr()], format="csr")
@@ -135,7 +135,7 @@ def both_ways(graph: Graph) -> Graph:
 
 
 def sources_of(indices: Any, n: int) -> np.ndarray:
-    """Sources as SciPy takes them: negative ones count from the end; None is every vertex."""
+    """Sources as in SciPy: negative ones count from the end, None means all vertices."""
     if indices is None:
         return np.arange(n, dtype=np.int32)
     found = np.array(moved(indices, "cpu") if array_module(indices) is not np else indices, dtype=np.int64)

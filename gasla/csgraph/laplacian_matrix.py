@@ -1,6 +1,6 @@
-"""The Laplacian of a graph, as SciPy gives it: degrees on the diagonal, and edges taken from them.
+"""`laplacian` in SciPy's form: degrees on the diagonal, minus the adjacency matrix.
 
-By operations that NumPy's and CuPy's arrays both have, in fewer passes over the edges than SciPy's.
+It uses operations that NumPy's and CuPy's arrays both have, in fewer passes over the edges than SciPy.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def laplacian(
     dtype: Any = None,
     symmetrized: bool = False,
 ) -> Any:
-    """Find the Laplacian of a graph: its degrees less its edges.
+    """Compute the Laplacian of a graph: degrees minus adjacency.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def laplacian(
 
 
 def _check_holds(kind: np.dtype[Any], numbers: Any) -> None:
-    """Refuse integers that a smaller type would wrap."""
+    """Raise ValueError if integers overflow a smaller type."""
     bounds = np.iinfo(kind)
     for bound in (int(numbers.min()), int(numbers.max())) if numbers.size else ():
         if not bounds.min <= bound <= bounds.max:
@@ -119,7 +119,7 @@ def _check_holds(kind: np.dtype[Any], numbers: Any) -> None:
 
 
 def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
-    """The Laplacian of a sparse array, and its diagonal or what was divided by."""
+    """The Laplacian of a sparse array, and its diagonal or the divisors."""
     m = A.tocoo() if A.format in ("lil", "dok") else A
     m = m + m.T.conj() if symmetrized else m
     xp: Any = array_module(m)
@@ -148,7 +148,7 @@ def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_p
 
 
 def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
-    """The same of a dense one."""
+    """The Laplacian of a dense array, and its diagonal or the divisors."""
     m, n = (A if in_place else A.copy()), len(A)
     if symmetrized:
         m += m.T.conj()
@@ -166,7 +166,7 @@ def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_pl
 
 
 def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
-    """A function that multiplies the Laplacian with a vector or with the columns of a matrix."""
+    """A function that multiplies the Laplacian with a vector or a matrix."""
     sums, loops = _sums(m, axis), m.diagonal()
     weights = sums - loops
     if symmetrized:

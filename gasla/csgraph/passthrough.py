@@ -1,6 +1,6 @@
-"""What is SciPy's own: functions that are passed through, and calls that gasla's functions hand over, each with why.
+"""Calls of SciPy's functions: those that are passed through, and calls that gasla's functions delegate, with a reason.
 
-SciPy's functions are taken when this is imported, so that gasla's may stand in their place afterwards.
+SciPy's functions are looked up at import, so that they may be replaced by gasla's afterwards.
 """
 
 from collections.abc import Callable
@@ -16,39 +16,39 @@ from gasla.csgraph.inputs import require_sound
 SCIPY: dict[str, Callable[..., Any]] = {
     name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
 }
-SPARES_TIME = True  # whether calls are handed over for no other reason than that SciPy answers as soon
+SPARES_TIME = True  # whether calls are delegated merely because SciPy is as fast
 
 
 def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-    """What SciPy's function of that name returns; the reason is for those who count.
+    """Call SciPy's function of that name; `reason` is for statistics.
 
-    A damaged sparse array is refused, as SciPy's functions read beside its arrays, and may end the process. A dense one
-    in Fortran's order is turned round: SciPy's Floyd-Warshall returns what it was given in its place.
+    A malformed sparse array is rejected, since SciPy's functions would read out of bounds. A dense array in Fortran
+    order is copied: SciPy's Floyd-Warshall would return a transposed result.
     """
     for given in (*args, *kwargs.values()):
         if issparse(given):
             require_sound(given)
     if any(array_module(given) is not np for given in (*args, *kwargs.values())):
         raise TypeError(
-            f"{name} got an array of CuPy's; expected NumPy's or SciPy's, as this is done by SciPy ({reason}): "
+            f"{name} got a CuPy array; expected a NumPy or SciPy array, since SciPy computes this ({reason}): "
             "pass what .get() returns"
         )
     return SCIPY[name](*map(_by_rows, args), **{title: _by_rows(given) for title, given in kwargs.items()})
 
 
 def _by_rows(given: Any) -> Any:
-    """A dense array row by row, anything else as it is."""
+    """A dense array in C order, anything else unchanged."""
     is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
     return given.copy(order="C") if is_dense else given
 
 
 def sparing(reason: str, csgraph: Any) -> str:
-    """A reason that is none but that it spares time, where that may be."""
+    """The reason, if calls may be delegated merely because SciPy is as fast; else empty."""
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 
 def _pass_on(name: str) -> Callable[..., Any]:
-    """SciPy's function, which says that CuPy's arrays are not for it."""
+    """SciPy's function, rejecting CuPy's arrays."""
 
     @wraps(SCIPY[name])
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -59,16 +59,16 @@ def _pass_on(name: str) -> Callable[..., Any]:
 
 @wraps(SCIPY["construct_dist_matrix"])
 def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """SciPy's function, which would follow predecessors that lead out of the graph or in a circle."""
+    """SciPy's function, rejecting predecessors that lead out of the graph or form a cycle."""
     if array_module(predecessors) is np:
         _require_trees(np.asarray(predecessors))
     return by_scipy("construct_dist_matrix", "passed through", graph, predecessors, *args, **kwargs)
 
 
 def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
-    """Refuse rows of predecessors that don't lead back to a vertex without one."""
+    """Raise ValueError unless every predecessor chain ends at a vertex without predecessor."""
     if predecessors.ndim != 2 or predecessors.dtype.kind not in "iu":
-        return  # SciPy refuses these
+        return  # SciPy rejects these
     n = predecessors.shape[1]
     ids = np.broadcast_to(np.arange(n), predecessors.shape)
     is_root = predecessors == -9999
@@ -78,11 +78,11 @@ def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
             f"predecessors[{row}, {v}] is {predecessors[row, v]}; expected 0 to {n - 1}, or -9999 for none"
         )
     ahead = np.where(is_root, ids, predecessors)
-    for _ in range(n.bit_length()):  # twice as far each time
+    for _ in range(n.bit_length()):  # pointer doubling
         ahead = np.take_along_axis(ahead, ahead, axis=1)
     if (circling := ~np.take_along_axis(is_root, ahead, axis=1)).any():
         row, v = np.argwhere(circling)[0].tolist()
-        raise ValueError(f"predecessors[{row}] lead from {v} into a circle; expected all to lead to one that is -9999")
+        raise ValueError(f"predecessors[{row}] lead from {v} into a cycle; expected chains that end at -9999")
 
 
 breadth_first_order = _pass_on("breadth_first_order")

@@ -1,4 +1,4 @@
-"""Shortest paths, as SciPy gives them: float64 distances, -9999 where there is no predecessor."""
+"""`shortest_path`, `dijkstra` and `bellman_ford` in SciPy's form: float64 distances, -9999 for no predecessor."""
 
 import warnings
 from typing import Any
@@ -16,12 +16,12 @@ from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import both_ways, graph_of, has_negative, is_foreign, most_edges, require_real, sources_of
 from gasla.graph.graph import Graph
 
-NONE = -9999  # for a predecessor
-FEW = 1 << 16  # edges, those of each source: before as many are looked at SciPy has answered
-ALONE = 1 << 18  # likewise, where each source is searched from by itself
-SOME = 16  # sources in a dense graph from which on SciPy has answered as soon: it looks at each edge once
+NONE = -9999  # no predecessor
+FEW = 1 << 16  # edges times sources, below which SciPy is faster
+ALONE = 1 << 18  # the same if gasla searches from each source separately
+SOME = 16  # from this number of sources in a dense graph SciPy is as fast
 ODD = "a length that is NaN or minus infinity"
-NEGATIVE = (  # SciPy's words
+NEGATIVE = (  # SciPy's message
     "Graph has negative weights: dijkstra will give inaccurate results if the graph contains negative cycles. "
     "Consider johnson or bellman_ford."
 )
@@ -45,8 +45,8 @@ def shortest_path(
         SciPy's or NumPy's, or CuPy's. Edges of dense arrays are the finite entries beyond 1e-8 of 0, as in SciPy; of
         sparse ones all entries.
     method : "auto", "FW", "D", "BF" or "J"
-        SciPy's names of algorithms. All are answered alike, but for what is an error: "D" has no negative lengths, "FW"
-        and "J" have no negative cycle anywhere, "BF" none that is reached.
+        SciPy's names of algorithms. They differ only in what is an error: a negative length for "D", a negative cycle
+        anywhere for "FW" and "J", a reachable negative cycle for "BF".
     directed : bool
         False lets paths go along edges in both directions.
     return_predecessors : bool
@@ -92,7 +92,7 @@ def shortest_path(
     often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
     if reason := _reason(csgraph, indices, return_predecessors, often):
         return passthrough.by_scipy("shortest_path", reason, csgraph, **given)
-    graph = _seen(csgraph, directed, unweighted)
+    graph = _searched_graph(csgraph, directed, unweighted)
     least = _least_length(graph)
     if not least > -np.inf:
         return passthrough.by_scipy("shortest_path", ODD, csgraph, **given)
@@ -158,7 +158,7 @@ def dijkstra(
     reason = _reason(csgraph, 0 if min_only else indices, return_predecessors) or stops
     if reason:
         return passthrough.by_scipy("dijkstra", reason, csgraph, **given)
-    graph = _seen(csgraph, directed, unweighted)
+    graph = _searched_graph(csgraph, directed, unweighted)
     if not _least_length(graph) >= 0:
         return passthrough.by_scipy("dijkstra", ODD, csgraph, **given)
     sources = sources_of(indices, graph.n)
@@ -206,16 +206,16 @@ def bellman_ford(
     often = np.shape(csgraph)[0] if np.ndim(csgraph) else 1
     if reason := _reason(csgraph, indices, return_predecessors, often):
         return passthrough.by_scipy("bellman_ford", reason, csgraph, **given)
-    graph = _seen(csgraph, directed, unweighted)
+    graph = _searched_graph(csgraph, directed, unweighted)
     if not _least_length(graph) > -np.inf:
         return passthrough.by_scipy("bellman_ford", ODD, csgraph, **given)
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
-    """Why SciPy's function is called, where that shows before the lengths are looked at; empty if it isn't.
+    """Why SciPy's function is called, as far as it can be told without reading lengths; empty if it is not.
 
-    SciPy's function looks at each edge so often for each source.
+    SciPy's function reads each edge `often` times for each source.
     """
     if is_foreign(csgraph):
         return "an array of PyData's sparse"
@@ -230,9 +230,9 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
 def _by_bellman_ford(
     csgraph: Any, directed: bool, indices: Any, return_predecessors: bool, limit: float, min_only: bool
 ) -> Any:
-    """What Dijkstra's algorithm comes to where lengths are negative.
+    """The result of `dijkstra` for negative lengths, by Bellman-Ford.
 
-    Not by SciPy's, which looks at a vertex anew whenever it gets nearer: without end in a negative cycle.
+    SciPy's Dijkstra updates a vertex whenever its distance decreases, without end in a negative cycle.
     """
     sources = sources_of(indices, np.shape(csgraph)[0])
     distances, before = bellman_ford(csgraph, directed, sources.ravel() if min_only else sources, True)
@@ -241,7 +241,7 @@ def _by_bellman_ford(
     distances[is_far], before[is_far] = np.inf, NONE
     if not min_only:
         return (distances, before) if return_predecessors else distances
-    # A last row is that of no source: infinite everywhere.
+    # The last row, inf everywhere, is that of no source.
     distances, before = (
         xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (before, NONE))
     )
@@ -253,7 +253,7 @@ def _by_bellman_ford(
     return distances[nearest, ids]
 
 
-def _seen(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
+def _searched_graph(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
     """The graph that is searched."""
     graph = graph_of(csgraph)
     graph = graph.with_values(None) if unweighted else graph
@@ -261,7 +261,7 @@ def _seen(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
 
 
 def _least_length(graph: Graph) -> Any:
-    """The smallest length, NaN if any is; 0 if that is less, or there is none."""
+    """The minimum of 0 and all lengths; NaN if one is."""
     if graph.values is None or graph.m == 0 or graph.values.dtype.kind in "bu":
         return 0
     least = graph.values.min().item()
@@ -276,7 +276,7 @@ def _search(
     limit: float = np.inf,
     anywhere: bool = False,
 ) -> Any:
-    """Distances from each source, and predecessors; `anywhere` looks for a negative cycle beyond what they reach."""
+    """Distances from each source, and predecessors; `anywhere` also finds negative cycles the sources do not reach."""
     shape, each = (*sources.shape, graph.n), sources.ravel().tolist()
     predecessors = module_of(graph.device).empty((len(each) if return_predecessors else 0, graph.n), np.int32)
     try:
@@ -294,7 +294,7 @@ def _search(
 
 
 def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool) -> Any:
-    """A row of distances for each source; where there are rows for predecessors, these are written into."""
+    """One row of distances per source; fills `predecessors` if it has rows."""
     xp: Any = module_of(graph.device)
     if len(predecessors) == 0 and not unweighted:
         return multi_source_shortest_paths(graph, sources, dtype=np.float64)
@@ -312,19 +312,19 @@ def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: 
 
 
 def _as_lengths(levels: Any) -> Any:
-    """Numbers of edges as float64; -1 is infinite."""
+    """Levels as float64 distances; -1 becomes inf."""
     return array_module(levels).where(levels < 0, np.inf, levels)
 
 
 def _before(parents: Any, sources: list[int]) -> Any:
-    """Predecessors as SciPy has them."""
+    """Predecessors in SciPy's form."""
     found = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
     found[sources] = NONE
     return found
 
 
 def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
-    """Distances from the nearest of some sources; predecessors, and which source it is."""
+    """Distances from the nearest source, predecessors, and the nearest source."""
     each = sources.ravel().tolist()
     if not return_predecessors:
         distances = sssp(graph, each, dtype=np.float64)
@@ -336,7 +336,7 @@ def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit
     is_far = distances == np.inf
     parents[is_far] = -1
     roots = xp.where(is_far, xp.arange(graph.n, dtype=parents.dtype), parents)
-    for _ in range(graph.n.bit_length()):  # twice as far each time
+    for _ in range(graph.n.bit_length()):  # pointer doubling
         roots = roots[roots]
     roots[is_far] = NONE
     return distances, _before(parents, each).astype(np.int32, copy=False), roots.astype(np.int32, copy=False)

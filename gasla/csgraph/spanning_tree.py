@@ -1,4 +1,4 @@
-"""A minimum spanning tree of each component, as SciPy gives it."""
+"""`minimum_spanning_tree` in SciPy's form."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, require_real, rows_of, sparse_module
 from gasla.graph.graph import Graph
 
-FEW = 1 << 17  # entries up to which SciPy has answered as soon
-FEW_EACH = 4  # likewise, for each vertex: as of a grid or of roads, on two cores
+FEW = 1 << 17  # up to this number of entries SciPy is as fast
+FEW_EACH = 4  # the same per vertex: typical of grids and roads, on two cores
 
 
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
-    """Find edges of the least total weight that join whatever is joined by a path.
+    """Find a minimum spanning tree of each component.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     xp: Any = array_module(given)
     is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # NaN is not above
     if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
-        if reason := passthrough.sparing("entries that don't stand on both sides alike", csgraph):
+        if reason := passthrough.sparing("a matrix that is not symmetric", csgraph):
             return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
         graph = _ranked(graph)
     edges = minimum_spanning_forest(graph).edges
@@ -75,10 +75,9 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
 
 
 def _ranked(graph: Graph) -> Graph:
-    """The graph with places in SciPy's order for weights: of a weight, the first by rows come first.
+    """Replace weights by their ranks in SciPy's order: ties by position in row order.
 
-    gasla takes that with the smaller smaller end first: the same where a graph has every edge in both directions, rows
-    ascending.
+    gasla breaks ties by the smaller end, which is the same order in a symmetric matrix with sorted rows.
     """
     xp: Any = array_module(graph.values)
     ranks = xp.empty(graph.m, graph.offset_dtype)

@@ -234,7 +234,7 @@ def test_predecessors_that_lead_nowhere_are_refused() -> None:
     np.testing.assert_array_equal(csgraph.construct_dist_matrix(A, before), distances)
     circle = before.copy()
     circle[1, 0], circle[1, 2] = 2, 0
-    with pytest.raises(ValueError, match="lead from 0 into a circle"):
+    with pytest.raises(ValueError, match="lead from 0 into a cycle"):
         csgraph.construct_dist_matrix(A, circle)
     for outside in (3, -1):
         before[2, 1] = outside

@@ -1,10 +1,10 @@
-"""NetworkX's door: its functions, run by gasla where NetworkX is asked to.
+"""The NetworkX backend: NetworkX's functions, run by gasla on request.
 
     nx.betweenness_centrality(G, backend="gasla")
     NETWORKX_BACKEND_PRIORITY=gasla python program.py
 
-NetworkX imports this at the first such call. It looks functions up here by name, after asking `can_run`, and hands them
-graphs that `convert_from_nx` made.
+NetworkX imports this module at the first such call. It calls `can_run` first, converts graphs with `convert_from_nx`,
+and looks functions up here by name.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from gasla.backends.networkx.dispatch import OFFERED, can_run, should_run
 from gasla.backends.networkx.expected_failures import on_start_tests
 from gasla.backends.networkx.paths import distances, flow_value, unweighted, weighted
 
-FAMILIES = (  # each notes what it offers
+FAMILIES = (  # each registers its functions
     centralities,
     communities,
     connectivity,

@@ -15,7 +15,7 @@ CONDITIONS = only("sort_neighbors", None), number("depth_limit")
 
 
 def _start(G: Converted, source: Any) -> int:
-    """The vertex of a name, or NetworkX's error."""
+    """The id of a node, or NetworkX's error."""
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the {'digraph' if G.is_directed() else 'graph'}.")
     return G.numbers[source]
@@ -61,7 +61,7 @@ def bfs_tree(
 def bfs_predecessors(
     G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
-    """Each node with the one that it was reached from."""
+    """Each node with the node that reached it."""
     for parent, child in _edges(G, source, False, depth_limit):
         yield child, parent
 
@@ -70,7 +70,7 @@ def bfs_predecessors(
 def bfs_successors(
     G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Each node with those that were reached from it."""
+    """Each node with the nodes reached from it."""
     children: list[Any] = []
     last = source
     for parent, child in _edges(G, source, False, depth_limit):
@@ -83,7 +83,7 @@ def bfs_successors(
 
 @register(least=20_000)
 def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
-    """The nodes at each distance from some."""
+    """The nodes at each distance from some nodes."""
     first = list({*([sources] if sources in G else sources)})
     for source in first:
         if source not in G:
@@ -109,11 +109,11 @@ def _reached(G: Converted, source: Any, reverse: bool) -> set[Any]:
 
 @register(least=20_000)
 def descendants(G: Converted, source: Any) -> set[Any]:
-    """The nodes that a path leads to."""
+    """The nodes reachable from a node."""
     return _reached(G, source, False)
 
 
 @register(least=20_000)
 def ancestors(G: Converted, source: Any) -> set[Any]:
-    """The nodes that a path leads from."""
+    """The nodes from which a node is reachable."""
     return _reached(G, source, True)

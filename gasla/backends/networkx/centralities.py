@@ -1,4 +1,4 @@
-"""Centralities by shortest paths and by degrees: betweenness, closeness, harmonic, degree."""
+"""Centralities by shortest paths and by degrees: betweenness, closeness, harmonic and degree centrality."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from gasla.graph.graph import Graph
 
 
 def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False) -> Graph:
-    """The graph with an attribute as lengths; refused where NetworkX's searches go by rules of their own."""
+    """The graph with an attribute as lengths; raises NotImplementedError if NetworkX would treat them differently."""
     graph = G.weighted(name, np.minimum, reverse)
     shortest, longest = graph.value_range or (1, 1)
     if not (shortest >= 0 and longest < np.inf):
@@ -34,7 +34,7 @@ def betweenness_centrality(
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Betweenness of every node; of `k` nodes those that NetworkX draws."""
+    """Betweenness of every node; with `k`, from the sources that NetworkX draws."""
     n = len(G)
     drawn = None if k is None or k == n else seed.sample(G.names, k)
     if n == 0:
@@ -48,10 +48,10 @@ def betweenness_centrality(
         endpoints=bool(endpoints),
     )
     if G.is_directed() and not normalized and graph.has_symmetric_values:
-        found = found * 2  # which gasla takes for undirected
+        found = found * 2  # gasla treats symmetric graphs as undirected
     scores = G.by_name(found)
     if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
-        scores[drawn[0]] = float("nan")  # of a source's own there is no estimate
+        scores[drawn[0]] = float("nan")  # as in NetworkX
     return scores
 
 
@@ -59,7 +59,7 @@ def betweenness_centrality(
 def edge_betweenness_centrality(
     G: Converted, k: int | None = None, normalized: bool = True, weight: Any = None, seed: Any = None
 ) -> dict[Any, float]:
-    """Betweenness of every edge, as seen from every node; of `k` nodes from those that NetworkX draws."""
+    """Betweenness of every edge; with `k`, from the sources that NetworkX draws."""
     drawn = None if k is None else seed.sample(G.names, k)
     graph = lengths(G, weight, least=1).to(G.device)
     sources = None if drawn is None else G.numbered(drawn)
@@ -73,7 +73,7 @@ def edge_betweenness_centrality(
 
 
 def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
-    """A number of each entry by NetworkX's names of edges; of parallel ones the shortest share it."""
+    """Scores of entries by NetworkX's names of edges; the shortest of parallel edges share the score."""
     out, copies = G.plain().out, G.edges.copies
     tails, heads = out.owners(), out.indices
     if copies is not None:
@@ -81,7 +81,7 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
         are_shortest = each == G.edges.combined(each, np.minimum)[entries]
         scores = np.where(are_shortest, (scores / np.bincount(entries, are_shortest))[entries], 0.0)
         tails, heads = tails[entries], heads[entries]
-    once = np.flatnonzero(G.is_directed() | (tails <= heads))  # as NetworkX lists edges: at the node that comes first
+    once = np.flatnonzero(G.is_directed() | (tails <= heads))  # NetworkX lists an undirected edge at its first node
     columns = [G.called(tails[once]), G.called(heads[once])]
     if G.is_multigraph():
         columns.append(G.keys_of(once))
@@ -104,7 +104,7 @@ def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_i
 def harmonic_centrality(
     G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
-    """Harmonic centrality of every node, or of some, as seen from every node or from some."""
+    """Harmonic centrality of some or all nodes, from some or all sources."""
     asked = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
     origins = set(G.nbunch_iter(sources) if sources is not None else G.names)
     if not origins or not asked:

@@ -1,4 +1,4 @@
-"""How dense it is around nodes: triangles, squares, clustering, cores; colors and communities."""
+"""Triangles, squares, clustering and cores; coloring and communities."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -21,17 +21,17 @@ LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
 
 
 def _triangles(G: Converted) -> Array:
-    """In how many triangles each node is."""
+    """The number of triangles at each node."""
     return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
 
 
 def _neighbors(G: Converted) -> Array:
-    """How many neighbors each node has, itself aside."""
+    """The number of neighbors of each node, itself excluded."""
     return np.bincount(_proper(G)[0], minlength=len(G))
 
 
 def _proper(G: Converted) -> tuple[Array, Array]:
-    """Tails and heads of all but loops; one of parallel edges."""
+    """Tails and heads of all edges but self loops; parallel edges once."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     are = tails != heads
@@ -39,7 +39,7 @@ def _proper(G: Converted) -> tuple[Array, Array]:
 
 
 def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
-    """A number of every node, of some, or of one."""
+    """Select the values of all nodes, of some, or of one."""
     if nodes is None:
         return dict(zip(G.names, found))
     if nodes in G:
@@ -53,12 +53,12 @@ def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
     least=5_000,
 )
 def triangles(G: Converted, nodes: Any = None) -> Any:
-    """In how many triangles nodes are."""
+    """The number of triangles at nodes."""
     return _of(G, nodes, _triangles(G).tolist())
 
 
 def _clustering(G: Converted, weight: Any) -> list[float]:
-    """The share of pairs of neighbors of each node that are neighbors; 0 is an integer, as in NetworkX."""
+    """The fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
     if weight is None and not G.is_directed():
         closed, degrees = 2 * _triangles(G), _neighbors(G)
         pairs = degrees * (degrees - 1)
@@ -68,9 +68,9 @@ def _clustering(G: Converted, weight: Any) -> list[float]:
 
 
 def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
-    """Closed walks of three edges from each node, each edge any way, by weight; and how many there could be.
+    """The weight of closed walks of three edges from each node, in any direction; and their possible number.
 
-    A walk weighs the geometric mean of its edges, as shares of the largest weight (J.-P. Onnela et al., 2005).
+    A walk weighs the geometric mean of its edges, relative to the largest weight (J.-P. Onnela et al., 2005).
     """
     out = G.plain().out
     n, tails, heads = len(G), out.owners(), out.indices
@@ -112,17 +112,17 @@ def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, coun
 
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """The share of possible squares at nodes that are there; an integer where none is possible, as in NetworkX."""
+    """The fraction of possible squares that exist at nodes; an integer if none is possible, as in NetworkX."""
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
-    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # where no square is there
+    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # whether squares are possible if there are none
     found = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
     return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(found, possible.tolist())])
 
 
 @register(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
-    """The share of pairs of neighbors that are neighbors, over the whole graph."""
+    """The fraction of adjacent pairs of neighbors, over the whole graph."""
     closed = 2 * int(_triangles(G).sum()) if len(G) else 0
     degrees = _neighbors(G)
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
@@ -141,7 +141,7 @@ def core_number(G: Converted) -> dict[Any, int]:
 
 
 def _has_pairs(G: Converted) -> bool:
-    """Whether any two nodes of a directed graph have edges both ways."""
+    """Whether two nodes of a directed graph have edges in both directions."""
     out = G.plain().out
     n = len(G)
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
@@ -155,16 +155,16 @@ def _has_pairs(G: Converted) -> bool:
     least=20_000,
 )
 def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
-    """The colors that nodes take in turn, those of most edges first, each the least that no neighbor has."""
+    """The greedy coloring of nodes by decreasing degree."""
     degrees = G.degrees()
     found = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
     order = np.argsort(-degrees, kind="stable")
     return dict(zip(G.called(order), moved(found, "cpu")[order].tolist()))
 
 
-@register(UNDIRECTED, least=20_000, choice="which of labels that weigh the same a node takes, is by lot")
+@register(UNDIRECTED, least=20_000, choice="ties between labels are broken at random")
 def label_propagation_communities(G: Converted) -> Any:
-    """Communities by label propagation: other ones than NetworkX's where labels weigh the same."""
+    """Communities by label propagation; ties are broken differently from NetworkX."""
     if not len(G):
         return {}.values()
     return _sets(G, gasla.label_propagation(G.plain().to(G.device), tol=0)).values()
@@ -174,13 +174,13 @@ def label_propagation_communities(G: Converted) -> Any:
 def leiden_partitions(
     G: Converted, weight: Any = "weight", resolution: float = 1, seed: Any = None
 ) -> Iterator[list[set[Any]]]:
-    """Communities by Leiden's method, level by level. A loop counts twice in a node's degree, as in NetworkX's."""
+    """Communities by Leiden's method, level by level. A self loop counts twice in a degree, as in NetworkX."""
     graph = G.weighted(weight, np.add)
     graph = graph.with_values(np.ones(graph.m) if graph.values is None else graph.values.astype(np.float64))
     out = graph.out
     graph = graph.with_values(np.where(out.owners() == out.indices, 2, 1) * graph.values)
-    lot = 0 if seed is None else seed.getrandbits(63)
-    found = gasla.louvain_communities(graph.to(G.device), resolution=resolution, seed=lot, refine=True)
+    number = 0 if seed is None else seed.getrandbits(63)
+    found = gasla.louvain_communities(graph.to(G.device), resolution=resolution, seed=number, refine=True)
     for labels in found.levels:
         yield list(_sets(G, labels).values())
 
@@ -197,7 +197,7 @@ def leiden_communities(
 
 
 def _sets(G: Converted, labels: Any) -> dict[int, set[Any]]:
-    """The nodes of each label, in the order of their first."""
+    """The nodes of each label, in the order of their first nodes."""
     found: dict[int, set[Any]] = {}
     for name, label in zip(G.names, moved(labels, "cpu").tolist()):
         found.setdefault(label, set()).add(name)

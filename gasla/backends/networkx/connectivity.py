@@ -1,4 +1,4 @@
-"""What hangs together: components, bipartite graphs, acyclic graphs and their generations."""
+"""Components, bipartiteness, acyclicity and topological generations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ DIRECTED = when("an undirected graph", lambda given: not is_directed(given))
 
 
 def _labels(G: Converted) -> tuple[int, Array]:
-    """How many weak components there are, and that of each node, in the order of their first nodes."""
+    """The number of weak components, and the component of each node, in the order of their first nodes."""
     if not len(G):
         return 0, np.zeros(0, np.int32)
     found = gasla.connected_components(G.plain().to(G.device))
@@ -102,7 +102,7 @@ def is_strongly_connected(G: Converted) -> bool:
 
 @register(DIRECTED, least=20_000, choice="NetworkX gives strong components in the order in which its search ends")
 def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
-    """The nodes of each strong component: in the order of their first nodes, which isn't NetworkX's order."""
+    """The nodes of each strong component, in the order of their first nodes, which is not NetworkX's order."""
     if len(G):
         found = gasla.strongly_connected_components(G.plain().to(G.device))
         yield from _sets(G, moved(found.labels, "cpu"), int(found.count))
@@ -110,12 +110,12 @@ def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
 
 @register(least=20_000)
 def is_bipartite(G: Converted) -> bool:
-    """Whether nodes are of two colors, so that no edge joins two of the same."""
+    """Whether the graph can be colored with two colors."""
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
 
 
 def _generations(G: Converted) -> Any:
-    """Vertices by levels, and these; None where there is a cycle."""
+    """The topological order and levels; None if there is a cycle."""
     try:
         return gasla.topological_order(G.plain().to(G.device), levels=True)
     except ValueError:  # which names the cycle
@@ -138,7 +138,7 @@ def is_directed_acyclic_graph(G: Converted) -> bool:
 
 @register(DIRECTED, least=20_000)
 def topological_generations(G: Converted) -> Iterator[list[Any]]:
-    """Nodes by the longest path that ends at each; those of a generation as they come to wait for none."""
+    """Nodes by the longest path that ends at each; within a generation, in the order in which they become ready."""
     if not len(G):
         return iter(())
     found = _generations(G)

@@ -1,7 +1,7 @@
-"""Graphs of NetworkX as arrays, and back: names, direction, parallel edges, attributes by name.
+"""Conversion of NetworkX graphs to arrays and back: names, direction, parallel edges, attributes by name.
 
-Neighbors stay in NetworkX's order, which its answers show. Parallel edges are one entry of the lists, and their
-attributes come together only when a function asks for them, as it wants: their sum, or the least of them.
+Neighbors stay in NetworkX's order, which its results show. Parallel edges are one adjacency entry; their attributes are
+combined when a function asks for them: as a sum, or a minimum.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -18,14 +18,14 @@ from gasla.arrays import Device, index_dtype, moved
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
-BLOCK = 1 << 16  # names that are looked up at once
-EXACT = 2**53  # whole numbers below it are float64's too
-EVEN = {bool, int, float, np.int64, np.float64}  # types of weights that add up as Python's do
+BLOCK = 1 << 16  # names per lookup
+EXACT = 2**53  # integers below are exact in float64
+EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums equal Python's
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
 class Edges:
-    """Edges in rows by their tails, each row in NetworkX's order; parallel ones as one entry."""
+    """Edges in rows by tail, in NetworkX's order; parallel edges as one entry."""
 
     def __init__(self, rows: list[Mapping[Any, Any]], numbers: dict[Any, int] | None, multigraph: bool) -> None:
         n = len(rows)
@@ -43,11 +43,11 @@ class Edges:
 
     @property
     def count(self) -> int:
-        """How many edges there are, parallel ones one by one."""
+        """The number of edges, parallel ones included."""
         return len(self.graph.out.indices) if self.copies is None else int(self.copies.sum())
 
     def combined(self, values: Array, combine: np.ufunc) -> Array:
-        """A value an entry, of one an edge."""
+        """Combine values of edges to one per entry."""
         if self.copies is None:
             return values
         firsts = np.cumsum(self.copies) - self.copies
@@ -55,9 +55,9 @@ class Edges:
 
 
 class Converted:
-    """A graph of NetworkX's as gasla has it: `edges` in NetworkX's order, and attributes of edges by name.
+    """A converted NetworkX graph: `edges` in NetworkX's order, and attributes of edges by name.
 
-    NetworkX hands it to the functions of this backend; `convert_to_nx` makes a graph of NetworkX's of it.
+    NetworkX passes it to the functions of this backend; `convert_to_nx` converts it back.
     """
 
     __networkx_backend__ = "gasla"
@@ -90,7 +90,7 @@ class Converted:
         found = chain.from_iterable(row.values() for row in rows)
         return chain.from_iterable(keys.values() for keys in found) if self._multigraph else found
 
-    # What NetworkX asks of a graph before it calls a backend.
+    # The interface that NetworkX needs before it calls a backend.
 
     def is_directed(self) -> bool:
         """Whether edges point one way."""
@@ -121,7 +121,7 @@ class Converted:
         found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return found
 
-    # What functions ask of it.
+    # The interface for the functions of this backend.
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
         """What `make` returns, made in the first call and kept with the graph."""
@@ -262,7 +262,7 @@ class Converted:
         """Whether any edge leads from a node to itself."""
         return bool(self.edges.graph.has_self_loops)
 
-    # What answers are made of.
+    # Building results.
 
     def called(self, ids: Any) -> list[Any]:
         """The names of some vertices."""
@@ -315,7 +315,7 @@ def _require_exact(found: Array, name: Any) -> None:
 
 
 class Unconverted:
-    """A graph for whose conversion memory ran out; each call tries again."""
+    """A graph whose conversion ran out of memory; each call tries again."""
 
     __networkx_backend__ = "gasla"
 

@@ -1,7 +1,7 @@
-"""What this backend offers, which calls it takes, and which of these are worth a conversion.
+"""Which functions this backend offers, which calls it supports, and which of these are worth a conversion.
 
-A function is offered with the conditions under which NetworkX's answer can be given; each says why where it can't. What
-shows only once a graph is converted, a function says by NotImplementedError: NetworkX then does the call itself.
+A function is registered with conditions under which it can return NetworkX's result; each gives the reason otherwise.
+If that only shows in the converted graph, the function raises NotImplementedError: NetworkX then runs the call itself.
 """
 
 import inspect
@@ -18,27 +18,27 @@ from gasla.backends.networkx.conversion import PLAIN, Converted, Unconverted
 
 Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
-PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # who gives one of these, often sees little of a graph
-PAIR = {"source", "target"}  # or both of these
-NEVER = 2**62  # nodes and edges of graphs that are converted already, or not worth it
+PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # arguments that restrict a call to a part of the graph
+PAIR = {"source", "target"}  # likewise, if both are given
+NEVER = 2**62  # never worth a conversion; only graphs that are already converted
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A function as it is offered."""
+    """A registered function."""
 
     function: Callable[..., Any]
     signature: inspect.Signature
     conditions: tuple[Condition, ...]
-    least: int  # nodes and edges of a graph that is worth converting
-    choice: str | None  # why answers may be others than NetworkX's, which is then right only if asked for
+    least: int  # minimum of nodes + edges for which converting a graph pays off
+    choice: str | None  # why results may differ from NetworkX's; then it only runs on explicit request
 
 
 OFFERED: dict[str, Offer] = {}
 
 
 def register(*conditions: Condition, least: int, choice: str | None = None) -> Callable[[Function], Function]:
-    """Offer a function under conditions, by itself for graphs of so many nodes and edges or more."""
+    """Decorator that registers a function; by default it runs for graphs of at least `least` nodes and edges."""
 
     def note(function: Function) -> Function:
         @wraps(function)
@@ -53,20 +53,20 @@ def register(*conditions: Condition, least: int, choice: str | None = None) -> C
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:
-    """What a function takes: its own parameters, and where it is to run."""
+    """The function's signature, with the parameter `device` added."""
     own = inspect.signature(function)
     device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
     return own.replace(parameters=[*own.parameters.values(), device])
 
 
 def _usual_device() -> Device:
-    """Where functions run unless a call says otherwise."""
+    """The default device."""
     usual: Device = getattr(nx.config.backends.get("gasla"), "device", "cpu")
     return usual
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call gets NetworkX's answer; else why not."""
+    """Whether a call can return NetworkX's result; else the reason."""
     offer = OFFERED.get(name)
     if offer is None:
         return f"{name} is not offered"
@@ -82,7 +82,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call is sooner answered with the conversion than by NetworkX; else why not."""
+    """Whether a call, conversion included, is faster than NetworkX; else the reason."""
     offer = OFFERED[name]
     if offer.choice is not None:
         return f'{offer.choice}: say backend="gasla"'
@@ -99,13 +99,13 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> b
 
 
 def _is_converted(G: Any) -> bool:
-    """Whether NetworkX keeps a conversion of the graph."""
+    """Whether NetworkX has a cached conversion of the graph."""
     cached = getattr(G, "__networkx_cache__", None) or {}
     return any(isinstance(graph, Converted) for graph in cached.get("backends", {}).get("gasla", {}).values())
 
 
 def _size(G: Any, enough: int) -> int:
-    """The numbers of nodes and entries of neighbors together, as far as it takes to have enough."""
+    """Nodes + adjacency entries, counted until there are enough."""
     found = len(G)
     rows = iter(G._adj.values())
     while found < enough and (some := list(islice(rows, 1000))):
@@ -114,7 +114,7 @@ def _size(G: Any, enough: int) -> int:
 
 
 def by_name(parameter: str) -> Condition:
-    """The name of an attribute, or None; a function would be called for every edge."""
+    """Condition: an attribute name or None; a function would have to be called for every edge."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         return f"{parameter} is a function" if callable(given[parameter]) else None
@@ -123,7 +123,7 @@ def by_name(parameter: str) -> Condition:
 
 
 def number(parameter: str) -> Condition:
-    """A number, or None."""
+    """Condition: a number or None."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         found = given[parameter]
@@ -134,7 +134,7 @@ def number(parameter: str) -> Condition:
 
 
 def only(parameter: str, *values: Any) -> Condition:
-    """One of some values."""
+    """Condition: one of some values."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         found = given[parameter]
@@ -146,7 +146,7 @@ def only(parameter: str, *values: Any) -> Condition:
 
 
 def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
-    """Not where something holds of the arguments."""
+    """Condition that rejects a call, with this reason, if `holds` is true of its arguments."""
     return lambda given: reason if holds(given) else None
 
 

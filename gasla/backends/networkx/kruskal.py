@@ -1,4 +1,4 @@
-"""Spanning trees: the edges that Kruskal's algorithm takes, in its order."""
+"""Spanning trees: the edges that Kruskal's algorithm selects, in its order."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -46,7 +46,7 @@ def maximum_spanning_edges(
 
 
 def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool) -> Iterator[tuple[Any, ...]]:
-    """The edges in order, weighed by their place in it: so that no two weigh the same, and one forest is the least."""
+    """Weigh edges by their position in sorted order, so that weights are distinct and the forest unique."""
     out, copies = G.edges.graph.out, G.edges.copies
     tails, heads = out.owners(), out.indices
     entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)

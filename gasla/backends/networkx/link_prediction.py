@@ -1,6 +1,6 @@
-"""How alike pairs of nodes are, by the neighbors that both have: a number for each pair that is asked for.
+"""Link prediction: similarity scores of pairs of nodes by common neighbors.
 
-Pairs are taken some at a time, as those without an edge may be nearly as many as there are pairs.
+Pairs are processed in blocks, since nearly all pairs may be without an edge.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,7 @@ Scored = Iterator[tuple[Any, Any, Any]]
 
 
 def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
-    """Pairs with what a function of gasla's says of them, each said as NetworkX does."""
+    """Pairs with gasla's scores, converted to NetworkX's types."""
     if G.has_loops():
         raise NotImplementedError("a loop, which NetworkX counts in a node's degree")
     pairs: Iterable[Any] = _apart(G)
@@ -48,7 +48,7 @@ def _each(G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoke
 
 
 def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
-    """Pairs without an edge, in NetworkX's order: that of sets."""
+    """Pairs without an edge, in NetworkX's order, which is that of sets."""
     out = G.plain().out
     rest = set(G.names)
     while rest:
@@ -59,7 +59,7 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
 
 
 def _sums(found: Any, ends: Any) -> Iterable[Any]:
-    """Sums, of which those of nothing are the integer 0."""
+    """Sums; an empty sum is the integer 0."""
     for score in found.tolist():
         if score == float("inf"):  # of a node and itself, where a neighbor has one edge, whose logarithm is 0
             raise ZeroDivisionError("float division by zero")
@@ -68,7 +68,7 @@ def _sums(found: Any, ends: Any) -> Iterable[Any]:
 
 @register(*CONDITIONS, least=20_000)
 def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
-    """The share that common neighbors are of all neighbors of a pair."""
+    """Common neighbors over all neighbors of a pair."""
     degrees = G.degrees()
 
     def spoken(found: Any, ends: Any) -> Iterable[Any]:

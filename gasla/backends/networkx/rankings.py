@@ -1,7 +1,8 @@
-"""Scores that settle by iteration: PageRank, HITS, eigenvector and Katz centrality.
+"""Iterative scores: PageRank, HITS, eigenvector and Katz centrality.
 
-Iterations are NetworkX's, step by step but for HITS, and end where NetworkX's end. Those of eigenvector centrality end
-up to a step sooner or later, as gasla divides scores by the norm of the step before. Scores differ by rounding.
+Except for HITS, the iterations are NetworkX's, and end with the same iteration; those of eigenvector centrality up to
+one iteration sooner or later, since gasla divides scores by the norm of the previous iteration. Scores differ by
+rounding.
 """
 
 import warnings
@@ -17,19 +18,19 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import by_name, is_multigraph, register, when
 from gasla.graph.graph import Graph
 
-KRYLOV = 20  # products with the matrix that ARPACK takes for each of its iterations
+KRYLOV = 20  # matrix products per iteration of ARPACK
 
 
 @contextmanager
 def _by_exception() -> Iterator[None]:
-    """Silence: where gasla warns, NetworkX raises."""
+    """Suppress gasla's ConvergenceWarning; NetworkX raises an exception instead."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gasla.ConvergenceWarning)
         yield
 
 
 def _weights(G: Converted, name: Any) -> Graph:
-    """The graph with weights of which gasla takes shares, parallel ones added up."""
+    """The graph with nonnegative weights, parallel ones summed."""
     graph = G.weighted(name, np.add)
     if graph.values is not None:
         least, largest = graph.value_range or (0, 0)
@@ -41,7 +42,7 @@ def _weights(G: Converted, name: Any) -> Graph:
 
 
 def _numbers(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
-    """A number of each node, from a dict by name."""
+    """An array of one number per node, from a dict by name."""
     if not isinstance(given, Mapping):
         raise NotImplementedError(f"{what} is no dict")
     numbers = [given.get(name, default) for name in G.names]
@@ -207,7 +208,7 @@ def katz_centrality(
 
 
 def _worth(G: Converted, beta: Any) -> Any:
-    """What nodes are worth by themselves: a number, or one each."""
+    """Check `beta`: a number, or one per node."""
     try:
         worth = float(beta)
     except (TypeError, ValueError, AttributeError) as error:

@@ -1,8 +1,7 @@
-"""Orders in which NetworkX comes upon nodes: those of a queue, of a heap, of generations.
+"""The order in which NetworkX visits nodes: that of a queue, of a heap, or of topological generations.
 
-Such an order is that of steps, one after another. What a search finds, gasla finds in no order; so nodes are sorted
-afterwards: by distance, and those at the same one by the edge that came first to each, which is the first in the row of
-the node that came first.
+NetworkX's order follows from sequential steps, while gasla finds nodes in no particular order. So nodes are sorted
+afterwards: by distance, and ties by the first edge that reached each, in the adjacency order of the nodes before.
 """
 
 from collections.abc import Callable
@@ -18,14 +17,14 @@ from gasla.graph.graph import Graph
 
 
 class Queue(NamedTuple):
-    """Nodes in the order in which a queue gives them out, and from which each was put in; -1 at the first ones."""
+    """Nodes in the order of a queue, and the node that enqueued each; -1 for the sources."""
 
     order: Array
     parents: Array  # of each of `order`
 
 
 def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
-    """The order of a breadth-first search: SciPy's, as a queue has one step at a time."""
+    """The order of a breadth-first search, by SciPy, which is also sequential."""
     matrix = G.once(("queue", reverse and G.is_directed()), lambda: _matrix(G.plain(reverse)))
     if len(sources) == 1:
         order, parents = breadth_first_order(matrix, sources[0])
@@ -48,7 +47,7 @@ def _matrix(graph: Graph) -> csr_array:
 
 
 def layers(found: Queue) -> list[Array]:
-    """The nodes of a queue by their distance from the first ones."""
+    """The nodes of a queue, grouped by distance from the sources."""
     places = np.zeros(int(found.order.max()) + 1, np.int64)
     places[found.order] = np.arange(len(found.order))
     begins = places[found.parents]  # where parents are in the queue; they ascend

@@ -1,1 +1,1 @@
-"""Shortest paths by number of edges and by weight, what is measured by them, and what flows."""
+"""Shortest paths, distance measures, and flow values."""

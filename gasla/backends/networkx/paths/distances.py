@@ -1,4 +1,4 @@
-"""Shortest paths by whichever way is asked for, and what is measured by distances: eccentricity and its kin."""
+"""Shortest paths by any method, and measures of distance such as eccentricity."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -61,7 +61,7 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
 
 
 def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[Any]:
-    """The path from one node to another, where only one is the shortest: which of several, depends on the search."""
+    """The path between two nodes, if it is the only shortest one: otherwise the choice depends on the search."""
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
     if source == target:
@@ -107,7 +107,7 @@ def shortest_path_length(
 
 
 def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
-    """Distances from nodes to every other, some rows at a time; infinite where there is no path."""
+    """Distances from nodes to all others, in blocks of rows; inf if unreachable."""
     if weight is None:
         for rows in many_levels(G, sources):
             yield np.where(rows < 0, np.inf, rows)
@@ -165,7 +165,7 @@ def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None
 
 
 def _all_eccentricities(G: Converted, e: Any, usebounds: bool, weight: Any) -> Any:
-    """Those given, or all; bounds give the same, but for how sums are rounded."""
+    """Given eccentricities, or all; bounds give the same up to the rounding of sums."""
     if e is not None:
         return e
     bounded = usebounds and not G.is_directed()

@@ -1,4 +1,4 @@
-"""The most that flows from one node to another: a number that all of NetworkX's algorithms agree on."""
+"""The value of a maximum flow, on which all of NetworkX's algorithms agree."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Paths as lists of names, each made of the one before."""
+"""Paths as lists of names, each made by extending another."""
 
 import gc
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """No search for garbage inside: many new lists would set it off again and again, and none of them is any.
+    """Disable garbage collection: creating many lists would trigger it repeatedly, without any garbage to find.
 
-    It takes four fifths of the time that paths on a road network take.
+    It would take four fifths of the time for paths on a road network.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -22,7 +22,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def lengthen(paths: dict[Any, list[Any]], names: list[Any], parents: list[Any], backwards: bool = False) -> None:
-    """Add the paths to nodes, each one step longer than that to its parent, which is there before; or from nodes."""
+    """Add the path of each node, one step longer than that of its parent; or, backwards, paths from nodes."""
     with without_collecting():
         if backwards:
             for name, parent in zip(names, parents):

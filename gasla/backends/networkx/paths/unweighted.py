@@ -18,7 +18,7 @@ MANY = 64  # sources that are searched from at once
 
 
 def depth(limit: Any) -> int | None:
-    """The last level that is searched to, as NetworkX compares it."""
+    """The maximum level, as NetworkX compares it."""
     if limit is None or limit == float("inf"):
         return None
     return max(ceil(limit), 0)
@@ -30,7 +30,7 @@ def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) 
 
 
 def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
-    """What is reached within so many edges, in order, and how far each is."""
+    """The nodes within a number of edges, in order, and their distances."""
     found = queue(G, [source], reverse)
     far = levels(G, source, limit, reverse)[found.order]
     if limit is not None:
@@ -55,7 +55,7 @@ def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, l
 
 
 def numbered(G: Converted, name: Any, said: str) -> int:
-    """The vertex of a name; an error that says what NetworkX would."""
+    """The id of a node, or NetworkX's error with this message."""
     if name not in G:
         raise nx.NodeNotFound(said)
     return G.numbers[name]
@@ -117,7 +117,7 @@ def predecessor(
 
 
 def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
-    """Of each node of a queue those one level nearer that lead to it, in the order of the queue."""
+    """For each node of a queue, its predecessors one level nearer, in the order of the queue."""
     out = G.plain().out
     place, level = np.full(len(G), -1, np.int64), np.full(len(G), -2, np.int64)
     place[found.order], level[found.order] = np.arange(len(found.order)), far
@@ -133,7 +133,7 @@ def _before(G: Converted, found: Queue, far: Array) -> list[list[Any]]:
 
 @register(least=20_000)
 def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[Any]:
-    """A path of fewest edges: that which NetworkX's search from both ends comes upon."""
+    """A path of fewest edges: the one that NetworkX's bidirectional search finds."""
     first = numbered(G, source, f"Source {source} is not in G")
     last = numbered(G, target, f"Target {target} is not in G")
     path = _meeting(G, first, last)
@@ -143,7 +143,7 @@ def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[
 
 
 def _meeting(G: Converted, source: int, target: int) -> list[int] | None:
-    """The path; the smaller fringe is the next to grow, and ends where it first comes upon what the other has seen."""
+    """The path of a bidirectional search: the smaller fringe grows, until it meets a node seen from the other side."""
     if source == target:
         return [source]
     lists = G.plain().out, G.plain(reverse=True).out
@@ -181,7 +181,7 @@ def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
 
 
 def first_of(heads: Array, are_new: Array) -> Array:
-    """Where each vertex that is new comes up first."""
+    """The first position of each new vertex."""
     places = np.flatnonzero(are_new[heads])
     _, at = np.unique(heads[places], return_index=True)
     found: Array = places[np.sort(at)]
@@ -199,7 +199,7 @@ def has_path(G: Converted, source: Any, target: Any) -> bool:
 
 
 def many_levels(G: Converted, sources: list[int]) -> Iterator[Array]:
-    """Numbers of edges from nodes to every other, some rows at a time."""
+    """Distances in edges from nodes to all others, in blocks of rows."""
     graph = G.plain().to(G.device)
     for first in range(0, len(sources), MANY):
         yield moved(gasla.multi_source_bfs(graph, sources[first : first + MANY]), "cpu")

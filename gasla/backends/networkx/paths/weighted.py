@@ -1,4 +1,4 @@
-"""Shortest paths by weight, in the order in which NetworkX's heap gives nodes out."""
+"""Shortest paths by weight, in the order of NetworkX's heap."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from gasla.backends.networkx.visit_order import ranks
 
 
 class Search:
-    """What Dijkstra's algorithm finds from some nodes within a limit."""
+    """The result of Dijkstra's algorithm from some nodes, within a limit."""
 
     def __init__(self, G: Converted, sources: Iterable[int], weight: Any, cutoff: Any, reverse: bool) -> None:
         self.G, self.sources = G, list(dict.fromkeys(sources))
@@ -32,7 +32,7 @@ class Search:
         self._ranks: Array | None = None
 
     def tight(self) -> tuple[Array, Array]:
-        """Tails and heads of the edges that shortest paths go along, in the order of the rows."""
+        """Tails and heads of the edges on shortest paths, in the order of the rows."""
         if self._tight is None:
             out = self.graph.out
             tails, heads, d = out.owners(), out.indices, self.distances
@@ -42,13 +42,13 @@ class Search:
         return self._tight
 
     def ranks(self) -> Array:
-        """When each node was given out; -1 where it wasn't."""
+        """The position of each node in the heap's order; -1 if unreached."""
         if self._ranks is None:
             self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
         return self._ranks
 
     def order(self) -> Array:
-        """Nodes as they were given out."""
+        """Nodes in the heap's order."""
         found = self.ranks()
         reached = np.flatnonzero(found >= 0)
         order = np.empty(len(reached), np.int64)
@@ -56,7 +56,7 @@ class Search:
         return order
 
     def number(self, distance: float) -> Any:
-        """A distance as NetworkX adds it up."""
+        """A distance in NetworkX's type."""
         return int(distance) if self.is_whole else distance
 
     def lengths(self) -> dict[Any, Any]:
@@ -68,7 +68,7 @@ class Search:
         return dict(zip(self.G.called(order), far))
 
     def parents(self) -> Array:
-        """For each node the one that first led to it at its distance; -1 at sources."""
+        """The node that first reached each node at its distance; -1 for sources."""
         tails, heads = self.tight()
         found, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
         last = np.argsort(-by_rank[tails], kind="stable")  # of several the last that is written stays
@@ -85,7 +85,7 @@ class Search:
         return paths
 
     def is_only(self, target: int) -> bool:
-        """Whether no other path to one node is as short, or nearly: a sum from its other end is rounded otherwise."""
+        """Whether the shortest path to a node is unique, also up to the rounding of sums from its other end."""
         out, d = self.graph.out, self.distances
         long = 1.0 if self.graph.values is None else self.graph.out_values
         near = np.flatnonzero(d[out.owners()] + long <= d[out.indices] * (1.0 if self.is_whole else 1 + 1e-9))
