@@ -1,7 +1,7 @@
-"""Oracles: answers of gasla's computed once more, whole, by NumPy, SciPy and plain Python.
+"""Oracles: gasla's results computed again, completely, by NumPy, SciPy and plain Python.
 
-As the functions of `gasla.verify`, each takes the graph, what was asked and what was answered, and raises
-`VerificationError` if the answer is wrong. Those that are in both look at all of the answer here, at a sample there.
+Like the functions of `gasla.verify`, each takes the graph, the arguments and the result, and raises
+`VerificationError` if the result is wrong. Functions in both places check all of a result here, and a sample there.
 """
 
 from tests.oracles.counts import clustering, square_clustering, triangles

@@ -1,4 +1,4 @@
-"""Verify triangle counts: the sum over all corners, and a count by masked sparse products."""
+"""Oracles of triangles, clustering and square clustering, by masked sparse products."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,7 @@ def triangles(
 
 
 def clustering(graph: Any, scores: ArrayLike) -> None:
-    """Verify clustering coefficients: pairs of neighbors that are joined, told again by the triangles that they make.
+    """Verify clustering coefficients by counting triangles again.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def clustering(graph: Any, scores: ArrayLike) -> None:
 
 
 def square_clustering(graph: Any, scores: ArrayLike) -> None:
-    """Verify square clustering coefficients: squares are counted again, each at its corner of highest degree.
+    """Verify square clustering coefficients: each square is counted at its corner of highest degree.
 
     Examples
     --------
@@ -120,14 +120,14 @@ def square_clustering(graph: Any, scores: ArrayLike) -> None:
 
 
 def _rank(degree: Array) -> Array:
-    """The place of each vertex in the order of degrees."""
+    """The position of each vertex in the order of degrees."""
     rank = np.empty(degree.size, np.int64)
     rank[np.argsort(degree, kind="stable")] = np.arange(degree.size)
     return rank
 
 
 def _oriented(simple: "csr_array", degree: Array) -> "csr_array":
-    """Each undirected edge once, from the end of lower degree to the other: no vertex keeps many out-edges."""
+    """Each undirected edge once, from the end of lower degree: no vertex keeps many out-edges."""
     from scipy.sparse import csr_array
 
     rank = _rank(degree)
@@ -150,7 +150,7 @@ def _count_triangles(oriented: "csr_array") -> Array:
 
 
 def row_blocks(matrix: "csr_array", entries: int = 1 << 18) -> Iterator[slice]:
-    """Slices of rows that hold about so many entries each."""
+    """Slices of rows with about `entries` entries each."""
     cuts = np.searchsorted(matrix.indptr, np.arange(0, matrix.nnz, entries))
     cuts = np.unique(np.append(np.minimum(cuts, matrix.shape[0]), matrix.shape[0]))
     start = 0

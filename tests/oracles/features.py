@@ -1,4 +1,4 @@
-"""Verify what every vertex made of its neighbors' features."""
+"""Oracle of aggregated features."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike
 
 from gasla.verify._common import Array, Edges, VerificationError, edges_of, require
 
-BLOCK = 1 << 22  # products of an edge and a feature that are looked at together
+BLOCK = 1 << 22  # products of edges and features per block
 
 
 def aggregate_features(
     graph: Any, features: ArrayLike, aggregated: ArrayLike, reduce: str = "sum", *, weighted: bool = True
 ) -> None:
-    """Verify aggregated features: sums and means by SciPy's product, the largest and the least edge by edge.
+    """Verify aggregated features: sums and means by SciPy's product, maxima and minima edge by edge.
 
     Sums may differ by the rounding of their own type.
 
@@ -48,7 +48,7 @@ def aggregate_features(
 
 
 def _sums(edges: Edges, weight: Array, rows: Array, mean: bool) -> tuple[Array, Array]:
-    """Sums or means, and what their rounding is in proportion to."""
+    """Sums or means, and the size that their rounding errors are proportional to."""
     rows = rows.astype(np.float64)
     with np.errstate(all="ignore"):
         sums = edges.matrix(weight).T @ rows
@@ -59,7 +59,7 @@ def _sums(edges: Edges, weight: Array, rows: Array, mean: bool) -> tuple[Array, 
 
 
 def _extremes(edges: Edges, weight: Array, rows: Array, better: np.ufunc, kind: Any) -> tuple[Array, Array]:
-    """The largest or the least, 0 where nothing comes; and how far products are rounded."""
+    """Maxima or minima, 0 without in-edges; and a bound of the rounding of products."""
     right = np.zeros(rows.shape)
     order = np.argsort(edges.dst, kind="stable")
     vertices, first = np.unique(edges.dst[order], return_index=True)

@@ -1,6 +1,6 @@
-"""Verify how many cliques there are, and matches of patterns: cliques by Python's integers, matches by listing all.
+"""Oracles of cliques and patterns: cliques by Python's integers, matches by listing all.
 
-Nothing is drawn by lot: a number of cliques has no property that a near miss wouldn't have, so they are counted again.
+Nothing is sampled: a number of cliques has no property that a wrong one would lack, so they are counted again.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from gasla.verify._common import Array, VerificationError, adjacent, edges_of, r
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-BATCH = 1 << 20  # rows that are listed at once, roughly
+BATCH = 1 << 20  # approximate number of rows per block
 
 
 def count_cliques(graph: Any, count: int, k: int) -> None:
-    """Verify how many cliques of k vertices there are; the graph is read as simple and undirected.
+    """Verify the number of cliques of k vertices; the graph is read as simple and undirected.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def count_cliques(graph: Any, count: int, k: int) -> None:
 
 
 def _bits(simple: "csr_array", vertices: Array) -> list[int]:
-    """Of each of some vertices which of them are its neighbors, as bits."""
+    """For each of some vertices, its neighbors among them as a bitmap."""
     place = {v: i for i, v in enumerate(vertices.tolist())}
     lists = (simple.indices[simple.indptr[v] : simple.indptr[v + 1]].tolist() for v in place)
     return [sum(1 << place[w] for w in near if w in place) for near in lists]
 
 
 def _cliques(near: list[int], members: int, lack: int, pivots: int) -> int:
-    """How many cliques of `lack` there are of members and pivots, which are all joined, and to all members."""
+    """The number of cliques of `lack` vertices among members and pivots; pivots are adjacent to all."""
     if members.bit_count() + pivots < lack:
         return 0
     if not members or not lack:
@@ -73,7 +73,7 @@ def _ones(bits: int) -> Iterator[int]:
 
 
 def subgraph_matches(graph: Any, matches: Any, pattern: ArrayLike, induced: bool = False) -> None:
-    """Verify where a graph holds a pattern, or how often; the graph is read as simple and undirected.
+    """Verify matches of a pattern, or their number; the graph is read as simple and undirected.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _check_order(rows: Array, other: Array) -> None:
 
 
 def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Array]:
-    """Blocks of rows of a vertex for each of the pattern's, in an order along its edges; automorphic rows too."""
+    """Yield blocks of matches, automorphic ones included, extended along the edges of the pattern."""
     order = [0]
     while len(order) < len(edges):
         order.append(next(v for v in range(len(edges)) if v not in order and edges[v, order].any()))

@@ -1,4 +1,4 @@
-"""Verify how alike vertices are: rows of the adjacency matrix multiplied entry by entry, by SciPy."""
+"""Oracles of similarity: rows of the adjacency matrix multiplied by SciPy."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from gasla.verify.spot_checks import TOLERANCE, Measure, scored, weights_of
 
 
 def similarity(graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None) -> None:
-    """Verify the similarity of the ends of all edges, or of all pairs given."""
+    """Verify the similarity of the ends of all edges, or of all given pairs."""
     verify.similarity(graph, scores, measure, pairs, samples=np.size(scores))
 
 
@@ -48,7 +48,7 @@ def top_k_similar(
 
 
 def _best_of(v: int, right: Array, found: Array, score: Array, is_exact: bool) -> None:
-    """Look at one vertex, to which the others are similar as it is said there; ties are certain where that is exact."""
+    """Verify one vertex, given its similarity to all others; ties are checked if scores are exact."""
     expected, count = min(int((right > 0).sum()), len(found)), int((found >= 0).sum())
     if count != expected:
         raise VerificationError(f"vertex {v} has {count} others; {expected} were expected")

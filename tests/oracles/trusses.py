@@ -1,4 +1,4 @@
-"""Verify triangles at edges, and trusses: common neighbors looked up for each edge, and peeling by them."""
+"""Oracles of edge support and trusses: common neighbors of each edge, and peeling by them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def edge_support(graph: Any, support: ArrayLike) -> None:
-    """Verify in how many triangles each edge is; the graph is read as simple and undirected.
+    """Verify the number of triangles of each edge; the graph is read as simple and undirected.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def edge_support(graph: Any, support: ArrayLike) -> None:
 
 
 def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
-    """Verify which edges are in the k-truss; the graph is read as simple and undirected.
+    """Verify the edges of the k-truss; the graph is read as simple and undirected.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def k_truss(graph: Any, edges: ArrayLike, k: int | None = None) -> None:
 
 
 def _peeled(simple: "csr_array", least: int) -> "csr_array":
-    """What is left where every edge has as many common neighbors of its ends."""
+    """Remove edges until each has at least `least` common neighbors of its ends."""
     while simple.nnz:
         row, column = simple.tocoo().coords
         enough = _support(simple, row, column) >= least
@@ -86,7 +86,7 @@ def _pattern(row: Array, column: Array, n: int) -> "csr_array":
 
 
 def _support(simple: "csr_array", src: Array, dst: Array) -> Array:
-    """Common neighbors of both ends of pairs of vertices, 0 of those that are not joined."""
+    """The number of common neighbors of pairs of vertices; 0 if they are not adjacent."""
     found: Array = np.where(adjacent(simple, src, dst), common_weights(simple, src, dst), 0).astype(np.int64)
     return found
 
