@@ -1,12 +1,12 @@
-"""Verifiers: is this answer right? Decided from properties that only a right answer has, and not from a second answer.
+"""Verifiers: whether an answer is right, decided by properties that only a right answer has, not by a second answer.
 
-Each function takes the graph, what was asked and what was answered. It returns nothing, or raises `VerificationError`
-that names the vertex or the edge and the property that it breaks. None of them runs any of gasla's kernels: they are
-written over plain arrays with NumPy and SciPy, so that an error in an engine can't hide itself here.
+Each function takes the graph, the arguments and the answer. It returns nothing, or raises a `VerificationError` that
+names the vertex or edge and the property that it violates. None of them runs gasla's kernels: they use NumPy and SciPy
+on plain arrays, so that an error in an engine cannot hide itself here.
 
 | answer      | properties                                                                                             |
 |-------------|--------------------------------------------------------------------------------------------------------|
-| bfs         | only the source is at level 0; no edge skips a level; whoever is reached has a neighbor one level up  |
+| bfs         | only the source is at level 0; no edge skips a level; each reached vertex has a neighbor one level up  |
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
 | …_path      | its edges lead from source to target and add up to its length; SciPy finds no shorter way              |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
@@ -14,37 +14,37 @@ written over plain arrays with NumPy and SciPy, so that an error in an engine ca
 | katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
 | eigenvector |                                                                                                        |
 | components  | no edge leaves its component; every component is connected                                             |
-| strong_…    | each component hangs together by paths to and fro; no path that leads out of one leads back into it    |
+| strong_…    | each component is strongly connected; no path leaves one and returns                                   |
 | condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
 | ego_graph   | its vertices are those that SciPy finds within the radius; its edges all between these, in order       |
 | project     | an edge for each two of the side that SciPy's product joins, and as many common neighbors as it has |
 | modularity  | what NumPy adds up of edges within communities, and of strengths                                       |
-| label_…     | almost all vertices are where most of their neighbors are; who has none is alone                      |
+| label_…     | almost all vertices are in the community of most of their neighbors; isolated vertices are alone       |
 | bipartite   | no edge joins two of a color; every component without one has an odd cycle                            |
-| bridges,    | edges of a depth-first search that low points show to be on no cycle; vertices that it can't pass by   |
-| …points     |                                                                                                        |
-| core_number | whoever is numbered k has k neighbors numbered so or higher, and can be peeled off with no more left  |
+| bridges,    | removing all bridges adds a component each; removing a sampled other edge adds none; removing a        |
+| …points     | sampled articulation point adds components, and removing another vertex adds none                      |
+| core_number | a vertex of number k has k neighbors of number k or more, and can be peeled off with no more left      |
 | k_core      | within, all have k neighbors or more; without, all can be peeled off with fewer left                  |
 | multi_…     | each row those of bfs, or of sssp                                                                      |
 | betweenness | the sum over all vertices is the sum of (distance - 1) over all reachable pairs; sampled sources agree |
 | edge_betw…  | the sum over all edges is that of distances over all reachable pairs; sampled sources agree            |
 | order       | every vertex once, every edge forward; levels rise along each edge, and along some into each by one    |
 | longest     | no edge offers a longer way; every length is attained by way of a parent, or 0 where a path begins     |
-| independent | no edge joins two members, and who is none has a neighbor that is                                     |
+| independent | no edge joins two members, and every other vertex has a neighbor that is a member                      |
 | coloring   | no edge joins two of a color; a neighbor of each lower color; two where there is no odd cycle       |
-| minimum_…   | no circle, no component in parts; no edge lighter than one on the way between its ends                 |
-| louvain     | communities are numbered by their smallest vertices; modularity is no lower than of everyone alone     |
-| maximum_…   | no edge over its capacity, nothing lost at a vertex, and no way along which more could be sent         |
-| minimum_cut | source and target are apart; the cut costs as much as SciPy's largest flow                             |
-| …_nibble    | nobody's residual, as scores tell it, is enough for a push; no other cut of the sweep conducts less    |
-| walks,      | each step is along an edge, and an end where none leads on; of each vertex as many neighbors as there |
-| samples     | are to be, and none more often than its edges; whether lots are fair no single answer shows            |
-| matching    | mates are neighbors, and each other's; an edge with no mate at its ends, or heavier than theirs: none |
+| minimum_…   | no cycle, every component connected; no edge lighter than one on the path between its ends             |
+| louvain     | communities are numbered by their smallest vertices; modularity is no lower than of single vertices    |
+| maximum_…   | no edge exceeds its capacity, flow is conserved at vertices, and there is no augmenting path           |
+| minimum_cut | source and target are separated; the capacity of the cut equals SciPy's maximum flow                   |
+| …_nibble    | no vertex has enough residual for a push; no other prefix of the sweep has less conductance            |
+| walks,      | each step follows an edge, and walks end only where none leads on; of each vertex the right number of  |
+| samples     | neighbors, none more often than its edges; randomness itself cannot be seen in one answer              |
+| matching    | mates are neighbors, and mutual; no edge without a mate at its ends, or heavier than their matches     |
 
-Some answers have no property that is quicker to see than they are to compute. Of these, vertices, edges or pairs drawn
-at random are compared with a direct computation; `samples` says how many.
+Some answers have no property that is faster to check than the answer is to compute. For these, randomly sampled
+vertices, edges or pairs are compared with a direct computation; `samples` is their number.
 
-| answer      | of some vertices, edges or pairs                                                                       |
+| answer      | for sampled vertices, edges or pairs                                                                   |
 |-------------|--------------------------------------------------------------------------------------------------------|
 | closeness,  | scores are those that the distances of the vertex from all sources give                                |
 | harmonic    |                                                                                                        |

@@ -174,7 +174,7 @@ class Converted:
         """
         if callable(name):
             return self._by_function(name)
-        if name is None:  # as NetworkX's functions look for an attribute that nobody has
+        if name is None:  # NetworkX looks up an attribute that does not exist
             return np.ones(self.edges.count, np.int64)
         key = (name, default)
         if key not in self._values and self.data is not None:
@@ -303,7 +303,7 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
         odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)
         kind = type(odd).__name__ if odd is not None or None in given else "integers beyond 64 bits"
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
-    if odd_types := {*map(type, given)} - EVEN:  # NumPy's narrow numbers wrap, and round, as NetworkX adds them up
+    if odd_types := {*map(type, given)} - EVEN:  # narrow NumPy numbers overflow or round in NetworkX's sums
         return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
     return found
 

@@ -62,7 +62,7 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
         _check_edges(first, weight[part], src[part], dst[part], steps)
     chosen = weight[taken].tolist()
     is_float = weight.dtype.kind == "f"
-    found = float(np.sum(chosen)) if is_float else sum(chosen)  # Python's integers
+    found = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow
     slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
     if total is not None and not (found == total or abs(float(total) - found) <= slack):
         raise VerificationError(f"the edges weigh {found}, not {total}")
