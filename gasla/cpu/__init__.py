@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """See `gasla.engines.Engine`, as for all that follows."""
+    """See `gasla.engines.Engine`, as for all functions below."""
     from gasla.cpu.program.prepared import Prepared
 
     return Prepared(program, graph, way, deterministic, scheduled)

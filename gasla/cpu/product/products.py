@@ -1,9 +1,8 @@
-"""A product over a semiring: chooses its kernel for the types at hand, loads it, and runs it on all threads.
+"""Products over semirings: chooses the kernel for the types, loads it, and runs it on all threads.
 
-Threads take the rows in turn, some thousand entries' worth at once. A row is reduced by one thread, in an order that
-its length and place decide, so the answer is the same bits for any number of threads. Offsets and indices are checked
-as they are read, which costs less than a pass of its own: a matrix can be handed over again and again without being
-validated each time.
+A thread takes rows with some thousand entries at a time. Each row is reduced by one thread, in an order that depends
+only on its length and position, so the result has the same bits for any number of threads. Kernels check offsets and
+indices as they read them, which costs less than a pass of its own, so a matrix is not validated before each product.
 """
 
 import dataclasses
@@ -27,7 +26,7 @@ from semirings.expr import in_order, rebuilt
 __all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 GRAIN, GRAIN_OF_BATCHES = 4096, 16384  # entries that a thread takes at once: its last batch is seldom full
-OFTEN = 8  # entries a row from which a pass over x beforehand pays
+OFTEN = 8  # entries a row above which a pass over x beforehand pays
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
@@ -36,20 +35,20 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """None are cached: these are SciPy's own arrays, checked as they are read."""
+    """The lists of a matrix; not cached, as they are SciPy's own arrays, and kernels check them."""
     return make()
 
 
 def in_format(A: Any, wanted: Format) -> Any:
-    """Unlike SciPy's own conversion, it leaves parallel entries apart."""
+    """Convert a matrix. Unlike SciPy's conversion, this keeps parallel entries."""
     if A.format == wanted:
         return A
     if A.format == "coo":
         from scipy.sparse import coo_array
 
-        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)  # which looks whether all are inside
-        A.has_canonical_format = True  # keeps SciPy from summing them
-    elif A.format in ("csr", "csc"):  # SciPy would follow a bad index out of its arrays
+        A = coo_array((A.data, as_coordinates(A)), shape=A.shape)  # checks that all entries are inside
+        A.has_canonical_format = True  # keeps SciPy from summing parallel entries
+    elif A.format in ("csr", "csc"):  # SciPy would read out of bounds at a bad index
         require_compressed(A)
     else:
         A = as_csr(A)
@@ -57,7 +56,7 @@ def in_format(A: Any, wanted: Format) -> Any:
 
 
 class Product:
-    """A product of a matrix, its kernel and what that is passed."""
+    """A product of a matrix: its kernel and the arguments that do not depend on x."""
 
     def __init__(self, lists: Lists, terms: Terms, masked: bool) -> None:
         rows, stored, values = len(lists.indptr) - 1, len(lists.indices), lists.values
@@ -78,7 +77,7 @@ class Product:
         team = threads_for(share.work)
         args: tuple[Any, ...] = (self.width, share.chunk(team), int(complement), *self.arrays)
         if self.passes_x:
-            # Once for each element and not for each entry, and a quarter of the bytes or less to look up.
+            # Compared once for each element, not for each entry; and lookups read a quarter of the bytes or less.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
         if isinstance(self.plan, BatchedPlan):
@@ -87,11 +86,11 @@ class Product:
 
 
 class Share:
-    """Rows to share out among threads."""
+    """How rows are distributed among threads."""
 
     def __init__(self, rows: int, stored: int, grain: int) -> None:
         self.rows, self.work = rows, rows + stored
-        self.least = rows * grain // max(stored, 1)  # rows that are work enough for a thread to come for
+        self.least = rows * grain // max(stored, 1)  # rows with about `grain` entries
         self.is_short = self.work <= threads.SHORT
 
     def chunk(self, team: int) -> int:
@@ -107,14 +106,14 @@ class Share:
 
 @functools.lru_cache(maxsize=1024)
 def asks_truth(terms: Terms) -> bool:
-    """Whether the product asks of x only whether it is zero."""
+    """Whether the product depends only on whether x is zero."""
     users = [e for e in in_order([terms.product]) if any(map(_is_x, e.args))]
     return bool(users) and all(e.op == "cast" and e.type == np.dtype(bool) for e in users)
 
 
 @functools.lru_cache(maxsize=1024)
 def with_truth(terms: Terms) -> Terms:
-    """Terms that are given the answer instead."""
+    """Terms that read ``x != 0`` in place of x."""
 
     def answer(e: Expr, _: list[Expr]) -> Expr | None:
         return Symbol("x", bool) if e.op == "cast" and _is_x(e.args[0]) else None

@@ -1,4 +1,4 @@
-"""How expressions are printed for four values side by side, and how to do without what takes long on them.
+"""Prints expressions for vectors of four values, and replaces operations that take long on vectors.
 
 LLVM has no instruction for a minimum that passes NaN on, so it is a choice between two values; where there is no NaN,
 the processor's own instruction will do.
@@ -23,7 +23,7 @@ STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
 
 def are_for(expr: Expr) -> bool:
-    """Whether there are vector operations for all that is computed."""
+    """Whether vectors have all operations of an expression."""
     return all(_is_there(e) for e in in_order(expr))
 
 

@@ -19,21 +19,23 @@ GRAIN = 1 << 14  # products that a thread takes at once
 
 
 class Rows:
-    """What both ways need: matrices that are as they should be, and rows shared out by how much work they are."""
+    """Checked matrices, and their rows divided into parts of about equal work; for both kinds of products."""
 
     def __init__(self, A: Lists, B: Lists, mask: Lists | None, only_masked: bool) -> None:
         self.A, self.B, self.mask, self.only_masked = A, B, mask, only_masked
         self.rows, self.inputs = len(A.indptr) - 1, (A.indptr, A.indices, B.indptr, B.indices)
 
     def divide(self) -> bool:
-        """Look through all matrices, and share out the rows; False if one points outside itself."""
+        """Check all matrices, and divide the rows; False if a matrix points outside itself."""
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
-        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # in place: to touch fresh memory takes longer than to add
+        self.ends = ends = np.zeros(
+            self.rows + 1, np.int64
+        )  # summed in place: touching new memory takes longer than adding
         mask = self.mask.indptr if self.mask and self.only_masked else None
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
-        self.most = int(ends.max())  # products of a row, and so as many columns as it can meet
+        self.most = int(ends.max())  # most products of a row, a bound for its columns
         self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.team = threads_for(self.steps + self.rows)
         by_work, by_rows = np.searchsorted(ends, np.arange(0, self.steps, GRAIN)), np.arange(0, self.rows, GRAIN)
@@ -41,7 +43,7 @@ class Rows:
         return True
 
     def can_search(self) -> bool:
-        """Whether rows of B are long enough to be searched, and ascend."""
+        """Whether B has rows that are long enough to search, and all rows ascend."""
         B = self.B
         return int(np.diff(B.indptr).max(initial=0)) > LONG and self._run(
             counting.ascend, B, *self.inputs[2:], self._grain(B)
@@ -54,16 +56,16 @@ class Rows:
         return threads_for(len(lists.indptr) + len(lists.indices))
 
     def _run(self, kernel: Any, lists: Lists, *args: Any) -> bool:
-        """Pass over a matrix."""
+        """Run a kernel over the rows of one matrix."""
         return launch(kernel, args, self._threads(lists), len(lists.indptr) + len(lists.indices))
 
     def run(self, kernel: Any, *args: Any) -> bool:
-        """Pass over all products."""
+        """Run a kernel over all parts."""
         return launch(kernel, (self.bounds, *args), self.team, self.steps + self.rows, len(self.bounds) - 1)
 
 
 def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
-    """Run a kernel; False if it says that something is wrong. So many parts are given out, as a bar may show."""
+    """Run a kernel; False if it sets the stop flag. A progress bar shows how many of the parts are taken."""
     control = threads.new_control()
     if parts:
         follow(lambda: (min(control.item(threads.TICKET), parts), parts), "parts")
@@ -72,7 +74,7 @@ def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int 
 
 
 class Product(Rows):
-    """A product that is counted first; see `gasla.engines.MatrixProduct`."""
+    """A product that is counted before it is filled in; see `gasla.engines.MatrixProduct`."""
 
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
         super().__init__(A, B, left_out, only_masked=False)
@@ -80,7 +82,7 @@ class Product(Rows):
         self.without = (None, None) if left_out is None else (left_out.indptr, left_out.indices)
 
     def count(self) -> Array | None:
-        """How many entries each row has."""
+        """The number of entries of each row; None if a matrix points outside itself."""
         if not self.divide():
             return None
         counts = np.zeros(self.rows, np.int64)
@@ -88,11 +90,11 @@ class Product(Rows):
         return counts
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
-        """Fill in columns and values."""
+        """Compute columns and values."""
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms
-        most = min(width, self.most) + simd4.SIZE  # some more are written to or read, and not used
+        most = min(width, self.most) + simd4.SIZE  # some entries more are read and written, but not used
         marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
         own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
