@@ -30,9 +30,7 @@ class Rows:
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
-        self.ends = ends = np.zeros(
-            self.rows + 1, np.int64
-        )  # summed in place: touching new memory takes longer than adding
+        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # summed in place: to touch new memory takes longer
         mask = self.mask.indptr if self.mask and self.only_masked else None
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
         self.most = int(ends.max())  # most products of a row, a bound for its columns
