@@ -164,6 +164,8 @@ class Lists:
     @finished_property
     def sorted_out(self) -> Adjacency:
         """`Graph.sorted_out`."""
+        if self.ends is not None and "out" not in self.__dict__:  # `out` itself is hardly ever sorted: don't build it
+            return self.in_.transposed()
         return self.out if self.out.is_sorted else self.in_.transposed()
 
     @cached_property

@@ -230,7 +230,7 @@ def test_too_little_memory_is_a_memory_error_with_both_numbers(tmp_path, monkeyp
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError(said)
 
-    for target in ("edges.read_table", "matrix_market.read_table", "npz.np.load", "edge_tables.Graph.from_table"):
+    for target in ("edges.read_table", "files.read_table", "npz.np.load", "edge_tables.Graph.from_table"):
         monkeypatch.setattr(f"gasla.graph.io.{target}", fail)
     monkeypatch.setattr("gasla.graph.io.files.physical_memory", lambda: 123_456)
     with pytest.raises(MemoryError, match=r"not enough memory: .*[0-9].*, and 123,456 bytes are available") as caught:

@@ -141,7 +141,7 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
     if known == "edges":
         with translate_errors(path):
             part = edge_lists.read_part(path, unit.start, None if unit.stop < 0 else unit.stop)
-        return Piece(number, unit.path, *part)
+        return Piece(number, unit.path, part.src, part.dst, part.weights, part.n, part.m)
     if unit.stop < 0:
         return _whole(number, path, known, columns)
     with _explain(unit.path, unit.start):

@@ -16,14 +16,13 @@ from gasla.graph.io.files import (
     FormatError,
     Part,
     complain,
+    csr_of_parts,
     edge_blocks,
     is_count,
     is_number,
     is_whole,
     open_text,
     parts_of_table,
-    read_table,
-    to_csr,
     within,
 )
 
@@ -49,18 +48,7 @@ class _Header(NamedTuple):
 
 def read(path: Path) -> csr_array:
     """Return the graph in a .gr file."""
-    with open_text(path) as stream:
-        header = _header(path, stream)
-        table = read_table(stream, _FIELDS[header.kind], _COMMENT)
-    tagged = table is not None and (header.kind == "tw" or bool(np.all(table["tag"] == b"a")))
-    if table is None or not tagged or not within(table, header.n):
-        raise complain(path, lambda line, words: _check(line, words, header), _COMMENT)
-    if len(table) != header.m:
-        raise FormatError.of_count(path, header.line, header.m, len(table))
-    u, v = table["u"] - 1, table["v"] - 1
-    if header.kind == "tw":
-        return to_csr(header.n, np.concatenate([u, v]), np.concatenate([v, u]), None)
-    return to_csr(header.n, u, v, table["weight"])
+    return csr_of_parts(parts(path))
 
 
 def parts(path: Path) -> Iterator[Part]:
@@ -68,6 +56,8 @@ def parts(path: Path) -> Iterator[Part]:
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)
+        nothing = np.zeros(0, np.int64)
+        yield Part(nothing, nothing, None if header.kind == "tw" else nothing, header.n)
         for table in parts_of_table(stream, _FIELDS[header.kind], _COMMENT):
             tagged = table is not None and (header.kind == "tw" or bool(np.all(table["tag"] == b"a")))
             if table is None or not tagged or not within(table, header.n):

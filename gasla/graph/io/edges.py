@@ -11,9 +11,13 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from io import BytesIO, StringIO, TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
 
+import numpy as np
+
+from gasla.graph.io import files
 from gasla.graph.io.files import (
     EXPECTED_ID,
     EXPECTED_WEIGHT,
@@ -21,15 +25,13 @@ from gasla.graph.io.files import (
     FormatError,
     Part,
     complain,
+    csr_of_parts,
     edge_blocks,
     has_weights,
     is_number,
     is_whole,
     open_text,
-    parts_of_table,
     read_table,
-    require_memory,
-    to_csr,
     uncommented,
 )
 from gasla.graph.io.separated import warn_of_bad_rows
@@ -45,35 +47,21 @@ SUFFIXES = (".txt", ".el", ".wel", ".tsv")
 
 def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False) -> csr_array:
     """Return the graph in an edge list; `is_numbered` says that ids are vertex numbers, even very large ones."""
-    bad = 0
-    with open_text(path) as stream:
-        start = stream.tell()
-        header = _look(path, stream)
-        stream.seek(start)
-        fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
-        table = read_table(stream, fields, [*header.comments])
-        if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
-            error = complain(path, lambda _, words: _check(words, header.columns), header.comments)
-            if not skips_bad_rows:
-                raise error
-            stream.seek(start)
-            table, bad = _good(path, header, stream, fields)
-            warn_of_bad_rows(path, bad, error)
-    if len(table) + bad < header.m:
-        raise FormatError.of_count(path, header.line, header.m, len(table))
-    n = header.n
-    if len(table):
-        n = max(n, 1 + int(table["src"].max()), 1 + int(table["dst"].max()))
-    require_memory(n, len(table))
-    if not is_numbered and header.line is None and (doubt := are_sparse(n, len(table))):
-        raise FormatError(path, None, doubt)
-    return to_csr(n, table["src"], table["dst"], table["weight"] if header.columns == 3 else None)
+
+    def require(n: int, m: int) -> None:
+        if not is_numbered and not states_n and (doubt := are_sparse(n, m)):
+            raise FormatError(path, None, doubt)
+
+    found = parts(path, skips_bad_rows)
+    first = next(found)
+    states_n = first.states_n
+    return csr_of_parts(chain([first], found), require)
 
 
-def _good(path: Path, header: _Header, text: IO[str], fields: list[tuple[str, str]]) -> tuple[Array, int]:
+def _good(path: Path, header: _Header, lines: list[str], fields: list[tuple[str, str]]) -> tuple[Array, int]:
     """The valid rows, and the number of bad rows."""
     good, bad = [], 0
-    for line in text:
+    for line in lines:
         if words := uncommented(line, header.comments).split():
             is_bad = _check(words, header.columns) is not None
             bad += is_bad
@@ -107,20 +95,29 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
         return _part(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
 
 
-def parts(path: Path) -> Iterator[Part]:
-    """The edges, in blocks."""
+def parts(path: Path, skips_bad_rows: bool = False) -> Iterator[Part]:
+    """The edges, in blocks; the first has none. Bad rows may be left out, with a warning at the end."""
+    count = bad = 0
     with open_text(path) as text:
         start = text.tell()
         header = _look(path, text)
         text.seek(start)
+        nothing = np.zeros(0, np.int64)
+        weights = nothing if header.columns == 3 else None
+        yield Part(nothing, nothing, weights, header.n, states_n=header.line is not None)
         fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
-        count = 0
-        for table in parts_of_table(text, fields, [*header.comments]):
+        while lines := text.readlines(files.PART):
+            table = read_table(StringIO("".join(lines)), fields, [*header.comments])
             if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
-                raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+                if not skips_bad_rows:
+                    raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+                table, left_out = _good(path, header, lines, fields)
+                bad += left_out
             count += len(table)
             yield Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n)
-    if count < header.m:
+    if bad:
+        warn_of_bad_rows(path, bad, complain(path, lambda _, words: _check(words, header.columns), header.comments))
+    if count + bad < header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
 

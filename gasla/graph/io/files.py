@@ -10,7 +10,7 @@ import re
 import warnings
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
@@ -35,7 +35,7 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-PART = 1 << 25  # bytes of text that are read at a time where a file is read in parts
+PART = 1 << 20  # bytes of text that are read at a time
 
 EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names (--vertices names)"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
@@ -47,8 +47,36 @@ class Part(NamedTuple):
     src: Array
     dst: Array
     weights: Array | None
-    n: int = 0  # vertices, as far as the file says
-    m: int = 0  # edges of the whole file, if it says
+    n: int = 0  # vertices of the whole graph; 0 if the file does not say
+    m: int = 0  # edges of the whole graph; 0 if the file does not say
+    states_n: bool = False  # whether the file says how many vertices there are
+
+
+class WeightType:
+    """The type that holds the weights of all parts: theirs if they agree, uint64 if none is negative, or float64."""
+
+    def __init__(self) -> None:
+        self._kinds: set[np.dtype[Any]] = set()
+        self._of_nothing: np.dtype[Any] | None = None
+        self._least = 0
+
+    def see(self, weights: Array | None) -> None:
+        """Take one part's weights into account."""
+        if weights is None:
+            return
+        self._of_nothing = weights.dtype
+        if len(weights):
+            self._kinds.add(weights.dtype)
+            self._least = min(self._least, int(weights.min())) if weights.dtype.kind == "i" else self._least
+
+    @property
+    def found(self) -> np.dtype[Any] | None:
+        """The type; None if parts have no weights."""
+        if len(self._kinds) <= 1:
+            return next(iter(self._kinds), self._of_nothing)
+        if self._kinds == {np.dtype(np.int64), np.dtype(np.uint64)} and self._least >= 0:
+            return np.dtype(np.uint64)
+        return np.dtype(np.float64)
 
 
 class FormatError(ValueError):
@@ -223,6 +251,46 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
     coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
     coo.has_canonical_format = True  # keeps SciPy from summing parallel edges
     return coo.tocsc().tocsr()  # two stable sorts
+
+
+def csr_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> csr_array:
+    """Return the edges of all parts as `to_csr` does; `require` may refuse their numbers of vertices and edges.
+
+    Beside the result, memory holds at most 16 bytes per edge: ids are narrowed part by part, and each array is freed
+    once the next one is built of it.
+    """
+    from scipy.sparse import coo_array
+
+    kind, sources, targets, weights = WeightType(), [], [], []
+    n = m = 0
+    for part in parts:
+        kind.see(part.weights)
+        n = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst)))
+        m += len(part.src)
+        sources.append(part.src.astype(index_dtype(n)))
+        targets.append(part.dst.astype(index_dtype(n)))
+        weights.append(None if part.weights is None else part.weights.copy())  # not a view of a part's records
+    require_memory(n, m)
+    require(n, m)
+    ids = index_dtype(max(n, m))  # SciPy would keep int64
+    values = np.ones(m, np.float32) if kind.found is None else _joined(weights, m, kind.found)
+    src, dst = _joined(sources, m, ids), _joined(targets, m, ids)
+    coo = coo_array((values, (src, dst)), shape=(n, n))
+    coo.has_canonical_format = True  # keeps SciPy from summing parallel edges
+    del values, src, dst
+    csc = coo.tocsc()  # the first of two stable sorts
+    del coo
+    return csc.tocsr()
+
+
+def _joined(parts: list[Any], length: int, kind: np.dtype[Any]) -> Array:
+    """The arrays one after the other; the list is empty afterwards."""
+    whole, end = np.empty(length, kind), length
+    while parts:
+        part = parts.pop()
+        whole[end - len(part) : end] = part
+        end -= len(part)
+    return whole
 
 
 def require_memory(n: int, m: int) -> None:

@@ -17,6 +17,7 @@ from gasla.graph.io.files import (
     FormatError,
     Part,
     complain,
+    csr_of_parts,
     edge_blocks,
     has_weights,
     is_count,
@@ -24,8 +25,6 @@ from gasla.graph.io.files import (
     is_whole,
     open_text,
     parts_of_table,
-    read_table,
-    to_csr,
     weights,
     within,
 )
@@ -50,16 +49,7 @@ class _Header(NamedTuple):
 
 def read(path: Path) -> csr_array:
     """Return the graph in a Matrix Market file; symmetric files give both directions of each edge."""
-    with open_text(path) as stream:
-        header = _header(path, stream)
-        fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
-        table = read_table(stream, fields, "%")
-    if table is None or not within(table, header.n):
-        raise complain(path, lambda line, words: _check(line, words, header), "%")
-    if len(table) != header.m:
-        raise FormatError.of_count(path, header.line, header.m, len(table))
-    src, dst, values, *_ = _expanded(path, table, header)
-    return to_csr(header.n, src, dst, values)
+    return csr_of_parts(parts(path))
 
 
 def parts(path: Path) -> Iterator[Part]:
@@ -68,6 +58,7 @@ def parts(path: Path) -> Iterator[Part]:
     with open_text(path) as stream:
         header = _header(path, stream)
         fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
+        yield _expanded(path, np.zeros(0, fields), header)  # says how many vertices there are
         for table in parts_of_table(stream, fields, "%"):
             if table is None or not within(table, header.n):
                 raise complain(path, lambda line, words: _check(line, words, header), "%")

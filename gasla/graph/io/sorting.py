@@ -18,7 +18,7 @@ from gasla.arrays import index_dtype
 from gasla.graph.adjacency import Array
 from gasla.graph.exchange.names import Names
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import Part
+from gasla.graph.io.files import Part, WeightType
 from gasla.graph.io.folder import DESCRIPTION, Description, describe
 from gasla.graph.validate import physical_memory, require_vertices
 from gasla.output import placing_folder
@@ -67,7 +67,7 @@ class _Spool:
         self.has_loops = False
         self._degrees = np.zeros(0, np.int64)
         self._kinds: list[tuple[int, np.dtype[Any]]] = []  # for each part with weights: its end, and their type
-        self._least: Any = 0
+        self._weight_type = WeightType()
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
 
     def append(self, part: Part) -> None:
@@ -86,8 +86,7 @@ class _Spool:
         np.add.at(self._degrees, ends[0], 1)
         if part.weights is not None:
             self._kinds.append((self.m, part.weights.dtype))
-            if len(part.weights) and part.weights.dtype.kind == "i":
-                self._least = min(self._least, int(part.weights.min()))
+            self._weight_type.see(part.weights)
 
     def close(self) -> None:
         for file in self._files.values():
@@ -99,19 +98,14 @@ class _Spool:
         return self._degrees[: self.n]
 
     @property
-    def weight_type(self) -> np.dtype[Any] | None:
-        """The type that holds the weights of all parts: a single one, uint64 if none is negative, else float64."""
-        kinds = {kind for _, kind in self._kinds}
-        if len(kinds) <= 1:
-            return next(iter(kinds), None)
-        if kinds == {np.dtype(np.int64), np.dtype(np.uint64)} and self._least >= 0:
-            return np.dtype(np.uint64)
-        return np.dtype(np.float64)
+    def kind(self) -> np.dtype[Any] | None:
+        """The type of the weights; None if there are none."""
+        return self._weight_type.found
 
     def blocks(self) -> Iterator[tuple[Array, Array, Array | None]]:
         """Sources, targets and weights, in blocks; deletes the spool afterwards."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
-        kind, offset = self.weight_type, 0
+        kind, offset = self.kind, 0
         with ExitStack() as stack:
             src, dst, weights = (stack.enter_context(open(path, "rb")) for path in paths)
             ends = self._kinds if kind is not None else [(self.m, np.dtype(np.int64))]
@@ -173,7 +167,7 @@ class _Buckets:
 
 def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
     """Write the lists by rows and by columns, and determine the graph's properties."""
-    n, m, kind = spool.n, spool.m, spool.weight_type
+    n, m, kind = spool.n, spool.m, spool.kind
     buckets = _Buckets(folder, "by-source", spool.degrees, memory)
     buckets.fill(_counted(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
