@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gasla.cpu.primitive import drawing as cpu_drawing
+from gasla.cpu.primitive import draw_samples as cpu_drawing
 from gasla.cpu.program import walk_runs as cpu_walks
 from gasla.gpu.primitive import sampling
 from gasla.gpu.program import walk_runs

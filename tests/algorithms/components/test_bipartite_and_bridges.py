@@ -169,5 +169,5 @@ def test_the_verifier_rejects_wrong_bridges_and_points() -> None:
 
 @pytest.mark.parametrize("function", [gasla.is_bipartite, gasla.bridges, gasla.articulation_points])
 def test_bad_input_is_refused(function: Any) -> None:
-    with pytest.raises(ValueError, match="one row and column a vertex"):
+    with pytest.raises(ValueError, match="a row and column per vertex"):
         function(csr_array((2, 3)))

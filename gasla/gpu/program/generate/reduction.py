@@ -137,8 +137,8 @@ def _deposit(plan: GpuPlan, name: str) -> str:
     match native(combined):
         case "add":
             line = "gasla::add(at, value);"
-        case "min" | "max" as name:
-            line = f"gasla::improve_{name}(at, value);"
+        case "min" | "max" as operator:
+            line = f"gasla::improve_{operator}(at, value);"
         case _:
             line = f"gasla::update(at, [&]({typed} old, bool&) {{ return combine_{name}(old, value); }});"
     return function(f"void deposit_{name}({typed}* at, {typed} value)", [line])
