@@ -294,7 +294,7 @@ def _search(
 
 
 def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool) -> Any:
-    """One row of distances per source; fills `predecessors` if it has rows."""
+    """One row of distances per source; fills `predecessors`, which has no rows if none are wanted."""
     xp: Any = module_of(graph.device)
     if len(predecessors) == 0 and not unweighted:
         return multi_source_shortest_paths(graph, sources, dtype=np.float64)

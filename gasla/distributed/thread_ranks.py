@@ -76,7 +76,7 @@ class ThreadRanks:
         self._dropped: list[Any] = []
 
     def forget(self, key: Any) -> None:
-        """See `Ranks`."""
+        """Drop the data that ranks keep under a key, at the next call of `each`; see `Ranks`."""
         self._dropped.append(key)
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:

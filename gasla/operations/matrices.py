@@ -195,4 +195,4 @@ def _damaged(**matrices: Lists | None) -> ValueError:
     for name, lists in matrices.items():
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
             return ValueError(f"in {name}, {error}")
-    return ValueError("a matrix changed while it was read; expected it to stay")
+    return ValueError("a matrix changed while it was read; expected the same arrays until the call returns")

@@ -86,7 +86,7 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
     """The error for the first offset or index of a matrix that points outside it."""
     line, cross = ("column", "row") if by_column else ("row", "column")
     found = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
-    return found or ValueError("the matrix changed while it was read; expected it to stay")
+    return found or ValueError("the matrix changed while it was read; expected the same arrays until the call returns")
 
 
 # --- vectors, masks and outputs --------------------------------------------------------------------------------------

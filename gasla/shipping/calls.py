@@ -170,7 +170,11 @@ def small() -> list[Kind]:
 
 
 def _matrices() -> list[Any]:
-    """Small matrices: symmetric, acyclic, with loops, with parallel edges; by column; paths; one that is bipartite."""
+    """Small matrices, on the first four of which more types are tried.
+
+    They are symmetric, acyclic, with loops and with parallel edges; then one in CSC format, a directed path, an
+    undirected path, and a bipartite graph.
+    """
     draw = np.random.default_rng(0)
     plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")
     loose = sp.coo_array((draw.random(200), (draw.integers(0, 29, 200), draw.integers(0, 29, 200))), (30, 30))

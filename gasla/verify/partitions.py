@@ -256,7 +256,7 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     if total == 0:
         raise VerificationError("the weights sum to 0; expected an error instead of a score")
     leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
-    both = min(len(leaving), len(arriving))  # beyond, one of the factors is 0
+    both = min(len(leaving), len(arriving))  # later labels have no leaving or no arriving edges: their product is 0
     inside = weight[label[edges.src] == label[edges.dst]].sum() / total
     right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
     if not abs(score - right) <= 1e-9 * (1 + abs(resolution)):

@@ -109,7 +109,7 @@ class Product(Rows):
             *totals,
         )
         if not self.run(sparse_plan(terms).module.fill, *given):
-            raise ValueError("a matrix changed while it was read; expected it to stay")
+            raise ValueError("a matrix changed while it was read; expected the same arrays until the call returns")
 
     def _stamps(self) -> Array:
         return np.zeros((self.team, self.B.width), index_dtype(self.rows + 1))

@@ -427,13 +427,13 @@ class CpuPlan(Plan):
 
     @property
     def scores(self) -> list[str]:
-        """The locals for the scores that choose returns."""
+        """Names of the local variables that hold the scores that `choose` returns."""
         assert self.keyed is not None
         return [f"score_{i}" for i in range(len(self.keyed.scores))]
 
     @property
     def entry(self) -> list[str]:
-        """The locals for a key, its total and its scores."""
+        """Names of the local variables that hold one entry of a table of keys: the key, its total and its scores."""
         return ["key", "total", *self.scores]
 
     @property

@@ -187,7 +187,7 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def _known_lists(A: Any, form: Format) -> Lists | None:
-    """The cached lists of this matrix, if it has this format and still holds the same arrays."""
+    """The cached `Lists` of `A`; None unless `A` has the format `form` and the arrays that it had then."""
     found = _known.get(id(A))
     if found is None or found[0]() is not A or A.format != form:
         return None

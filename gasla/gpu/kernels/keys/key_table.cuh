@@ -33,7 +33,7 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
             const u32 above = rest & ~lanes_below() & ~(1u << lane());
             const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
             if (above) value = P::combine_values(value, next);
-            rest &= __ballot_sync(ALL, !(rank & 1));  // every second one has been combined
+            rest &= __ballot_sync(ALL, !(rank & 1));  // drop lanes of odd rank: the lane before has added their value
             rank >>= 1;
         }
         return P::combine_values(start, value);

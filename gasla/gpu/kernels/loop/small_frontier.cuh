@@ -124,7 +124,9 @@ template <class Loop> struct SmallFrontier {
         return stamp % 4 + 4;  // keeps the rotation of the barriers' words
     }
 
-    // Iterate until the frontier is no longer small, or something else is due. The first frontier may be in the queue.
+    // Iterate while the frontier is small and not empty. Also stop at the iteration limit, when the host must be polled,
+    // and when a block has work left in which all blocks must take part (`unusual`). The first frontier is read from the
+    // queue if `now.form` is LIST.
     template <class Aside> __device__ __forceinline__ void run(Aside aside) {
         bool queued = now.form == LIST;
         loop.by_one_thread([&] {

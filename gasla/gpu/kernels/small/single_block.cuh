@@ -26,7 +26,8 @@ __device__ __forceinline__ u32 start_of_dynamic_shared() {
     extern __shared__ double start[];
     return opaque((u32)__cvta_generic_to_shared(start));
 }
-// A shared variable through a hidden address: 3 to 8% fewer instructions.
+// Refers to a shared variable by an address that the compiler does not know (see `opaque`), so that it does not compute
+// the address again at every access: 3 to 8% fewer instructions.
 template <class T> __device__ __forceinline__ T& by_opaque_address(T& shared) {
     return *shared_pointer<T>(opaque((u32)__cvta_generic_to_shared(&shared)));
 }
