@@ -176,7 +176,7 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
     Examples
     --------
     >>> descriptions(gasla.bfs)["depth_limit"]
-    'go no further than this many edges'
+    'maximum distance to search to'
     """
     section = re.search(r"\nParameters\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(function) or "", re.DOTALL)
     found = re.findall(r"^(\w[\w, ]*) : .*\n((?:    .*\n?)+)", section[1] if section else "", re.MULTILINE)

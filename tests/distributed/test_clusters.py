@@ -247,7 +247,7 @@ def test_mpi_failures(job: str) -> None:
     ended = run("mpi", job, 3)
     check_failure(ended)
     if job == "kill":  # which those say who are ended for it; the launcher knows the rank and its host
-        assert re.search(r"rank 0 of 3 on \S+, superstep \d+: told to end", ended.error), ended
+        assert re.search(r"rank 0 of 3 on \S+, superstep \d+: terminated \(SIGTERM\)", ended.error), ended
 
 
 @needs_mpi

@@ -31,7 +31,7 @@ def cupy() -> ModuleType:
     in_turns([((4, 4),), ((4, 8),), ((8, 4),), ((8, 8),)], [("compute_80",), ("compute_90",)]),
 )
 def test_compiles(cupy: ModuleType, architecture: str, sizes: tuple[int, int]) -> None:
-    for file in ("forest", "label"):
+    for file in ("forest", "components"):
         assert compile_source(on_gpu.source(*sizes, file), architecture)
 
 

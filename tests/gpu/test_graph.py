@@ -112,7 +112,7 @@ def test_all_that_is_asked_of_lists_is_found_in_one_pass(monkeypatch):
 
     for module in ("graph.adjacency", "graph.neighbor_lists"):
         monkeypatch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
-    monkeypatch.setattr(lists, "_find_facts", find)
+    monkeypatch.setattr(lists, "_find_properties", find)
     g = Graph(datasets.rmat(5))
     assert g.is_symmetric and g.out.is_sorted and not g.has_parallel_edges and not g.has_self_loops
     assert g.in_.indices is g.out.indices and g.sorted_out is g.out and passes == [False]

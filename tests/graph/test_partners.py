@@ -222,7 +222,7 @@ def test_unsupported_reads_of_partners_are_refused():
             gasla.run(Beliefs, path, max_iterations=1, compile=compile)
     with pytest.raises(ValueError, match=r"Named\.back: of an edge this name is gasla's own"):
         type("Named", (gasla.VertexProgram,), {"back": gasla.edge(np.int64)})
-    with pytest.raises(TypeError, match="writes 'message' and reads it of partners"):
+    with pytest.raises(TypeError, match="writes 'message' and reads its old value of partners"):
         gasla.stages.start(Beliefs, path.paired())
 
 

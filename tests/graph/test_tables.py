@@ -469,7 +469,7 @@ def test_command_line(tmp_path, capsys: pytest.CaptureFixture[str], monkeypatch:
     assert (io.read("graph.npz") != io.read("graph.npz")).nnz == 0
     assert (tmp_path / "names.csv").read_text() == "vertex,name\n0,Oslo\n1,Rome\n2,Bonn\n"
     assert main(["convert", "trips.parquet", "graph.npz"]) == 2
-    assert "has names, which graph.npz doesn't hold" in capsys.readouterr().err
+    assert "graph.npz can't store the names of trips.parquet" in capsys.readouterr().err
     assert main(["convert", "graph.npz", "numbers.csv"]) == 0
     assert main(["convert", "graph.npz", "x.npz", "--names", "names.csv"]) == 2
     assert main(["bfs", "trips.parquet", "--source", "Rome", "--output", "levels.csv", "--check"]) == 0

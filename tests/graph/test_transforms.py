@@ -144,7 +144,7 @@ def test_graphs_from_graphs_as_on_a_gpu(data: Any, seed: int) -> None:
     """By the functions that make lists of CuPy's arrays, on NumPy's."""
     with pytest.MonkeyPatch.context() as patch:
         sort(patch)
-        for module in ("merging", "subgraphs", "origin", "combining"):
+        for module in ("merging", "subgraphs", "origin", "segmented_reduce"):
             patch.setattr(f"gasla.graph.transform.{module}.lists_on", gasla.graph.neighbor_lists.lists_on)
         patch.setattr("gasla.graph.transform.segmented_reduce.has_ufunc_loop", lambda monoid, parts: False)
         for graph in places(data, "cpu"):

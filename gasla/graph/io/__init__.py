@@ -206,7 +206,7 @@ def open(path: str | os.PathLike[str]) -> Graph:
     >>> write(path, gasla.datasets.openflights().matrix)
     >>> flights = open(path)
     >>> int(gasla.bfs(flights, 0).max())
-    10
+    9
     """
     return folder.open_folder(as_path(path))
 
