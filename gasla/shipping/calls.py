@@ -102,10 +102,10 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
     few = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
     for parameter in parameters:
         values: tuple[Any, ...] = ()
-        if type(parameter.default) is bool and parameter.name != "check_bound":  # which needs a bound
+        if type(parameter.default) is bool and parameter.name != "check_bound":  # needs a bound
             values = (not parameter.default,)
         elif typing.get_origin(hints[parameter.name]) is Literal:
-            values = typing.get_args(hints[parameter.name])
+            values = tuple(v for v in typing.get_args(hints[parameter.name]) if v != "a*")  # needs a bound
         elif parameter.name == "dtype":
             values = SCORE_TYPES
         elif parameter.default is None and parameter.name in known:

@@ -43,7 +43,7 @@ def test_condensations_that_are_none() -> None:
     others = {
         "share component 0": graph.contract([0, 0, 0, 0], loops=False),
         "edge 0 → 0 of the condensation is superfluous, or a duplicate": graph.contract([0, 0, 0, 1]),
-        "there twice": graph.contract([0, 0, 0, 1], None, loops=False),
+        "superfluous, or a duplicate": graph.contract([0, 0, 0, 1], None, loops=False),
         "edge 0 → 1 is missing": graph.select([True, True, True, False, False]).contract([0, 0, 0, 1], loops=False),
         "has the value 9.0, not 5.0": right.with_values(np.array([9.0])),
         "has no values": right.with_values(None),
@@ -81,7 +81,7 @@ def test_ego_graphs_that_are_none() -> None:
     others = {
         "vertex 2 is in the ego graph, but at distance 2": gasla.ego_graph(graph, 0, 2),
         "vertex 1 is missing from the ego graph, at distance 1": graph.subgraph([0]),
-        "not in the order of their numbers": graph.subgraph([1, 0]),
+        "not in the order of their ids": graph.subgraph([1, 0]),
         "there are 1 edges, which are not the 2": graph.select([True, False, False, False]).subgraph([0, 1]),
         "edge 1 has the value 7.0, not 5.0": right.with_values(np.array([1.0, 7.0])),
     }
@@ -113,11 +113,11 @@ def test_verbs(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["condensation", str(path), "--check", "-o", str(target)]) == 0
     out = capsys.readouterr().out
     assert "4 strong components, 3 of them single vertices; the largest:" in out
-    assert "1 pairs of them are joined by edges" in out
+    assert "1 edges between components" in out
     assert target.read_text().splitlines()[4:] == ["3,0", "4,1", "5,2", "6,3"]
     options = ["--source", "0", "--radius", "2", "--weighted", "--no-center", "--check", "-o", str(target)]
     assert main(["ego-graph", str(path), *options]) == 0
-    assert "1 of 7 vertices and 0 of 7 edges are within 2 of vertex 0, among them\n      vertex 1\n" in (
+    assert "1 of 7 vertices and 0 of 7 edges are within distance 2 of vertex 0, among them\n      vertex 1\n" in (
         capsys.readouterr().out
     )
     assert target.read_text().splitlines()[:3] == ["vertex,nearby", "0,0", "1,1"]
