@@ -47,14 +47,14 @@ def test_condensations_that_are_none() -> None:
         "edge 0 → 1 is missing": graph.select([True, True, True, False, False]).contract([0, 0, 0, 1], loops=False),
         "has the value 9.0, not 5.0": right.with_values(np.array([9.0])),
         "has no values": right.with_values(None),
-        "does not tell where it came from": gasla.Graph.from_edges([0], [1]),
-        "came from one of 2 vertices, not of 4": right.subgraph([0, 1]),
+        "has no origin": gasla.Graph.from_edges([0], [1]),
+        "the origin has 2 vertices; expected 4": right.subgraph([0, 1]),
     }
     verify.condensation(graph, right)
     for words, wrong in others.items():
         with pytest.raises(VerificationError, match=words):
             verify.condensation(graph, wrong)
-    with pytest.raises(VerificationError, match="vertex 3 went to 1, which is not its label"):
+    with pytest.raises(VerificationError, match="vertex 3 became vertex 1; expected its label"):
         verify.condensation(graph, right, [0, 0, 0, 2])
     with pytest.raises(ValueError, match=r"combine is .*; expected semirings"):
         verify.condensation(graph, right, combine=semirings.times)
@@ -89,7 +89,7 @@ def test_ego_graphs_that_are_none() -> None:
     for words, wrong in others.items():
         with pytest.raises(VerificationError, match=words):
             verify.ego_graph(graph, 0, wrong)
-    with pytest.raises(VerificationError, match="whose middle was to be left out"):
+    with pytest.raises(VerificationError, match="vertex 0 is in the ego graph, but center=False"):
         verify.ego_graph(graph, 0, right, center=False)
 
 
