@@ -2,14 +2,13 @@
 
     python -m benchmarks.mapped [--scale 20] [--folder FOLDER] [--output FILE]
 
-The process's own memory (RLIMIT_DATA: all but mapped files) may grow by half of the graph's bytes. Before each call the
-pages of the files are dropped from the page cache. Compared with it is the rate at which the files alone can be read.
+The process's own memory (RLIMIT_DATA: all but mapped files) may grow by half of the graph's bytes. The files are in the
+page cache if it has room for them, as opening a graph reads its ids: the times say nothing of the disk.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
@@ -36,22 +35,6 @@ CALLS: dict[str, Callable[[gasla.Graph], Any]] = {
 }
 
 
-def drop_pages(folder: Path) -> None:
-    """Have the system forget the contents of the files, so that the next read goes to the disk."""
-    for path in folder.iterdir():
-        with open(path, "rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def reading_rate(path: Path) -> float:
-    """Bytes per second of reading a file from its start to its end."""
-    began = time.perf_counter()
-    with open(path, "rb", buffering=0) as file:
-        while file.read(1 << 22):
-            pass
-    return path.stat().st_size / (time.perf_counter() - began)
-
-
 def measure(folder: Path, name: str, limited: bool) -> None:
     """Print one line on an algorithm; without a limit, only compile and store its code."""
     warnings.simplefilter("ignore", gasla.ConvergenceWarning)
@@ -64,24 +47,15 @@ def measure(folder: Path, name: str, limited: bool) -> None:
         data = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
     allowed = sum(path.stat().st_size for path in folder.iterdir()) // 2
     resource.setrlimit(resource.RLIMIT_DATA, (data + allowed,) * 2)
-    times = []
-    for is_cold in (True, False):
-        if is_cold:
-            drop_pages(folder)
-        began = time.perf_counter()
-        call(graph)
-        times.append(time.perf_counter() - began)
-    rate = (folder / "rows-ids.npy").stat().st_size / times[0] / 1e6
-    print(f"{name:28}{times[0]:10.3f}{times[1]:10.3f}{rate:12,.0f}")
+    began = time.perf_counter()
+    call(graph)
+    print(f"{name:28}{time.perf_counter() - began:10.3f} s")
 
 
 def lines(folder: Path) -> Iterator[str]:
     """The table, line by line; each algorithm runs in new processes."""
     size = sum(path.stat().st_size for path in folder.iterdir())
     yield f"{io.open(folder)}, {size / 1e6:,.0f} MB on disk, {size / 2e6:,.0f} MB of memory allowed"
-    drop_pages(folder)
-    yield f"the disk reads rows-ids.npy at {reading_rate(folder / 'rows-ids.npy') / 1e6:,.0f} MB/s"
-    yield f"{'':28}{'disk, s':>10}{'cached, s':>10}{'MB/s of ids':>12}"
     for name in CALLS:
         command = [sys.executable, "-m", "benchmarks.mapped", "--measure", str(folder), "--call", name]
         subprocess.run(command, check=True)

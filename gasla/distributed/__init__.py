@@ -5,14 +5,14 @@ from typing import Any, NoReturn
 from gasla.distributed.block_array import BlockArray
 from gasla.distributed.checkpoint import Checkpoint
 from gasla.distributed.cluster import Cluster, current
-from gasla.distributed.collectives.primitives import DistributedPrimitives
+from gasla.distributed.collectives.joint_primitives import DistributedPrimitives
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
+from gasla.distributed.distributed_graph import Graph
 from gasla.distributed.engine.distributed_run import Compiled, Interpreted
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.engine.rank_run import sentences
 from gasla.distributed.engine.unsupported import unsupported
 from gasla.distributed.failures import WorkerLost
-from gasla.distributed.graph import Graph
 from gasla.distributed.thread_ranks import ThreadRanks
 
 __all__ = ["BlockArray", "Cluster", "Communicator", "Edges", "Graph", "Rank", "RankError", "Ranks", "ThreadRanks"]

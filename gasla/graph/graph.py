@@ -25,7 +25,7 @@ from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
 from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, edges_of
-from gasla.graph.exchange.names import Names
+from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform import merging, pairing, subgraphs
@@ -103,7 +103,6 @@ class Graph:
     lists: Lists
     values: Array | None
     naming: Names | None = None
-    files: MappedFiles | None = None  # what its arrays are mapped from
     origin: Origin | None = None
     change: Change | None = None
     _valued: Values  # the values, and what is derived from them
@@ -218,7 +217,6 @@ class Graph:
     def _set_lists(self, lists: Lists, values: Array | None) -> None:
         self.n, self.m, self.device = lists.n, lists.m, lists.device
         self.lists, self.values, self._valued = lists, values, Values(lists, values)
-        self.files = lists.files
 
     # --- conversion from and to other libraries ---------------------------------------------------------------------
 
@@ -537,6 +535,11 @@ class Graph:
     def engine(self) -> str:
         """The name, in `gasla.engines`, of the engine that runs programs on this graph: the name of its device."""
         return self.device
+
+    @property
+    def files(self) -> MappedFiles | None:
+        """The files that the arrays are mapped from, see `gasla.io.open`; None if they are in memory."""
+        return self.lists.files
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
@@ -1182,7 +1185,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
-        left = ("_copy", "_original", "_known", "files")
+        left = ("_copy", "_original", "_known")
         return {name: part for name, part in self.__dict__.items() if name not in left}
 
     # --- cached with the graph --------------------------------------------------------------------------------------

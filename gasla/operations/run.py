@@ -92,7 +92,7 @@ def run(
         raised by whatever waits for it. It has no effect on the CPU.
     notice : bool
         Whether to check first that the graph's values are unchanged, if the program reads them: one pass over them.
-        False asserts that nobody has written to them.
+        False asserts that they have not been written to.
     compile : bool
         False compiles nothing and calls the program's functions on whole NumPy arrays: for a first look, and to debug.
         `print` and `breakpoint()` in a function show the arrays of all its vertices or edges (and once before that the

@@ -86,13 +86,13 @@ def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[]
 
 
 def _wanted(function: Callable[..., Any]) -> set[str]:
-    """The arguments beside the graph that have no default."""
+    """The arguments besides the graph that have no default."""
     parameters = [*inspect.signature(function).parameters.values()]
     return {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD} - {"graph"}
 
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
-    """What a function is called with beside the graph: what it needs, and then each option alone."""
+    """What a function is called with besides the graph: what it needs, and then each option alone."""
     known, hints = _known(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in _wanted(function)}

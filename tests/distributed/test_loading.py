@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import gasla
 from gasla import distributed
 from gasla.distributed.engine.partition import Edges
-from gasla.distributed.loading import files
+from gasla.distributed.loading import file_shares as files
 from gasla.distributed.loading.edge_numbering import Piece, number_edges, take_share
-from gasla.distributed.loading.files import Columns, Unit, list_files, read_share
+from gasla.distributed.loading.file_shares import Columns, Unit, list_files, read_share
 from gasla.graph.io import FormatError
 from gasla.graph.io.edges import read_part
 from tests.helpers.programs import Hops

@@ -103,9 +103,7 @@ FAULTS = [
         "= within(i + 1, value_[i]",
         "program/test_runs.py",
     ),
-    Fault(
-        "gasla/cpu/kernels/sampling.py", "mark = part * total", "mark = part", "algorithms/walks/test_random_walks.py"
-    ),
+    Fault("gasla/cpu/kernels/draws.py", "mark = part * total", "mark = part", "algorithms/walks/test_random_walks.py"),
     Fault("semirings/printers/python.py", 'f" or {a} != {a}"', 'f" or {b} != {b}"', "semirings/test_semantics.py"),
     # the compiler
     Fault(

@@ -171,7 +171,7 @@ class HighColors(VertexProgram):
         return {"color": color, "first": first, "tells_in": semirings.where(is_full, -1, self.turn + 1)}
 
     def activate(self, before, after):
-        return True  # if the mask admits no vertex, the next round has nobody to notify
+        return True  # if the mask admits no vertex, the next round notifies no vertex
 
 
 def greedy_color(

@@ -8,7 +8,7 @@ one step together and prefetches what each will read, so that the reads of a gro
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.sampling import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.kernels.draws import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
 from gasla.cpu.runtime.intrinsics import prefetch, select
 
 TRIES = np.uint64(32)  # refused draws, in addition to one per edge, after which all edges of a list are weighed

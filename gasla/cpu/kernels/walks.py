@@ -9,8 +9,8 @@ result do not decide already.
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.kernels.draws import *
 from gasla.cpu.kernels.hooks import call, item
-from gasla.cpu.kernels.sampling import *
 from gasla.cpu.kernels.walk_steps import *
 from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import blocks

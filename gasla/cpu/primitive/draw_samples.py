@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.sampling import ONE, mixed, share
+from gasla.cpu.kernels.draws import ONE, mixed, share
 from gasla.cpu.runtime.blocks import block_size, blocks, run, threads_for
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph

@@ -128,7 +128,7 @@ class VectorPlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """What `reduce_rows` takes beside the rows."""
+        """What `reduce_rows` takes besides the rows."""
         own = ["control", "complement", "stored", "bound", "load_until", "ask_until", "indptr", "indices"]
         return [*own, *self.arrays]
 
@@ -342,7 +342,7 @@ class DensePlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """What `reduce_rows` takes beside the rows."""
+        """What `reduce_rows` takes besides the rows."""
         return ["columns", "width", "complement", "indptr", "indices", *self.given, *self.outs, *self.totals]
 
     def functions(self) -> list[str]:

@@ -31,7 +31,7 @@ FOLDERS = [
     *(PACKAGE / name for name in ("program", "program/reductions")),
     *(PACKAGE.parent / name for name in ("semirings", "semirings/printers")),
 ]
-# The attributes of a program's class that a plan reads beside what tracing has found.
+# The attributes of a program's class that a plan reads besides what tracing has found.
 SETTINGS = ("direction", "everyone", "order", "sources", "_most")
 
 

@@ -11,7 +11,7 @@ from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
-from gasla.distributed.engine.initial_state import LocalArray
+from gasla.distributed.engine.local_state import LocalArray
 from gasla.distributed.engine.rank_run import Options, RankRun
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported

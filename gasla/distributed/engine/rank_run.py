@@ -14,8 +14,8 @@ import numpy as np
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.edge_fields import scatter
-from gasla.distributed.engine.initial_state import InitialState, local_vertices
 from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
+from gasla.distributed.engine.local_state import InitialState, local_vertices
 from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.unsupported import check_supported
@@ -122,8 +122,8 @@ class RankRun:
         self.turn = runs.turn  # held until `close`, because only the holder may use several threads
         self.turn.acquire()
         try:
-            nobody = Frontier.none(shard.graph.n)
-            found: Any = runs.begin(self._with_parameters(), shard.graph, given, nobody, None, None, out)
+            nothing = Frontier.none(shard.graph.n)
+            found: Any = runs.begin(self._with_parameters(), shard.graph, given, nothing, None, None, out)
         except BaseException:
             self.turn.release()
             raise

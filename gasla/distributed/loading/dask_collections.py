@@ -12,7 +12,7 @@ import numpy as np
 from gasla.distributed.block_array import Handle
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.loading.edge_numbering import Piece, number_edges
-from gasla.distributed.loading.files import Columns, of_table
+from gasla.distributed.loading.file_shares import Columns, of_table
 from gasla.graph.exchange.columns import as_arrow, choose
 
 

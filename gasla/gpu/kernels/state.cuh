@@ -5,7 +5,7 @@
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
-enum Read { FAR = 4, LOW, HIGH, READS };  // values that a block reads after a barrier, beside the first four counters
+enum Read { FAR = 4, LOW, HIGH, READS };  // values that a block reads after a barrier, besides the first four counters
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };
 

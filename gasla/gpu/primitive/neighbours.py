@@ -51,7 +51,7 @@ class ByDegree(NamedTuple):
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
     """The number of triangles, and for each stored edge, in the order of the input, the triangles that contain it.
 
-    Each triangle is found once and counted at its three edges, with up to 8 bytes per stored edge beside the result.
+    Each triangle is found once and counted at its three edges, with up to 8 bytes per stored edge besides the result.
     """
     ascending = graph.sorted_out
     indptr, indices, m = ascending.indptr, ascending.indices, graph.m

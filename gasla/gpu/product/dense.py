@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
 
 
 class Variant(NamedTuple):
-    """What the kernels depend on beside the terms."""
+    """What the kernels depend on besides the terms."""
 
     masked: bool
     offset: np.dtype[Any]

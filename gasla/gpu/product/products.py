@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 
 
 class Variant(NamedTuple):
-    """What the kernels depend on beside the terms."""
+    """What the kernels depend on besides the terms."""
 
     masked: bool
     offset: np.dtype[Any]

@@ -122,7 +122,7 @@ class Run(Binding):
     def _too_little_memory(self) -> str:
         need = _workspace_size(self.plan, self.graph) + field_bytes(self.plan, self.graph)
         return (
-            f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory beside the graph, and "
+            f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory besides the graph, and "
             f"{_free(self.xp):,} are free; free some arrays, or take a smaller graph"
         )
 
@@ -431,7 +431,7 @@ def _free(cupy: Any) -> int:
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-    """Upper bound of the bytes that a run needs beside the graph and its fields."""
+    """Upper bound of the bytes that a run needs besides the graph and its fields."""
     return _workspace_size(_find_cached(program, graph, deterministic, False, AUTO).plan, graph)
 
 

@@ -20,7 +20,7 @@ from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
 from semirings.types import HALF, SHORT, has_wide
 
-# Arguments beside the graph, the fields and the parameters: pointers and numbers.
+# Arguments besides the graph, the fields and the parameters: pointers and numbers.
 _LOOP = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
@@ -47,7 +47,7 @@ _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "
 
 @dataclass(frozen=True)
 class Variant:
-    """What a kernel is compiled for beside its program: the type of offsets, and how lists are traversed.
+    """What a kernel is compiled for besides its program: the type of offsets, and how lists are traversed.
 
     Attributes
     ----------

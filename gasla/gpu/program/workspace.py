@@ -1,4 +1,4 @@
-"""Kernel, arguments and arrays of a run beside its fields; made for a program and a graph, cached between runs."""
+"""Kernel, arguments and arrays of a run besides its fields; made for a program and a graph, cached between runs."""
 
 import ctypes
 import math
@@ -285,7 +285,7 @@ def entry_type(plan: GpuPlan) -> tuple[int, int]:
 
 
 def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
-    """Bytes of each array that a run needs beside the graph and its fields."""
+    """Bytes of each array that a run needs besides the graph and its fields."""
     n, words = graph.n, 4 * ((graph.n + 31) // 32)
     ids = graph.id_dtype.itemsize
     by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)

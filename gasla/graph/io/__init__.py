@@ -37,7 +37,7 @@ from gasla.output import replacing
 
 if TYPE_CHECKING:
     from gasla.graph.exchange.columns import Column
-    from gasla.graph.exchange.names import Names
+    from gasla.graph.exchange.vertex_names import Names
     from gasla.graph.graph import Graph
 
 __all__ = ["TABLES", "FormatError", "convert", "format_of", "open", "read", "write"]

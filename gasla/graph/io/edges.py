@@ -21,7 +21,6 @@ from gasla.graph.io import files
 from gasla.graph.io.files import (
     EXPECTED_ID,
     EXPECTED_WEIGHT,
-    Array,
     FormatError,
     Part,
     complain,
@@ -58,18 +57,18 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False) ->
     return csr_of_parts(chain([first], found), require)
 
 
-def _good(path: Path, header: _Header, lines: list[str], fields: list[tuple[str, str]]) -> tuple[Array, int]:
-    """The valid rows, and the number of bad rows."""
+def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
+    """The edges of the valid rows, and the number of bad rows."""
     good, bad = [], 0
     for line in lines:
         if words := uncommented(line, header.comments).split():
             is_bad = _check(words, header.columns) is not None
             bad += is_bad
             good += [] if is_bad else [line]
-    table = read_table(StringIO("".join(good)), fields, [*header.comments])
-    if table is None:
-        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
-    return table, bad
+    part = _parsed(header, StringIO("".join(good)))
+    if part is None:
+        raise _malformed(path, header)
+    return part, bad
 
 
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
@@ -105,18 +104,17 @@ def parts(path: Path, skips_bad_rows: bool = False) -> Iterator[Part]:
         nothing = np.zeros(0, np.int64)
         weights = nothing if header.columns == 3 else None
         yield Part(nothing, nothing, weights, header.n, states_n=header.line is not None)
-        fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
         while lines := text.readlines(files.PART):
-            table = read_table(StringIO("".join(lines)), fields, [*header.comments])
-            if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
+            part = _parsed(header, StringIO("".join(lines)))
+            if part is None:
                 if not skips_bad_rows:
-                    raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
-                table, left_out = _good(path, header, lines, fields)
+                    raise _malformed(path, header)
+                part, left_out = _good(path, header, lines)
                 bad += left_out
-            count += len(table)
-            yield Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n)
+            count += len(part.src)
+            yield part
     if bad:
-        warn_of_bad_rows(path, bad, complain(path, lambda _, words: _check(words, header.columns), header.comments))
+        warn_of_bad_rows(path, bad, _malformed(path, header))
     if count + bad < header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
@@ -125,11 +123,24 @@ def _part(path: Path, header: _Header, text: TextIO) -> Part:
     """The edges of some lines."""
     if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
         text.seek(0)
+    part = _parsed(header, text)
+    if part is None:
+        raise _malformed(path, header)
+    return part
+
+
+def _parsed(header: _Header, text: TextIO) -> Part | None:
+    """The edges of some lines; None if any is malformed."""
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
     table = read_table(text, fields, [*header.comments])
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
-        raise complain(path, lambda _, words: _check(words, header.columns), header.comments)
+        return None
     return Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n, header.m)
+
+
+def _malformed(path: Path, header: _Header) -> FormatError:
+    """The error for the first malformed line."""
+    return complain(path, lambda _, words: _check(words, header.columns), header.comments)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

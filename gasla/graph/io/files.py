@@ -256,7 +256,7 @@ def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
 def csr_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> csr_array:
     """Return the edges of all parts as `to_csr` does; `require` may refuse their numbers of vertices and edges.
 
-    Beside the result, memory holds at most 16 bytes per edge: ids are narrowed part by part, and each array is freed
+    Besides the result, memory holds at most 16 bytes per edge: ids are narrowed part by part, and each array is freed
     once the next one is built of it.
     """
     from scipy.sparse import coo_array

@@ -14,11 +14,12 @@ from typing import NamedTuple, get_type_hints
 import numpy as np
 
 from gasla.graph.adjacency import Adjacency, Array
-from gasla.graph.exchange.names import Names
+from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import FormatError
 from gasla.graph.mapped_files import MappedFiles
-from gasla.graph.validate import check_offsets, check_range
+from gasla.graph.neighbor_lists import Lists
+from gasla.graph.validate import as_values, check_offsets, check_range
 
 SUFFIXES = (".gasla",)
 FORMAT, VERSION = "gasla graph", 1
@@ -56,17 +57,17 @@ def open_folder(path: Path) -> Graph:
     by_column = values
     if about.has_values and not about.is_mirrored:
         by_column = _array(path, "columns-values", about.m)
-    graph: Graph = Graph.from_csr(*rows, values)
-    lists = graph.lists
+    lists = Lists(about.n, "cpu", Adjacency(*rows))
+    graph: Graph = Graph.__new__(Graph)  # `Graph.from_csr` would read all ids once more to check them
     known = KnownProperties(True, about.has_parallel_edges, about.has_loops, about.is_symmetric)
     incoming = Adjacency(*columns, lists.out.transposed_edge_ids)
     for part in (lists.out, incoming):
         part.__dict__["properties"] = known
     lists.__dict__["in_"] = incoming
+    lists.files = MappedFiles([path for path in sorted(path.iterdir()) if path.suffix in (".npy", ".json")], values)
+    graph._set_lists(lists, as_values(values, about.m))
     graph._valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
     graph.naming = _names(path, about.n)
-    files = [each for each in sorted(path.iterdir()) if each.suffix in (".npy", ".json")]
-    graph.files = lists.files = MappedFiles(files, values)
     return graph
 
 

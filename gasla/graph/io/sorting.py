@@ -16,7 +16,7 @@ import numpy as np
 
 from gasla.arrays import index_dtype
 from gasla.graph.adjacency import Array
-from gasla.graph.exchange.names import Names
+from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import Part, WeightType
 from gasla.graph.io.folder import DESCRIPTION, Description, describe
@@ -122,17 +122,17 @@ class _Spool:
 class _Buckets:
     """Edges distributed by one of their ends among files; bucket i has the vertices `bounds[i]` to `bounds[i + 1]`."""
 
-    def __init__(self, folder: Path, name: str, degrees: Array, memory: int) -> None:
+    def __init__(self, folder: Path, name: str, degrees: Array, kind: np.dtype[Any] | None, memory: int) -> None:
         """Choose bounds so that a bucket can be sorted in memory, unless the edges of one vertex alone exceed it."""
         sums = np.cumsum(degrees)
-        self.m = int(sums[-1]) if len(sums) else 0
-        count = min(MOST_BUCKETS, 1 + self.m * PER_EDGE // max(memory, 1))
-        cuts = np.searchsorted(sums, np.arange(1, count) * self.m // count, side="left") + 1
+        m = int(sums[-1]) if len(sums) else 0
+        count = min(MOST_BUCKETS, 1 + m * PER_EDGE // memory)
+        cuts = np.searchsorted(sums, np.arange(1, count) * m // count, side="left") + 1
         self.bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(degrees)), [len(degrees)]]))
         self.sums = sums
         self._paths = [folder / f"{name}-{i}" for i in range(len(self.bounds) - 1)]
-        self._kind: np.dtype[Any] | None = None
-        self._ids = index_dtype(len(degrees))
+        ids = index_dtype(len(degrees))
+        self._record = np.dtype([("own", ids), ("other", ids), *([] if kind is None else [("value", kind)])])
 
     def fill(self, blocks: Iterable[tuple[Array, Array, Array | None]]) -> None:
         """Distribute edges; within a bucket they keep their order."""
@@ -142,47 +142,39 @@ class _Buckets:
                 bucket = np.searchsorted(self.bounds, own, side="right") - 1
                 order = np.argsort(bucket, kind="stable")
                 ends = np.searchsorted(bucket[order], np.arange(len(files) + 1))
-                record = self._record(values)
-                packed = np.empty(len(own), record)
+                packed = np.empty(len(own), self._record)
                 packed["own"], packed["other"] = own[order], other[order]
                 if values is not None:
                     packed["value"] = values[order]
                 for file, a, b in zip(files, ends[:-1], ends[1:]):
                     _write(file, packed[a:b])
 
-    def _record(self, values: Array | None) -> np.dtype[Any]:
-        if self._kind is None:
-            fields = [("own", self._ids), ("other", self._ids)]
-            self._kind = np.dtype(fields + ([] if values is None else [("value", values.dtype)]))
-        return self._kind
-
-    def each(self) -> Iterator[tuple[int, int, Array]]:
-        """First and last vertex of each bucket, and its edges; deletes the bucket's file."""
-        for i, path in enumerate(self._paths):
-            kind = self._kind or self._record(None)
-            edges = np.fromfile(path, kind)
+    def each(self) -> Iterator[Array]:
+        """The edges of each bucket; deletes its file."""
+        for path in self._paths:
+            edges = np.fromfile(path, self._record)
             path.unlink()
-            yield int(self.bounds[i]), int(self.bounds[i + 1]), edges
+            yield edges
 
 
 def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
     """Write the lists by rows and by columns, and determine the graph's properties."""
     n, m, kind = spool.n, spool.m, spool.kind
-    buckets = _Buckets(folder, "by-source", spool.degrees, memory)
+    buckets = _Buckets(folder, "by-source", spool.degrees, kind, memory)
     buckets.fill(_counted(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
     repeat = False
     with _Lists(folder, "rows", buckets.sums, n, m, kind) as rows:
-        for _, _, edges in buckets.each():
+        for edges in buckets.each():
             edges = edges[np.lexsort((edges["other"], edges["own"]))]
             same = (edges["own"][1:] == edges["own"][:-1]) & (edges["other"][1:] == edges["other"][:-1])
             repeat = repeat or bool(same.any())
             np.add.at(in_degrees, edges["other"], 1)
             rows.append(edges)
-    buckets = _Buckets(folder, "by-target", in_degrees, memory)
+    buckets = _Buckets(folder, "by-target", in_degrees, kind, memory)
     buckets.fill(_counted(_edges_of(folder, m, kind), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, kind) as columns:
-        for _, _, edges in buckets.each():
+        for edges in buckets.each():
             columns.append(edges[np.argsort(edges["own"], kind="stable")])  # within a list sorted by row already
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
     is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
@@ -210,7 +202,7 @@ class _Lists:
     def append(self, edges: Array) -> None:
         _write(self._ids, edges["other"])
         if self._values is not None:
-            _write(self._values, edges["value"] if "value" in (edges.dtype.names or ()) else edges["own"][:0])
+            _write(self._values, edges["value"])
 
     def __enter__(self) -> _Lists:
         return self

@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.arrays import Device, array_module, index_dtype, module_of, moved
 from gasla.graph.adjacency import Array, lists_on
-from gasla.graph.exchange.names import Names
+from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.neighbor_lists import Lists, finished_property
 
 

@@ -10,7 +10,7 @@
 //     ... the end of the kernel ...
 //     reduce_dense_cut_rows<lanes, width, row_t>(rows, columns, body);   // only if rows.cut is not 0
 //
-// A body has, beside value_t, has_terminal, identity, combine and is_terminal as in rows.cuh,
+// A body has, besides value_t, has_terminal, identity, combine and is_terminal as in rows.cuh,
 //
 //     typedef ... entry_t;                                what is loaded of an entry
 //     typedef ... x_t;                                    `width` values of X

@@ -78,7 +78,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     }
 }
 
-// The bookkeeping of an iteration whose counters nobody reads.
+// The bookkeeping of an iteration whose counters are not read.
 template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
     enter(c.u.self_iteration + 1);
     --now.size;

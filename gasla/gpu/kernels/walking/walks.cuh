@@ -8,7 +8,7 @@
 
 namespace gasla {
 
-constexpr u64 TRIES = 32;  // rejected draws, beside one per edge, after which all edges are weighed
+constexpr u64 TRIES = 32;  // rejected draws, besides one per edge, after which all edges are weighed
 // numbers of the draws that decide whether a walker stops, or restarts
 constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;

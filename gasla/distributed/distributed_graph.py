@@ -15,7 +15,7 @@ from gasla.distributed.engine.partition import Edges, distribute_edges
 from gasla.distributed.engine.unsupported import unsupported
 from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
 from gasla.distributed.loading.edge_numbering import take_share
-from gasla.distributed.loading.files import Columns, Paths, read_share
+from gasla.distributed.loading.file_shares import Columns, Paths, read_share
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
@@ -309,6 +309,11 @@ class Graph(OneGraph):
         handle = Handle(self.ranks)
         kind = self.ranks.each(_degrees, self.handle.key, handle.key, which)[0]
         return BlockArray(handle, which, (self.n,), kind)
+
+    @property
+    def files(self) -> None:
+        """None: no process has its arrays."""
+        return None
 
     @property
     def nbytes(self) -> int:
