@@ -65,7 +65,10 @@ class Pushes(VertexProgram):
 
 
 class Inside(VertexProgram):
-    """inside(v) = 2 * (edges to vertices before v in the sweep) + loops: degree minus the increase of the cut."""
+    """inside(v) = 2 * (edges to vertices before v in the sweep) + loops: degree minus the increase of the cut.
+
+    Vertices outside of the sweep have place n, after all others: theirs is 2 * (edges to the sweep).
+    """
 
     weights = option(None)  # dtype of the weights; None if unweighted
     sums = option(np.int64)
@@ -75,9 +78,6 @@ class Inside(VertexProgram):
     weight = edge(weights, when=weights)
     reduce = semirings.plus
     sources = "active"
-
-    def mask(self, vertex):
-        return vertex.place < self.n
 
     def gather(self, src, dst, edge):
         times = semirings.where(src.place < dst.place, 2, semirings.where(src.id == dst.id, 1, 0))
@@ -223,13 +223,12 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     place[order] = xp.arange(len(order))
     form: dict[str, Any] = {"weights": graph.values.dtype, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **form)
-    inside = run(program, graph, active=order, max_iterations=1, place=place, notice=False).inside[order]
-    own = degree[order]
+    inside = run(program, graph, active=order, max_iterations=1, place=place, notice=False).inside
+    own, opened = degree[order], degree[order] - inside[order]  # `opened`: increase of the cut by each vertex
     others = degree.copy()
-    others[order] = 0
-    rest, opened = others.sum(), own - inside  # increase of the cut by each vertex
+    others[order] = inside[order] = 0
+    rest, last = others.sum(), inside.sum() / 2  # volume outside of the sweep, and the cut around the sweep
     volume, outside = xp.cumsum(own), rest + _after(own)
-    last = xp.minimum(xp.maximum(opened.sum(), 0), rest)
     cut = xp.where(volume <= outside, xp.cumsum(opened), last - _after(opened))
     less = xp.minimum(volume, outside)
     conductance = xp.where(less > 0, xp.minimum(xp.maximum(cut, 0), less) / xp.maximum(less, RANGE[0]), np.inf)

@@ -205,6 +205,15 @@ def test_the_best_of_the_proper_cuts(device: str, data: Any) -> None:
         assert verdicts[-1] is not None and float(verdicts[-1]) == pytest.approx(found.conductance, abs=1e-14)
 
 
+@pytest.mark.parametrize("device", ENGINES, indirect=True)
+def test_a_component_has_no_cut_beside_a_tiny_loop(device: str) -> None:
+    """The cut around the sweep is summed from its own edges: a difference of degrees would leave a rounding error."""
+    weights = np.array([3.6931596914738704, 1.0, 1e-30])
+    graph = Graph.from_edges(np.array([0, 0, 2]), np.array([0, 1, 2]), weights, n=3)
+    found = nibbled(graph, 0, device, epsilon=1e-9, weighted=True)
+    assert found.conductance == 0 and found.vertices.tolist() == [0, 1]
+
+
 def test_wrong_input_is_refused() -> None:
     pair = Graph.from_edges([0, 1], [1, 0], [1.0, 1.0])
     for options in ({"alpha": 0}, {"alpha": 1.5}, {"alpha": np.nan}, {"epsilon": 0}, {"epsilon": np.inf}):
