@@ -130,6 +130,31 @@ def check_all(graph: Graph, seed: int) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", GPU])
+@pytest.mark.parametrize("monoid", MONOIDS, ids=lambda monoid: monoid.name)
+@settings(max_examples=25)
+@given(data=edge_lists())
+def test_both_directions_reduce_the_values_of_a_pair_in_the_order_of_the_input(
+    device: str, monoid: Any, data: Any
+) -> None:
+    n, src, dst, _ = data
+    graph = Graph.from_edges(src, dst, np.arange(len(src)) % 5 + 1, n=n).to(device)
+    both = graph.symmetrized(monoid)
+    pairs = defaultdict(list)
+    for number, (s, d, v) in enumerate(edges_of(graph)):
+        pairs[min(s, d), max(s, d)].append((number, s, d, v))
+    wanted = sorted({(i, j) for pair in pairs for i, j in (pair, pair[::-1])})
+    assert [edge[:2] for edge in edges_of(both)] == wanted
+    became, origin = (host(ids).tolist() for ids in (both.origin.new_edges, both.origin.edges))
+    for place, (i, j, value) in enumerate(edges_of(both)):
+        edges = pairs[min(i, j), max(i, j)]
+        each = [v for *_, v in edges]
+        assert value in each if monoid is semirings.any else value == functools.reduce(monoid.combine, each)
+        assert all(became[number] == place for number, s, d, _ in edges if (s, d) == (i, j))
+        assert origin[place] == min(edges, key=lambda edge: ((edge[1], edge[2]) != (i, j), edge[0]))[0]
+    assert both.has_symmetric_values
+
+
+@pytest.mark.parametrize("device", ["cpu", GPU])
 @settings(max_examples=25)
 @given(data=edge_lists(), seed=st.integers(0, 99))
 def test_graphs_from_graphs(device: str, data: Any, seed: int) -> None:

@@ -50,6 +50,35 @@ def contract(lists: Lists, values: Array | None, labels: Array, combine: Monoid 
 def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> Derived:
     """See `Graph.symmetrized`."""
     weights = _combined(lists, values, combine)
+    if lists.device == "cpu":
+        return _merged_both(lists, weights, combine)
+    return _grouped_both(lists, weights, combine)
+
+
+def _merged_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
+    """The symmetrized graph by `symmetrize_cpu`; the origin of edges is computed at first use."""
+    from gasla.graph.transform import symmetrize_cpu  # here, because it imports the compiler
+
+    both = symmetrize_cpu.merged(lists.sorted_out)
+    found = None
+    if weights is not None and combine is not None:  # reduced once per pair of vertices, then copied to both directions
+        canonical, slots = symmetrize_cpu.paired(both, lists.sorted_out)
+        (found,) = reduce_by(combine, slots, (weights,), len(canonical))
+        del slots
+        found = found[canonical]
+    edges = partial(_edges_of_both, lists)
+    same = IdMap(lists.device, lists.n, lists.n)
+    made = Lists(lists.n, lists.device, both)
+    return Derived(made, found, Origin(same, LazyIdMap(lists.device, lists.m, made.m, edges)))
+
+
+def _edges_of_both(lists: Lists) -> IdMap:
+    """The map of edge numbers to those of the symmetrized graph."""
+    return _grouped_both(lists, None, None).origin.edge_map
+
+
+def _grouped_both(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
+    """The symmetrized graph by sorting the edges in both directions."""
     src, dst = lists.edges()
     xp = array_module(src)
     turned = _between_two(lists, src, dst)
