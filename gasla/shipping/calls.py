@@ -125,6 +125,7 @@ def _known(graph: Graph) -> dict[str, Any]:
         "sources": [0, 1, 2, 3],
         "k": 4,
         "depth_limit": 2,
+        "cutoff": 20.0,
         "pairs": (labels, labels[::-1].copy()),
         "labels": labels,
         "features": xp.ones((graph.n, 8), np.float32),

@@ -487,6 +487,7 @@ EXACT = {
     "bfs": lambda g: gasla.bfs(g, 3, parents=True).levels,
     "multi_source_bfs": lambda g: gasla.multi_source_bfs(g, [3, 5]),
     "sssp": lambda g: gasla.sssp(g, 3),
+    "sssp up to a cutoff": lambda g: gasla.sssp(g, 3, cutoff=4),
     "sssp of several": lambda g: gasla.sssp(g, [3, 4], parents=True).distances,
     "pagerank": lambda g: gasla.pagerank(g, weighted=False).ranks,
     "pagerank, personal": lambda g: gasla.pagerank(g, weighted=False, personalization={3: 1}).ranks,

@@ -12,7 +12,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.paths.sssp import sssp
-from gasla.graph.arguments import check_flags, real_number, source_vertex
+from gasla.graph.arguments import check_flags, has_negative, real_number, source_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import vertex
@@ -102,7 +102,8 @@ def ego_graph(
 def _within(graph: Graph, source: int, radius: float, weighted: bool) -> Any:
     """Mark the vertices within the radius."""
     if weighted:
-        distance = sssp(graph, source)
+        graph.notice_values()
+        distance = sssp(graph, source, cutoff=None if has_negative(graph) else radius)
         with np.errstate(over="ignore"):  # a radius may overflow float32, to inf
             return (distance <= radius) & (distance < np.inf)
     limit = int(min(radius, graph.n))

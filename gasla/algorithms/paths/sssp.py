@@ -3,8 +3,9 @@
 The result is the distance of every vertex and, on request, its parent on a shortest path.
 
 The reduction is `min` over distance(u) + weight(u, v); a vertex whose distance decreases activates its out-neighbors.
-The distance is also the priority, so near vertices go first, one bucket of width delta at a time (delta-stepping). With
-negative lengths there is no priority (Bellman-Ford), and n rounds without an end mean a negative cycle.
+With a cutoff, longer sums count as infinite, so that the search ends there. The distance is also the priority, so near
+vertices go first, one bucket of width delta at a time (delta-stepping). With negative lengths there is no priority
+(Bellman-Ford), and n rounds without an end mean a negative cycle.
 
 U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
@@ -31,7 +32,7 @@ from gasla.graph.arguments import (
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.run import run
-from gasla.program.fields import ID, edge, vertex
+from gasla.program.fields import ID, edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
@@ -60,6 +61,16 @@ class DeltaStepping(BellmanFord):
 
     def priority(self, vertex):
         return vertex.distance
+
+
+class DeltaSteppingWithin(DeltaStepping):
+    """The same, as if longer paths than the limit did not exist: such a sum neither arrives nor activates a vertex."""
+
+    limit = parameter(np.float64, np.inf)
+
+    def gather(self, src, dst, edge):
+        distance = src.distance + edge.weight
+        return semirings.where(distance <= self.limit, distance, np.inf)
 
 
 class TightParents(VertexProgram):
@@ -139,6 +150,7 @@ def sssp(
     source: int | Iterable[int],
     *,
     parents: Literal[False] = ...,
+    cutoff: float | None = ...,
     delta: float | None = ...,
     dtype: Any = ...,
     start: Any = ...,
@@ -149,6 +161,7 @@ def sssp(
     source: int | Iterable[int],
     *,
     parents: Literal[True],
+    cutoff: float | None = ...,
     delta: float | None = ...,
     dtype: Any = ...,
     start: Any = ...,
@@ -160,6 +173,7 @@ def sssp(
     source: int | Iterable[int],
     *,
     parents: bool = False,
+    cutoff: float | None = None,
     delta: float | None = None,
     dtype: Any = None,
     start: Any = None,
@@ -175,6 +189,9 @@ def sssp(
         The vertex to start from; of several, the nearest counts for each vertex.
     parents : bool
         Whether to return a parent of every vertex as well: its predecessor on a shortest path.
+    cutoff : float, optional
+        Maximum distance to search to, rounded to the type of the distances. Vertices farther away count as unreachable,
+        and the search does not visit what lies beyond. Not with negative lengths.
     delta : float, optional
         Width of a distance bucket of delta-stepping; by default mean length over mean degree, and several times that on
         sparse graphs.
@@ -182,8 +199,9 @@ def sssp(
         Type of the distances; by default float32 for float32 lengths, else float64, in which distances of integer
         lengths are exact up to 2**53.
     start : array or SSSPResult, optional
-        A previous result to continue from, which saves most of the work: for the same sources, and for the graph that
-        `Graph.changed` made into `graph` by inserting edges only. To shorten an edge, insert a shorter parallel one.
+        A previous result to continue from, which saves most of the work: for the same sources, without `cutoff`, and
+        for the graph that `Graph.changed` made into `graph` by inserting edges only. To shorten an edge, insert a
+        shorter parallel one.
 
     Returns
     -------
@@ -195,9 +213,9 @@ def sssp(
     Raises
     ------
     ValueError
-        If a source is not a vertex, a length is NaN, `delta` is not positive, a source reaches a negative cycle, or a
-        sum of finite lengths overflows the type; if `start` visibly belongs to other sources or another graph, or edges
-        were removed since.
+        If a source is not a vertex, a length is NaN, `delta` is not positive, `cutoff` is negative, a length is
+        negative and there is a `cutoff`, a source reaches a negative cycle, or a sum of finite lengths overflows the
+        type; if `start` visibly belongs to other sources or another graph, or edges were removed since.
     TypeError
         If `start` is not a result of this function, or a source is not an integer.
 
@@ -221,6 +239,8 @@ def sssp(
     array([ 0.,  2.,  5., inf], dtype=float32)
     >>> gasla.sssp(A, 0, parents=True).parents
     array([ 0,  0,  1, -1], dtype=int32)
+    >>> gasla.sssp(A, 0, cutoff=2)
+    array([ 0.,  2., inf, inf], dtype=float32)
     """
     graph = as_graph(graph)
     given: Any = source
@@ -231,8 +251,12 @@ def sssp(
     bounds = weight_range(graph)
     is_negative = bounds[0] < 0
     kind = score_type(float_type(graph), dtype)
-    kind_of_search = BellmanFord if is_negative else DeltaStepping
-    program = graph.kept(("sssp", is_negative, kind), lambda graph: kind_of_search(**length_types(graph, kind)))
+    program: VertexProgram
+    if cutoff is None:
+        kind_of_search = BellmanFord if is_negative else DeltaStepping
+        program = graph.kept(("sssp", is_negative, kind), lambda graph: kind_of_search(**length_types(graph, kind)))
+    else:
+        program = _within(graph, cutoff, kind, is_negative, start)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     before, known = start if isinstance(start, SSSPResult) else (start, None)
     sources = list(dict.fromkeys(sources))  # without repetitions
@@ -245,7 +269,7 @@ def sssp(
         if not result.converged:
             cycle = _negative_cycle(graph, sources)
             raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    if may_overflow(graph, kind, bounds):
+    if cutoff is None and may_overflow(graph, kind, bounds):
         check_lengths(graph, distances)
     if not parents:
         return distances
@@ -254,6 +278,20 @@ def sssp(
         # an unchanged distance keeps its parent
         known = array_module(known).where(distances == before, known, known.dtype.type(-1))
     return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
+
+
+def _within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool, start: Any) -> VertexProgram:
+    """The program of a search up to a cutoff, which is rounded to the type of the distances."""
+    limit = real_number("cutoff", cutoff, most=np.inf)
+    if start is not None:
+        raise ValueError("start continues a search without a limit; leave out cutoff, or start")
+    if is_negative:
+        raise ValueError(
+            "a cutoff was given, but lengths are negative, so that a path may exceed the cutoff and return below it; "
+            "leave out cutoff, and compare the distances"
+        )
+    with np.errstate(over="ignore"):  # a cutoff may overflow float32, to inf
+        return DeltaSteppingWithin(**length_types(graph, kind), limit=float(kind.type(limit)))
 
 
 def _initial_state(graph: Graph, sources: list[int], before: Any, kind: np.dtype) -> tuple[Any, Any]:

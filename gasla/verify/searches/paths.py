@@ -81,7 +81,9 @@ def bfs(
         _tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
 
 
-def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | None = None) -> None:
+def sssp(
+    graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | None = None, *, cutoff: float | None = None
+) -> None:
     """Verify shortest distances, and the parents if given; weights may be negative.
 
     Distances may differ from the sums along the paths by rounding in their own type.
@@ -96,6 +98,8 @@ def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | Non
         The distance of each vertex; inf if unreachable.
     parents : array of int, optional
         The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
+    cutoff : float, optional
+        The maximum distance of the search.
 
     Raises
     ------
@@ -120,12 +124,19 @@ def sssp(graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | Non
         raise VerificationError(f"the source {source} is at distance {given[source]}, not 0")
     require(~np.isnan(distance), lambda v: f"vertex {v} is at distance NaN")
     require(distance != -np.inf, lambda v: f"vertex {v} is at distance -inf")
+    with np.errstate(over="ignore"):
+        limit = np.array(np.inf if cutoff is None else cutoff).astype(given.dtype)  # as the distances are rounded
+    require(
+        (given <= limit) | (distance == np.inf),
+        lambda v: f"vertex {v} is at distance {given[v]}, past the cutoff of {cutoff}",
+    )
 
     before, after = distance[edges.src], distance[edges.dst]
     offered = before + edges.weight
-    with np.errstate(invalid="ignore"):  # inf - inf is NaN
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN
+        is_within = offered.astype(given.dtype) <= limit
         rounding = 4 * np.finfo(given.dtype).eps * (np.abs(before) + np.abs(edges.weight))
-        excess = np.where(np.isinf(before), -np.inf, after - offered)
+        excess = np.where(np.isinf(before) | ~is_within, -np.inf, after - offered)
         require(
             ~(excess > rounding),
             lambda e: (

@@ -21,9 +21,10 @@ class Search:
     def __init__(self, G: Converted, sources: Iterable[int], weight: Any, cutoff: Any, reverse: bool) -> None:
         self.G, self.sources = G, list(dict.fromkeys(sources))
         self.graph = lengths(G, weight, reverse=reverse)
-        distances = gasla.sssp(self.graph.to(G.device), self.sources)
-        self.distances: Array = np.array(moved(distances, "cpu"), np.float64)
         self.limit = np.inf if cutoff is None else float(cutoff)
+        within = None if cutoff is None else max(self.limit, 0)
+        distances = gasla.sssp(self.graph.to(G.device), self.sources, cutoff=within)
+        self.distances: Array = np.array(moved(distances, "cpu"), np.float64)
         beyond = self.distances > self.limit
         beyond[self.sources] = False
         self.distances[beyond] = np.inf
