@@ -6,12 +6,14 @@ updated by appending the new edges to each list; only the new edges are sorted. 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import any_true, array_module, device_of, index_dtype, module_of, running_sums
+from gasla.arrays import Device, any_true, array_module, device_of, index_dtype, module_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
+from gasla.graph.attributes import Attributes, checked
 from gasla.graph.edge_values import Values
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_ids, as_values, check_range
@@ -50,6 +52,48 @@ def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lis
     made_values = Values(made, each)
     _hand_on(lists, values, made, made_values, new, stays)
     return made, made_values, Change(*new[:2], removed)
+
+
+def split(insert: Any, attributes: Attributes, own: str | None, device: Device) -> tuple[Any, dict[str, Array]]:
+    """What to insert without attributes, and the attributes of the inserted edges, checked.
+
+    `own` is the name of the attribute that the graph's values are; its column becomes the weights.
+    """
+    if not attributes:
+        return insert, {}
+    if insert is None:
+        xp = module_of(device)
+        return None, {name: xp.zeros(0, kind) for name, kind in attributes.types.items()}
+    wanted = f"({', '.join(map(repr, attributes))})"
+    if not isinstance(insert, tuple | list) or not insert or not isinstance(insert[-1], Mapping):
+        raise TypeError(
+            f"insert has no edge attributes; expected a mapping of columns {wanted} as its last item, as in "
+            "insert=(src, dst, {'time': times})"
+        )
+    given = insert[-1]
+    if given.keys() != attributes.keys():
+        raise ValueError(f"insert has columns ({', '.join(map(repr, given))}); expected all attributes: {wanted}")
+    count = len(insert[0])
+    columns = {
+        name: _as_held(checked("edge", name, given[name], count, device), kind, f"attribute {name!r}")
+        for name, kind in attributes.types.items()
+    }
+    return (*insert[:-1], *([] if own is None else [columns[own]])), columns
+
+
+def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapping[str, Array]) -> Attributes:
+    """The attributes of the remaining edges, followed by those of the inserted edges."""
+
+    def make(name: str, column: Array) -> Array:
+        stays = None
+        if len(removed):
+            stays = array_module(column).ones(m, bool)
+            stays[removed] = False
+        joined = _joined(column, stays, new[name])
+        assert joined is not None
+        return joined
+
+    return attributes.mapped(make)
 
 
 def _hand_on(lists: Lists, values: Values, made: Lists, made_values: Values, new: Edges, stays: Array | None) -> None:
@@ -153,14 +197,15 @@ def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:
     return src.astype(graph.id_dtype), dst.astype(graph.id_dtype), values
 
 
-def _as_held(weights: Array, kind: np.dtype[Any]) -> Array:
+def _as_held(weights: Array, kind: np.dtype[Any], name: str = "weights") -> Array:
     """Weights converted to the type of the graph's values; TypeError if that changes them."""
     held = weights.astype(kind)
-    fits = np.can_cast(weights.dtype, kind, "same_kind") or (weights.dtype.kind in "iu" and kind.kind in "iu")
+    both_whole = weights.dtype.kind in "iu" and kind.kind in "iu"
+    fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, kind, "same_kind")
     if not fits or (kind.kind in "biu" and any_true(array_module(held).not_equal(held, weights))):
         raise TypeError(
-            f"insert has weights of type {weights.dtype} and the graph values of type {kind}, which can't hold them; "
-            f"convert the weights, or make the graph with values of a wider type"
+            f"insert has {name} of type {weights.dtype} and the graph values of type {kind}, which can't hold them; "
+            f"convert the {name}, or make the graph with values of a wider type"
         )
     return held
 

@@ -11,7 +11,8 @@ The arrays of a graph are NumPy arrays, or CuPy arrays if the input is on the GP
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
 
@@ -21,14 +22,16 @@ from numpy.typing import ArrayLike
 from gasla.arrays import Device, any_true, array_module, finish, index_dtype, module_of, moved
 from gasla.graph import changes
 from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes
 from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
-from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, edges_of
+from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, attributes_of, edges_of
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.transform import merging, pairing, subgraphs
+from gasla.graph.transform import attribute_merging, merging, pairing, subgraphs
+from gasla.graph.transform.attribute_merging import Combine
 from gasla.graph.transform.origin import Derived, IdMap, Origin
 from gasla.graph.validate import (
     as_coordinates,
@@ -84,6 +87,9 @@ class Graph:
         neighbor lists built from it. Most properties of the graph read it.
     naming : Names or None
         The object that holds `names`.
+    edge_attributes, vertex_attributes : mapping of str to ndarray
+        Further columns of numbers, one per edge in the order of the input, or one per vertex. See
+        `with_edge_attributes` and `weighted_by`.
 
     Examples
     --------
@@ -103,8 +109,11 @@ class Graph:
     lists: Lists
     values: Array | None
     naming: Names | None = None
+    edge_attributes: Attributes = NO_EDGE_ATTRIBUTES
+    vertex_attributes: Attributes = NO_VERTEX_ATTRIBUTES
     origin: Origin | None = None
     change: Change | None = None
+    _weighted: Mapping[str, Graph] = MappingProxyType({})  # see `weighted_by`
     _valued: Values  # the values, and what is derived from them
     _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
@@ -228,6 +237,7 @@ class Graph:
         dst: Column | None = None,
         weight: Column | None = None,
         *,
+        attributes: Sequence[Column] = (),
         names: bool | None = None,
     ) -> Self:
         """Graph with one edge per row of a table, numbered in that order.
@@ -244,6 +254,9 @@ class Graph:
         weight : str or int, optional
             The column of values. By default the column named "weight", if there is one. If `src`, `dst` and this are
             all left out, a further column of numbers is an error, because it may or may not hold weights.
+        attributes : list of str or int, optional
+            Columns of numbers, dates or times to keep as `edge_attributes`, by their names. Dates and times become
+            integers, in the unit of their column since 1970.
         names : bool, optional
             True: ids are names. They are numbered in the order of first appearance, those of `src` first, and kept as
             `names`. False: ids are vertex numbers. By default strings are names, and integers are names if one of them
@@ -252,7 +265,8 @@ class Graph:
         Raises
         ------
         TypeError
-            If `table` is not a table, or a column of ids does not hold integers or strings.
+            If `table` is not a table, a column of ids does not hold integers or strings, or a column of `attributes`
+            does not hold numbers or dates.
         ValueError
             If a column is missing, the table has no rows, or a row has a missing or negative id.
         MemoryError
@@ -268,7 +282,9 @@ class Graph:
         >>> graph.names, graph.vertex("Bonn")  # doctest: +SKIP
         (array(['Oslo', 'Rome', 'Bonn'], dtype=object), 2)
         """
-        return cls._of_edges(edges_of(as_arrow(table), src, dst, weight, names))
+        rows = as_arrow(table)
+        graph = cls._of_edges(edges_of(rows, src, dst, weight, names, attributes))
+        return graph.with_edge_attributes(attributes_of(rows, attributes)) if attributes else graph
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight") -> Self:
@@ -714,7 +730,114 @@ class Graph:
             same_device(edges=self.lists.any_ids, values=values)
         graph._set_lists(self.lists, values)
         graph.naming, graph.origin = self.naming, self.origin
+        graph.edge_attributes, graph.vertex_attributes = self.edge_attributes, self.vertex_attributes
         return graph
+
+    def with_edge_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
+        """A graph with the same edges and values, and with further columns in `edge_attributes`.
+
+        `weighted_by` makes an attribute the values, for any algorithm; a vertex program reads one by name, if it
+        declares the field as ``gasla.edge(dtype, attribute="time")``. Graphs made from this graph keep its attributes
+        (`select`, `subgraph`, `simple`, `symmetrized`, `contract`, `reversed`, `changed`, …); they are computed when
+        they are first read.
+
+        Parameters
+        ----------
+        columns : mapping of str to (m,) array, optional
+            Columns of numbers or dates by name, on the graph's device, in the order of the input; None removes a
+            column. Shared, not copied, if type and layout fit, and must not be written to. Dates and times become
+            integers, in the unit of their column since 1970.
+        **named : (m,) array or None
+            Further columns.
+
+        Raises
+        ------
+        TypeError
+            If a column holds something else, such as strings, or is on another device.
+        ValueError
+            If a column has another length, or an attribute to be removed does not exist.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> payments = Graph.from_edges([0, 0, 1], [1, 1, 2]).with_edge_attributes(amount=[5, 2, 9], hour=[8, 7, 9])
+        >>> payments.select(payments.edge_attributes["hour"] > 7).edge_attributes["amount"]
+        array([5, 9])
+        """
+        graph = self._again()
+        graph.edge_attributes = self.edge_attributes.replaced({**(columns or {}), **named}, self.m, self.device)
+        return graph
+
+    def with_vertex_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
+        """A graph with the same vertices and edges, and with further columns in `vertex_attributes`.
+
+        A vertex program starts with one, if it declares the field as ``gasla.vertex(dtype, attribute="population")``.
+        Graphs made from this graph keep its attributes, except if vertices are merged (`contract`).
+
+        Parameters
+        ----------
+        columns : mapping of str to (n,) array, optional
+            Columns of numbers or dates by name, as for `with_edge_attributes`; None removes a column.
+        **named : (n,) array or None
+            Further columns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `with_edge_attributes`.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> towns = Graph.from_edges([0, 1], [1, 2]).with_vertex_attributes(population=[900, 50, 700])
+        >>> towns.subgraph([2, 0]).vertex_attributes["population"]
+        array([700, 900])
+        """
+        graph = self._again()
+        graph.vertex_attributes = self.vertex_attributes.replaced({**(columns or {}), **named}, self.n, self.device)
+        return graph
+
+    def _again(self) -> Self:
+        """Another Graph object for the same edges and values, without what is cached with this one."""
+        graph: Self = type(self).__new__(type(self))
+        graph._set_lists(self.lists, self.values)
+        graph._valued, graph.naming, graph.origin = self._valued, self.naming, self.origin
+        graph.edge_attributes, graph.vertex_attributes = self.edge_attributes, self.vertex_attributes
+        return graph
+
+    def weighted_by(self, attribute: str) -> Graph:
+        """The graph with an edge attribute as its values, so that every algorithm takes it as weights.
+
+        It shares the neighbor lists. It is made once and cached with this graph, with all that algorithms compute
+        from it.
+
+        Parameters
+        ----------
+        attribute : str
+            A name in `edge_attributes`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such attribute; the message has the nearest name.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> flights = gasla.Graph.from_edges([0, 0, 1], [1, 2, 2])
+        >>> flights = flights.with_edge_attributes(hours=[1.5, 4.0, 2.0], price=[90, 300, 60])
+        >>> gasla.sssp(flights.weighted_by("hours"), 0), gasla.sssp(flights.weighted_by("price"), 0)
+        (array([0. , 1.5, 3.5]), array([  0.,  90., 150.]))
+        """
+        self.edge_attributes.require(attribute)
+        found = self._weighted.get(attribute)
+        if found is None:
+            found = self._again()
+            found._set_lists(self.lists, self.edge_attributes[attribute])
+            if not self._weighted:
+                self._weighted = {}
+            found = self._weighted.setdefault(attribute, found)  # type: ignore[attr-defined]
+        return found
 
     def notice_values(self) -> None:
         """Discard everything derived from the values if they have changed since. Called before weights are read."""
@@ -892,15 +1015,17 @@ class Graph:
         """
         return self._derived(subgraphs.subgraph(self.lists, self.values, vertices))
 
-    def simple(self, combine: Monoid | None = None, *, loops: bool = False) -> Self:
+    def simple(self, combine: Combine = None, *, loops: bool = False) -> Self:
         """The graph without self loops, with parallel edges merged into one.
 
         Directions are kept: see `symmetrized`. Edges are numbered by rows, neighbors ascending.
 
         Parameters
         ----------
-        combine : semirings.Monoid, optional
-            Reduces the values of parallel edges, in the order of the input. By default, the first value is kept.
+        combine : semirings.Monoid, or mapping of str to Monoid, optional
+            Reduces the values and the attributes of parallel edges, in the order of the input. By default, the first
+            one is kept. A mapping has a monoid for each attribute to reduce, by name, and for the values (unless they
+            are an attribute) as "weight".
         loops : bool
             Whether to keep self loops (merged, too).
 
@@ -917,10 +1042,15 @@ class Graph:
         >>> calls = Graph.from_edges([1, 0, 1, 2], [0, 1, 0, 2], [5, 3, 4, 9])
         >>> calls.simple().values, calls.simple(semirings.plus).values
         (array([3, 5]), array([3, 9]))
+        >>> calls = calls.with_edge_attributes(hour=[8, 9, 7, 6])
+        >>> calls.simple({"weight": semirings.plus, "hour": semirings.max}).edge_attributes["hour"]
+        array([9, 8])
         """
-        return self._derived(merging.simple(self.lists, self.values, combine, loops))
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.values)
+        made = merging.simple(self.lists, self.values, own, loops)
+        return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
-    def contract(self, labels: ArrayLike, combine: Monoid | None = plus, *, loops: bool = True) -> Self:
+    def contract(self, labels: ArrayLike, combine: Combine = plus, *, loops: bool = True) -> Self:
         """The quotient graph: vertices with equal labels become one vertex.
 
         Groups are numbered in the order of their labels, so labels 0, 1, … become the vertex numbers. An edge within a
@@ -931,9 +1061,9 @@ class Graph:
         ----------
         labels : (n,) array of integers
             The group of each vertex, from 0 to n - 1.
-        combine : semirings.Monoid or None
-            Merge the edges between the same two groups, and reduce their values, in the order of the input. With None
-            they stay parallel edges, in the order of the input.
+        combine : semirings.Monoid, mapping of str to Monoid, or None
+            Merge the edges between the same two groups, and reduce their values and attributes, in the order of the
+            input; a mapping as for `simple`. With None they stay parallel edges, in the order of the input.
         loops : bool
             Whether to keep edges within groups, as self loops.
 
@@ -963,23 +1093,25 @@ class Graph:
         """
         given = as_labels(labels, self.n)
         subgraphs.require_here(self.lists, "labels", given)
-        return self._derived(merging.contract(self.lists, self.values, given, combine, loops))
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.values)
+        made = merging.contract(self.lists, self.values, given, own, loops, merges=combine is not None)
+        return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
-    def symmetrized(self, combine: Monoid | None = None) -> Self:
+    def symmetrized(self, combine: Combine = None) -> Self:
         """The undirected graph: one edge i -> j and one j -> i, with equal values, for all edges between the two.
 
         Self loops are kept, once. Edges are numbered by rows, neighbors ascending.
 
         Parameters
         ----------
-        combine : semirings.Monoid
-            Reduces the values of all edges between i and j, in either direction, in the order of the input. Required if
-            there are values.
+        combine : semirings.Monoid, or mapping of str to Monoid
+            Reduces the values and the attributes of all edges between i and j, in either direction, in the order of the
+            input; a mapping as for `simple`. Required for values. Of an attribute without a monoid, the first is kept.
 
         Raises
         ------
         ValueError
-            If the graph has values and `combine` isn't given.
+            If the graph has values that `combine` has no monoid for.
 
         Notes
         -----
@@ -1001,7 +1133,13 @@ class Graph:
                 "the graph has values and combine is not given; expected a monoid for those of i -> j and j -> i, such "
                 "as semirings.max or semirings.plus, or a graph without: graph.with_values(None)"
             )
-        return self._derived(merging.symmetrized(self.lists, self.values, combine))
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.values)
+        if self.values is not None and own is None:
+            raise ValueError(
+                "combine has no monoid for the values of the graph; expected one, as 'weight': semirings.max"
+            )
+        made = merging.symmetrized(self.lists, self.values, own)
+        return self._derived(made, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, made, each))
 
     def reversed(self) -> Self:
         """The graph with every edge reversed. Edge numbers stay; lists and values are shared, so it takes no memory.
@@ -1016,11 +1154,19 @@ class Graph:
         origin = Origin(IdMap(self.device, self.n, self.n), IdMap(self.device, self.m, self.m))
         return self._derived(Derived(self.lists.reversed(), self.values, origin))
 
-    def _derived(self, made: Derived) -> Self:
-        """The Graph object for `made`; names are kept unless vertices were merged."""
+    def _derived(self, made: Derived, attributes: Attributes | None = None) -> Self:
+        """The Graph object for `made`, with the attributes of its edges if edges were merged.
+
+        Names and attributes of vertices are kept unless vertices were merged.
+        """
         graph: Self = type(self).__new__(type(self))
         graph._set_lists(made.lists, made.values)
         graph.origin = made.origin
+        if self.edge_attributes:
+            mapped = made.origin.edge_map.map_attributes(self.edge_attributes) if attributes is None else attributes
+            graph.edge_attributes = mapped.shared(self.edge_attributes.name_of(self.values), made.values)
+        if self.vertex_attributes and not made.origin.vertex_map.merges:
+            graph.vertex_attributes = made.origin.vertex_map.map_attributes(self.vertex_attributes)
         graph.naming = None if self.naming is None else made.origin.vertex_map.map_names(self.naming)
         return graph
 
@@ -1069,7 +1215,13 @@ class Graph:
             return self
         xp = array_module(partners)
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
-        values = () if graph.values is None else (xp.full(count, pairing.as_held(fill, graph.values.dtype)),)
+        attributes, own = self.edge_attributes, self.edge_attributes.name_of(self.values)
+        values: tuple[Any, ...] = ()
+        if graph.values is not None and own is None:
+            values = (xp.full(count, pairing.as_held(fill, graph.values.dtype)),)
+        if attributes:
+            other = 0 if fill is None else fill
+            values += ({name: xp.full(count, pairing.as_held(other, kind)) for name, kind in attributes.types.items()},)
         made = graph.changed(insert=(*turned, *values))
         made.origin = pairing.origin(self.lists, made.m)
         made.lists.__dict__["reverse_edge_ids"] = pairing.with_missing(partners, alone, made.lists)
@@ -1085,7 +1237,9 @@ class Graph:
         Parameters
         ----------
         insert : (src, dst) or (src, dst, weights), optional
-            New edges ``src[e] -> dst[e]``, with weights if and only if the graph has values.
+            New edges ``src[e] -> dst[e]``, with weights if and only if the graph has values. If the graph has edge
+            attributes, the last item is a mapping with a column for each; if the values are an attribute
+            (`weighted_by`), it has the weights, too.
         remove : array of integers, optional
             Numbers of the edges to remove, each once.
 
@@ -1118,9 +1272,15 @@ class Graph:
         """
         self.notice_values()
         graph: Self = type(self).__new__(type(self))
+        own = self.edge_attributes.name_of(self.values)
+        insert, columns = changes.split(insert, self.edge_attributes, own, self.device)
         lists, valued, graph.change = changes.changed(self.lists, self._valued, insert, remove)
         graph._set_lists(lists, valued.each)
         graph._valued, graph.naming = valued, self.naming
+        if columns:
+            kept = changes.changed_attributes(self.edge_attributes, self.m, graph.change.removed, columns)
+            graph.edge_attributes = kept.shared(own, valued.each)
+        graph.vertex_attributes = self.vertex_attributes
         earlier = {} if len(graph.change.removed) else {**self._known.get("earlier", {}), self.edition: self.m}
         graph._known["earlier"] = WeakKeyDictionary(earlier)  # only those that are still referred to
         finish(self.device)
@@ -1179,13 +1339,16 @@ class Graph:
         copy._set_lists(lists, valued.each)
         copy._valued = valued
         copy.origin, copy.naming = self.origin, self.naming
+        own = self.edge_attributes.name_of(self.values)
+        copy.edge_attributes = self.edge_attributes.to(device).shared(own, valued.each)
+        copy.vertex_attributes = self.vertex_attributes.to(device)
         copy._original = weakref.ref(self)
         copy._known |= {"edition": self.edition, "earlier": self._known.get("earlier", {})}
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
-        left = ("_copy", "_original", "_known")
+        left = ("_copy", "_original", "_known", "_weighted")
         return {name: part for name, part in self.__dict__.items() if name not in left}
 
     # --- cached with the graph --------------------------------------------------------------------------------------
@@ -1226,20 +1389,29 @@ class Graph:
 
         Graphs cached with this one count, workspaces of runs don't (`VertexProgram.workspace`).
         """
-        held = [*self.lists.arrays(), *self._valued.arrays()]
+        graphs: list[Graph] = [self, *self._weighted.values()]  # which share all but what depends on values
+        held = [*self.lists.arrays(), *(array for graph in graphs for array in graph._valued.arrays())]
+        held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
         address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
-        made = {id(part): part for part in self._known.values()}.values()  # an object may have several keys
+        made = {id(part): part for graph in graphs for part in graph._known.values()}.values()  # may have several keys
         own += 0 if self.origin is None else self.origin.nbytes
         return own + sum(getattr(part, "nbytes", 0) for part in made)
 
     def __repr__(self) -> str:
-        return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype})"
+        columns = "".join(
+            f", {attributes.of}_attributes={[*attributes]}"
+            for attributes in (self.edge_attributes, self.vertex_attributes)
+            if attributes
+        )
+        return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype}{columns})"
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: size, types, and a histogram of out-degrees."""
         kind = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
         kind["weights"] = "none" if self.values is None else str(self.values.dtype)
+        for attributes in filter(None, (self.edge_attributes, self.vertex_attributes)):
+            kind[f"{attributes.of} attributes"] = ", ".join(attributes)
         kind["names"] = "none" if self.naming is None else ", ".join(map(str, self.naming.each[:3].tolist())) + ", …"
         return html_view.of_graph(kind, np.asarray(moved(self.out_degrees, "cpu")))
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from gasla.arrays import Device, any_true, array_module, device_of
 from gasla.graph.adjacency import Array
 
-_VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_VALUE_DTYPES = frozenset(map(np.dtype, _VALUE_TYPES))  # faster to compare than names
+VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+_VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))  # faster to compare than names
 
 
 def require_sparse(A: Any) -> None:
@@ -224,6 +224,11 @@ def as_labels(labels: ArrayLike, n: int) -> Array:
     return given
 
 
+def is_value_type(kind: np.dtype[Any]) -> bool:
+    """Whether values of edges and vertices may have this type."""
+    return kind in _VALUE_DTYPES
+
+
 def as_values(data: Any, m: int) -> Array | None:
     """Edge values as a contiguous array in native byte order; `data` itself if it already is one."""
     if data is None:
@@ -235,7 +240,7 @@ def as_values(data: Any, m: int) -> Array | None:
     native = values.dtype.newbyteorder("=")
     if native not in _VALUE_DTYPES:
         raise TypeError(
-            f"edge values have type {values.dtype}; expected one of {', '.join(_VALUE_TYPES)}; "
+            f"edge values have type {values.dtype}; expected one of {', '.join(VALUE_TYPES)}; "
             "convert with .astype(np.float64)"
         )
     if values.shape != (m,):

@@ -615,6 +615,17 @@ def from_table(q: Asked) -> Answer:
     return {"edges": q.joined(found, np.arange(found.n))}
 
 
+def weighted_by(q: Asked) -> Answer:
+    graph = q.graph.with_edge_attributes(x=q.here(q.edge_was % 5 + 1.0))
+    return {"edges": q.joined(graph.weighted_by("x"), by=max)}
+
+
+def with_attributes(q: Asked) -> Answer:
+    ids = q.here(np.arange(q.n))
+    graph = q.graph.with_vertex_attributes(x=ids).with_edge_attributes(x=q.here(q.edge_was))
+    return {"edges": q.joined(graph)}
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 ANY_ORDER = only("other walks of the same distribution: verified")
@@ -786,6 +797,9 @@ ROWS: tuple[Row, ...] = (
     Row("Graph.reversed", lambda q: {"edges": q.joined(q.graph.reversed())}, scaled=times(TIMES, edges=1), wraps=True,
         **WEIGHED),
     Row("Graph.with_values", lambda q: {"edges": q.joined(q.graph.with_values(q.here(q.edge_was % 5 + 1.0)), by=max)}),
+    Row("Graph.weighted_by", weighted_by),
+    Row("Graph.with_edge_attributes", with_attributes, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
+    Row("Graph.with_vertex_attributes", with_attributes, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
     Row("Graph.changed", changed, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
     Row("Graph.paired", lambda q: {"edges": q.joined(q.graph.paired())}, scaled=times(TIMES, edges=1), wraps=True,
         **WEIGHED),

@@ -154,9 +154,18 @@ def _place(titles: Sequence[str], what: str, column: Column) -> int:
     return list(titles).index(column)
 
 
-def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column | None, names: bool | None) -> Edges:
-    """The edges in a pyarrow.Table."""
-    places = choose(table.column_names, src, dst, weight, places_of_numbers(table.schema))
+def edges_of(
+    table: Any,
+    src: Column | None,
+    dst: Column | None,
+    weight: Column | None,
+    names: bool | None,
+    attributes: Sequence[Column] = (),
+) -> Edges:
+    """The edges in a pyarrow.Table; `attributes` are columns with another meaning than that of weights."""
+    others = places_of_attributes(table.column_names, attributes)
+    numbers = set(places_of_numbers(table.schema)) - set(others)
+    places = choose(table.column_names, src, dst, weight, numbers)
     if table.num_rows == 0:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
     titles = [None if place is None else table.column_names[place] for place in places]
@@ -177,6 +186,22 @@ def edges_of(table: Any, src: Column | None, dst: Column | None, weight: Column 
             "names: gasla.io.read(path) numbers names, and distributed.Graph.from_graph takes its graph"
         )
     return _with_numbers(titles, ends, values, is_open)
+
+
+def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
+    """The positions of the columns that hold attributes."""
+    if isinstance(attributes, str) or not isinstance(attributes, Sequence):
+        raise TypeError(f"attributes is {attributes!r}; expected a list of columns, such as ['amount', 'time']")
+    places = [_place(titles, "attributes", column) for column in attributes]
+    if again := [place for place in places if places.count(place) > 1]:
+        raise ValueError(f"attributes has column {titles[again[0]]!r} twice; expected each once")
+    return places
+
+
+def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Array]:
+    """Columns of a pyarrow.Table by name, checked to hold numbers or dates, and no nulls."""
+    places = places_of_attributes(table.column_names, attributes)
+    return {table.column_names[place]: _numbers(table.column_names[place], table.column(place)) for place in places}
 
 
 def _with_names(ends: list[Any], values: Array | None) -> Edges:
@@ -231,6 +256,21 @@ def _weights(title: Any, column: Any) -> Array:
         raise TypeError(f"column {title!r} holds {column.type}; expected numbers, the weights of edges")
     values: Array = column.to_numpy()
     return values
+
+
+def _numbers(title: str, column: Any) -> Array:
+    """A column of an attribute."""
+    types, column = arrow().types, _decoded(column)
+    if types.is_date(column.type) or types.is_timestamp(column.type) or types.is_duration(column.type):
+        _require_all(title, column)
+        dates: Array = column.to_numpy()
+        return dates
+    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+        raise TypeError(
+            f"attributes: column {title!r} holds {column.type}; expected numbers, dates or times; number strings "
+            f"first, for instance with pandas: table[{title!r}].astype('category').cat.codes"
+        )
+    return _weights(title, column)
 
 
 def _decoded(column: Any) -> Any:

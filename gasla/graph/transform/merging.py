@@ -35,8 +35,10 @@ def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bo
     return _merged(less, None if weights is None else weights[selected], combine, same, selected, lists.m)
 
 
-def contract(lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool) -> Derived:
-    """See `Graph.contract`."""
+def contract(
+    lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool, merges: bool
+) -> Derived:
+    """See `Graph.contract`; if it `merges` parallel edges without a monoid, the first value is kept."""
     weights = _combined(lists, values, combine)
     became, count = _groups(lists, labels)
     if combine is not None and lists.device == "cpu":
@@ -44,7 +46,7 @@ def contract(lists: Lists, values: Array | None, labels: Array, combine: Monoid 
 
         if contract_cpu.is_for(lists.rows, weights, combine, count):
             return _summed(lists, weights, became, count, loops)
-    return _grouped(lists, weights, combine, became, count, loops)
+    return _grouped(lists, weights, combine, became, count, loops, merges)
 
 
 def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> Derived:
@@ -131,7 +133,7 @@ def _merged(
         indptr = xp.searchsorted(begins, indptr).astype(index_dtype(len(begins)))
     kept = Adjacency(indptr, indices if whole else indices[begins])
     if weights is not None and combine is not None and not whole:
-        found = _as_symmetric(kept, found, combine, rows, weights)
+        found = as_symmetric(kept, found, combine, rows, weights)
     made = Lists(lists.n, lists.device, kept)
     members = ids if selected is None else selected[ids]
     numbers = IdMap(lists.device, before or m, made.m, members, None if whole else begins)
@@ -139,7 +141,13 @@ def _merged(
 
 
 def _grouped(
-    lists: Lists, weights: Array | None, combine: Monoid | None, became: Array, count: int, loops: bool
+    lists: Lists,
+    weights: Array | None,
+    combine: Monoid | None,
+    became: Array,
+    count: int,
+    loops: bool,
+    merges: bool = True,
 ) -> Derived:
     """The quotient graph by grouping edges, for any monoid: vertex v becomes ``became[v]``."""
     src, dst = (became[ends] for ends in lists.edges())
@@ -150,7 +158,7 @@ def _grouped(
     weights = weights if weights is None or selected is None else weights[selected]
     groups = IdMap(lists.device, lists.n, count, became=became)
     edges = derived(lists, count, src, dst, weights, groups, selected)
-    return edges if combine is None else _merged(edges.lists, weights, combine, groups, selected, lists.m)
+    return edges if not merges else _merged(edges.lists, weights, combine, groups, selected, lists.m)
 
 
 def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) -> Derived:
@@ -159,7 +167,7 @@ def _summed(lists: Lists, weights: Any, became: Array, count: int, loops: bool) 
 
     assert lists.rows is not None
     rows, values = contract_cpu.summed(lists.rows, weights, became, count, loops)
-    values = _as_symmetric(rows, values, plus, lists.rows, weights)
+    values = as_symmetric(rows, values, plus, lists.rows, weights)
     edges = partial(_edges_of_groups, lists.n, lists.rows, became, count, loops)
     groups = IdMap(lists.device, lists.n, count, became=became)
     made = Lists(count, lists.device, rows)
@@ -193,7 +201,7 @@ def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: 
     return _grouped(Lists(n, rows.device, rows), None, plus, became, count, loops).origin.edge_map
 
 
-def _as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
+def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
     """Reduced `values` by rows; if `weights` are symmetric, the value of i -> j is copied to j -> i, i < j.
 
     Both directions reduce the same weights, but in different orders: float sums may differ in the last bits, and `any`

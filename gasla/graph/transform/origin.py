@@ -13,6 +13,7 @@ import numpy as np
 
 from gasla.arrays import Device, array_module, index_dtype, module_of, moved
 from gasla.graph.adjacency import Array, lists_on
+from gasla.graph.attributes import Attributes
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.neighbor_lists import Lists, finished_property
 
@@ -69,9 +70,22 @@ class IdMap:
 
     def map_names(self, names: Names) -> Names | None:
         """The names of the new vertices; None if vertices were merged."""
-        if self._became is not None or self._begins is not None:
+        if self.merges:
             return None
         return names if self._members is None else Names(names.each[moved(self._members, "cpu")])
+
+    @property
+    def merges(self) -> bool:
+        """Whether several old ids may have become one."""
+        return self._became is not None or self._begins is not None
+
+    def map_attributes(self, attributes: Attributes) -> Attributes:
+        """The attributes of the new ids: of the old id of each, the least if several were merged."""
+        return attributes if self._is_identity else attributes.taken(lambda: self.old_ids)
+
+    @property
+    def _is_identity(self) -> bool:
+        return self._members is None and self._became is None
 
     def _places(self) -> Array:
         """The new id of each member."""
@@ -111,6 +125,10 @@ class LazyIdMap(IdMap):
         return self._find()
 
     @property
+    def _is_identity(self) -> bool:
+        return False
+
+    @property
     def nbytes(self) -> int:
         """Bytes held now, without those of the previous graph."""
         found: IdMap | None = vars(self).get("_found")
@@ -123,6 +141,10 @@ class ExplicitIdMap(IdMap):
     def __init__(self, device: Any, old_ids: Array, new_ids: Array) -> None:
         super().__init__(device, len(new_ids), len(old_ids))
         self.__dict__.update(old_ids=old_ids, new_ids=new_ids)
+
+    @property
+    def _is_identity(self) -> bool:
+        return False
 
 
 class Origin:

@@ -1,0 +1,69 @@
+"""Edge attributes of graphs with merged edges: each column is reduced by its own monoid when it is first read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gasla.arrays import array_module
+from gasla.graph.adjacency import Array
+from gasla.graph.attributes import Attributes
+from gasla.graph.neighbor_lists import Lists
+from gasla.graph.transform.merging import as_symmetric
+from gasla.graph.transform.origin import Derived
+from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
+from semirings import Monoid
+from semirings import min as least
+
+WEIGHT = "weight"  # the key of the values in a mapping of monoids, unless they are an attribute
+
+Combine = Monoid | Mapping[str, Monoid] | None
+
+
+def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
+    """The monoid for the values, and those for attributes, checked; None keeps the first value."""
+    own = attributes.name_of(values) or WEIGHT
+    if isinstance(combine, Mapping):
+        for name in combine.keys() - {*attributes, own}:
+            raise ValueError(f"combine: {attributes.unknown(name)}, and {own!r} for the values")
+        of_values, each = combine.get(own), {name: combine.get(name) for name in attributes}
+    else:
+        of_values, each = combine, dict.fromkeys(attributes, combine)
+    for name, monoid in each.items():
+        if monoid is not None:
+            require_closed(monoid, (attributes.types[name],), f"combine for {name!r}")
+    return of_values, each
+
+
+def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
+    """The attributes of a graph `made` from `lists` by merging parallel edges."""
+    edges, into = made.origin.edge_map, made.lists
+
+    def make(name: str, column: Array) -> Array:
+        if (monoid := each[name]) is None:
+            return column[edges.old_ids]
+        keys, xp = edges.new_ids, array_module(column)
+        stays = xp.flatnonzero(xp.greater_equal(keys, 0))
+        (found,) = reduce_by(monoid, keys[stays], (column[stays],), into.m)
+        return as_symmetric(into.out, found, monoid, lists.out, column)
+
+    return attributes.mapped(make)
+
+
+def merged_both_ways(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
+    """The attributes of the undirected graph `made` from `lists`: those of i -> j and of j -> i, reduced together."""
+    into = made.lists
+
+    def make(name: str, column: Array) -> Array:
+        src, dst = lists.edges()
+        xp, back = array_module(column), into.out.transposed().numbers()
+        keys = xp.where(xp.less_equal(src, dst), made.origin.new_edges, back[made.origin.new_edges])
+        if each[name] is None:
+            (first,) = reduce_by(least, keys, (xp.arange(lists.m),), into.m)
+            found = column[xp.minimum(first, lists.m - 1)]
+        else:
+            (found,) = reduce_by(each[name], keys, (column,), into.m)
+        upper: Array = xp.where(xp.less_equal(into.out.owners(), into.out.indices), found, found[back])
+        return upper
+
+    return attributes.mapped(make)

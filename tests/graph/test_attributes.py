@@ -1,0 +1,198 @@
+"""Attributes of edges and vertices: through graphs made from graphs, held against the values and against `origin`."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gasla
+import semirings
+from gasla import Graph
+
+MONOIDS = [semirings.plus, semirings.min, semirings.times, semirings.first, None]
+
+
+@st.composite
+def edge_lists(draw: Any, max_n: int = 6, max_m: int = 20) -> tuple[int, list[tuple[int, int, int]]]:
+    """The number of vertices, and (source, target, value) of each edge; self loops and parallel edges included."""
+    n = draw(st.integers(0, max_n))
+    ids = st.integers(0, max(n - 1, 0))
+    edges = draw(st.lists(st.tuples(ids, ids, st.integers(-3, 3)), max_size=max_m if n else 0))
+    return n, edges + [(v, u, w) for u, v, w in edges] if draw(st.booleans()) else edges
+
+
+def with_columns(n: int, edges: list[Any]) -> Graph:
+    """A graph with values, the same values as an attribute, the numbers of its edges, and those of its vertices."""
+    src, dst, values = np.array(edges, np.int64).reshape(-1, 3).T
+    graph = Graph.from_edges(src, dst, values, n).with_edge_attributes(same=values, number=np.arange(len(edges)))
+    return graph.with_vertex_attributes(number=np.arange(n))
+
+
+@given(edge_lists(), st.sampled_from(MONOIDS), st.booleans(), st.data())
+@settings(deadline=None, max_examples=60)
+def test_merged_edges_reduce_attributes_as_values(edges: Any, monoid: Any, loops: bool, data: Any) -> None:
+    n, edges = edges[0], edges[1]
+    graph = with_columns(n, edges)
+    labels = data.draw(st.lists(st.integers(0, max(n - 1, 0)), min_size=n, max_size=n))
+    made = [graph.simple(monoid, loops=loops), graph.contract(np.array(labels, np.int64), monoid, loops=loops)]
+    if monoid is not None:
+        made.append(graph.symmetrized(monoid))
+    for found in made:
+        assert found.edge_attributes["same"].tolist() == found.values.tolist()
+    first = graph.symmetrized({"weight": semirings.first})
+    assert first.edge_attributes["number"].tolist() == [
+        min(e for e, (u, v, _) in enumerate(edges) if {u, v} == {*pair})
+        for pair in zip(*(ends.tolist() for ends in first.edges()), strict=True)
+    ]
+
+
+@given(edge_lists(), st.data())
+@settings(deadline=None, max_examples=60)
+def test_columns_follow_their_edges_and_vertices(edges: Any, data: Any) -> None:
+    graph = with_columns(edges[0], edges[1])
+    stays = np.array(data.draw(st.lists(st.booleans(), min_size=graph.m, max_size=graph.m)), bool)
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=graph.n, max_size=graph.n)), bool)
+    for found in (graph.select(stays), graph.subgraph(chosen), graph.simple(), graph.reversed()):
+        assert found.edge_attributes["number"].tolist() == found.origin.edges.tolist()
+        assert found.vertex_attributes["number"].tolist() == found.origin.vertices.tolist()
+        assert found.edge_attributes["same"].tolist() == found.values.tolist()
+    copy = pickle.loads(pickle.dumps(graph.select(stays)))
+    assert copy.edge_attributes["number"].tolist() == np.flatnonzero(stays).tolist()
+
+
+@given(edge_lists(), st.data())
+@settings(deadline=None, max_examples=40)
+def test_changed_and_paired_graphs_have_columns_for_all_edges(edges: Any, data: Any) -> None:
+    graph = with_columns(edges[0], edges[1])
+    removed = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=graph.m, max_size=graph.m)))
+    own = graph.weighted_by("same")
+    new = {"same": [7], "number": [-1]} if graph.n else {"same": [], "number": []}
+    ends = ([0], [0]) if graph.n else ([], [])
+    for before, insert in ((graph, (*ends, new["same"], new)), (own, (*ends, new))):
+        found = before.changed(insert=insert, remove=removed)
+        kept = np.delete(np.arange(graph.m), removed)
+        assert found.edge_attributes["number"].tolist() == [*kept.tolist(), *new["number"]]
+        assert found.edge_attributes["same"].tolist() == found.values.tolist()
+        assert found.vertex_attributes["number"].tolist() == [*range(graph.n)]
+        less = before.changed(remove=removed)
+        assert less.edge_attributes["number"].tolist() == kept.tolist()
+    for before in (graph, own):
+        pairs = before.paired(3)
+        assert pairs.edge_attributes["same"].tolist() == pairs.values.tolist()
+
+
+def flights() -> Graph:
+    graph = Graph.from_edges([0, 0, 1, 0], [1, 2, 2, 1])
+    return graph.with_edge_attributes(hours=[1.5, 4.0, 2.0, 1.0], price=[90, 300, 60, 200])
+
+
+def test_weighted_by_serves_algorithms_and_is_made_once() -> None:
+    graph = flights()
+    assert gasla.sssp(graph.weighted_by("hours"), 0).tolist() == [0, 1, 3]
+    assert gasla.sssp(graph.weighted_by("price"), 0).tolist() == [0, 90, 150]
+    assert graph.weighted_by("price") is graph.weighted_by("price")
+    assert graph.weighted_by("price").lists is graph.lists
+    assert graph.weighted_by("price").weighted_by("hours").values.tolist() == [1.5, 4.0, 2.0, 1.0]
+    assert graph.values is None
+    assert graph.weighted_by("price").simple(semirings.plus).edge_attributes["price"].tolist() == [290, 300, 60]
+
+
+def test_each_attribute_has_its_own_monoid() -> None:
+    graph = flights().simple({"price": semirings.min, "weight": semirings.plus})
+    assert graph.values.tolist() == [2, 1, 1]  # edges without values count 1 each
+    assert graph.edge_attributes["price"].tolist() == [90, 300, 60]
+    assert graph.edge_attributes["hours"].tolist() == [1.5, 4.0, 2.0]  # the first
+    assert flights().simple({"price": semirings.min}).values is None
+    merged = flights().with_values([1, 2, 3, 4]).contract([0, 0, 2], {"price": semirings.plus})
+    assert merged.values.tolist() == [1, 2]
+    assert merged.edge_attributes["price"].tolist() == [290, 360]
+
+
+def test_symmetric_sums_have_the_same_bits_both_ways() -> None:
+    ends = [0, 1, 0, 1, 0, 1], [1, 0, 1, 0, 1, 0]
+    graph = Graph.from_edges(*ends).with_edge_attributes(x=[0.1, 0.3, 0.2, 0.1, 0.3, 0.2])
+    both = graph.simple(semirings.plus).edge_attributes["x"]
+    assert both[0] == both[1]
+
+
+def test_a_graph_without_attributes_holds_nothing() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [3, 4])
+    for made in (graph, graph.simple(), graph.select([0]), graph.with_values(None), graph.changed(remove=[0])):
+        assert made.edge_attributes is Graph.edge_attributes
+        assert made.vertex_attributes is Graph.vertex_attributes
+    assert "edge_attributes" not in graph.simple().__dict__
+    before = graph.with_edge_attributes(x=[1, 2]).simple()
+    assert before.nbytes == graph.simple().nbytes  # nobody has read the column
+    assert before.edge_attributes["x"].tolist() == [1, 2]
+    assert repr(before) == "Graph(n=3, m=2, values=int64, edge_attributes=['x'])"
+
+
+def test_columns_are_read_only_and_dates_become_integers() -> None:
+    graph = Graph.from_edges([0, 1], [1, 0]).with_edge_attributes(when=np.array(["1970-01-02", "1970-01-05"], "M8[D]"))
+    assert graph.edge_attributes["when"].tolist() == [1, 4]
+    with pytest.raises(ValueError, match="read-only"):
+        graph.edge_attributes["when"][0] = 3
+    assert "when" not in graph.with_edge_attributes(when=None).edge_attributes
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda g: g.weighted_by("prize"), ValueError, "'prize' is no edge attribute.*did you mean 'price'"),
+        (lambda g: g.edge_attributes["prize"], KeyError, "did you mean 'price'"),
+        (lambda g: g.with_values(None).vertex_attributes["x"], KeyError, "with_vertex_attributes"),
+        (lambda g: g.with_edge_attributes(prize=None), ValueError, "did you mean 'price'"),
+        (lambda g: g.with_edge_attributes(x=[1, 2]), ValueError, r"'x' has shape \(2,\); expected \(4,\)"),
+        (lambda g: g.with_vertex_attributes(x=[1, 2]), ValueError, r"'x' has shape \(2,\); expected \(3,\)"),
+        (lambda g: g.with_edge_attributes(x=["a"] * 4), TypeError, "'x' holds <U1; expected one of bool"),
+        (lambda g: g.with_edge_attributes({3: [1] * 4}), TypeError, "named 3; expected a string"),
+        (lambda g: g.with_edge_attributes(x=np.array(["NaT"] * 4, "M8[s]")), ValueError, "has no date at 0"),
+        (lambda g: g.simple({"prize": semirings.plus}), ValueError, "did you mean 'price'"),
+        (lambda g: g.simple({"price": "plus"}), TypeError, "combine for 'price' is 'plus'"),
+        (
+            lambda g: g.weighted_by("price").symmetrized({"hours": semirings.max}),
+            ValueError,
+            "no monoid for the values",
+        ),
+        (lambda g: g.changed(insert=([0], [1])), TypeError, "insert has no edge attributes"),
+        (lambda g: g.changed(insert=([0], [1], {"price": [1]})), ValueError, "expected all attributes"),
+        (lambda g: g.changed(insert=([0], [1], {"price": [1.5], "hours": [1]})), TypeError, "attribute 'price'"),
+    ],
+)
+def test_errors_name_what_was_given(call: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(flights())
+
+
+def test_attributes_of_a_table() -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = {"from": ["a", "b"], "to": ["b", "c"], "amount": [5.5, 3.0], "note": ["x", "y"]}
+    table = pa.table({**columns, "day": pa.array([1, 4], pa.date32()), "hole": pa.array([1, None])})
+    graph = Graph.from_table(table, "from", "to", attributes=["amount", "day"])
+    assert {name: column.tolist() for name, column in graph.edge_attributes.items()} == {
+        "amount": [5.5, 3.0],
+        "day": [1, 4],
+    }
+    assert graph.values is None
+    assert Graph.from_table(table.select([0, 1, 2]), attributes=[2]).edge_attributes["amount"].tolist() == [5.5, 3.0]
+    for attributes, error, message in (
+        (["amuont"], ValueError, "did you mean 'amount'"),
+        (["note"], TypeError, "column 'note' holds string; expected numbers, dates or times"),
+        (["hole"], ValueError, "row 1 of column 'hole' is null"),
+        (["amount", 2], ValueError, "'amount' twice"),
+        ("amount", TypeError, "expected a list of columns"),
+    ):
+        with pytest.raises(error, match=message):
+            Graph.from_table(table, "from", "to", attributes=attributes)
+
+
+@pytest.mark.gpu
+def test_attributes_on_a_gpu() -> None:
+    graph = flights().to("gpu")
+    assert graph.weighted_by("price").device == "gpu"
+    assert graph.simple({"price": semirings.min}).edge_attributes["price"].get().tolist() == [90, 300, 60]
+    assert graph.select([0, 2]).edge_attributes["hours"].get().tolist() == [1.5, 2.0]
+    assert graph.symmetrized({"price": semirings.plus}).edge_attributes["price"].get().tolist()[:2] == [290, 300]
