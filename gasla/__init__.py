@@ -19,6 +19,7 @@ _HOMES = {
     "sssp": "algorithms.paths.sssp",
     "shortest_path": "algorithms.paths.shortest_path",
     "multi_source_shortest_paths": "algorithms.paths.multi_source_shortest_paths",
+    "nearest_source": "algorithms.paths.nearest_source",
     "closeness_centrality": "algorithms.centrality.closeness_centrality",
     "harmonic_centrality": "algorithms.centrality.harmonic_centrality",
     "pagerank": "algorithms.centrality.pagerank",

@@ -38,7 +38,7 @@ NAMES = (
     "single_source_dijkstra_path", "single_source_dijkstra_path_length", "single_source_shortest_path",
     "single_source_shortest_path_length", "single_target_shortest_path", "single_target_shortest_path_length",
     "square_clustering", "strongly_connected_components", "topological_generations", "transitivity", "triangles",
-    "weakly_connected_components",
+    "voronoi_cells", "weakly_connected_components",
 )  # fmt: skip
 
 

@@ -322,6 +322,10 @@ TASKS: dict[str, Task] = {
         "sources", lambda g, s: gasla.multi_source_shortest_paths(g.graph, s),
         lambda g, a, s: verify.multi_source_shortest_paths(g.graph, s[:FIRST], a[:FIRST]), form=distances, several=8,
     ),
+    "nearest_source": Task(
+        "sources", lambda g, s: gasla.nearest_source(g.graph, s),
+        lambda g, a, s: verify.nearest_source(g.graph, s, *a), part("distances"), several=64,
+    ),
     "closeness": Task(
         "sources", lambda g, s: gasla.closeness_centrality(g.graph, sources=s),
         lambda g, a, s: verify.closeness(g.graph, a, sources=s), agree=near, several=64,

@@ -134,6 +134,11 @@ ALGORITHMS: tuple[Verb, ...] = (
         fixed={"check_bound": False},
     ),
     _per_source("multi-source-shortest-paths", gasla.multi_source_shortest_paths, {"distances": "distance"}),
+    Verb(
+        *("nearest-source", gasla.nearest_source, {"distances": "distance", "nearest": "nearest"}),
+        lambda f: f"{(f['nearest'] >= 0).sum():,} of {f.graph.n:,} vertices reached; vertices per nearest source:",
+        views.cells,
+    ),
     _scores("pagerank", gasla.pagerank, {"ranks": "rank"}, views.convergence("highest ranks"), options=UNWEIGHTED),
     _links("hits", gasla.hits),
     _links("salsa", gasla.salsa),

@@ -80,6 +80,15 @@ def per_source(name: str) -> View:
     return view
 
 
+def cells(f: Answered) -> Iterator[str]:
+    """The sources with the largest cells, and the farthest vertex of each."""
+    sources, which, distance = f.arguments["sources"], f["nearest"], f["distances"]
+    sizes = np.bincount(which[which >= 0], minlength=len(sources))
+    for place, i in enumerate(np.argsort(-sizes, kind="stable")[: f.top].tolist(), 1):
+        farthest = distance[which == i].max(initial=0).item()
+        yield f"{place:4}  {sizes[i]:>14,} vertices nearest to {f.label(sources[i])}, largest distance {farthest:,.6g}"
+
+
 def groups(f: Answered) -> Iterator[str]:
     """The largest groups, each with one of its vertices."""
     sizes = np.bincount(f["labels"])

@@ -8,6 +8,7 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 |-------------|--------------------------------------------------------------------------------------------------------|
 | bfs         | only the source is at level 0; no edge skips a level; each reached vertex has a neighbor one level up  |
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
+| nearest_…   | as sssp; each vertex is reached from its source along such edges, and none brings a smaller position   |
 | …_path      | its edges lead from source to target and add up to its length; SciPy finds no shorter way              |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
@@ -69,7 +70,7 @@ from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
-from gasla.verify.searches.paths import bfs, sssp
+from gasla.verify.searches.paths import bfs, nearest_source, sssp
 from gasla.verify.searches.single_pair import shortest_path
 from gasla.verify.spot_checks import (
     aggregate_features,
@@ -119,6 +120,7 @@ __all__ = [
     "modularity",
     "multi_source_bfs",
     "multi_source_shortest_paths",
+    "nearest_source",
     "pagerank",
     "pagerank_nibble",
     "project",

@@ -488,6 +488,7 @@ EXACT = {
     "multi_source_bfs": lambda g: gasla.multi_source_bfs(g, [3, 5]),
     "sssp": lambda g: gasla.sssp(g, 3),
     "sssp up to a cutoff": lambda g: gasla.sssp(g, 3, cutoff=4),
+    "nearest_source": lambda g: gasla.nearest_source(g, [3, 4]).nearest,
     "sssp of several": lambda g: gasla.sssp(g, [3, 4], parents=True).distances,
     "pagerank": lambda g: gasla.pagerank(g, weighted=False).ranks,
     "pagerank, personal": lambda g: gasla.pagerank(g, weighted=False, personalization={3: 1}).ranks,

@@ -253,6 +253,13 @@ def shortest_path(q: Asked) -> Answer:
     return {"distance": found.distance}
 
 
+def nearest_source(q: Asked) -> Answer:
+    sources = [q.v(0), q.v(1), q.v(0)]
+    found = gasla.nearest_source(q.given, sources)
+    q.check(verify.nearest_source, sources, *found)
+    return {"distances": q.at_vertices(found.distances), "nearest": q.at_vertices(found.nearest)}
+
+
 def multi_source_shortest_paths(q: Asked) -> Answer:
     found = host(gasla.multi_source_shortest_paths(q.given, [q.v(0), q.v(1)]))
     return {"distances": q.at_vertices(found.T)}
@@ -656,6 +663,8 @@ ROWS: tuple[Row, ...] = (
     Row("multi_source_shortest_paths", multi_source_shortest_paths, weights=True, split=COPIED_WEIGHTS, ranks=True,
         scaled=times(TIMES, distances=1), verbs="multi-source-shortest-paths",
         networkx="all_pairs_dijkstra all_pairs_dijkstra_path all_pairs_dijkstra_path_length"),
+    Row("nearest_source", nearest_source, weights=True, split=COPIED_WEIGHTS, ranks=True, verbs="nearest-source",
+        scaled=times(TIMES, distances=1), networkx="voronoi_cells"),
     Row("closeness_centrality", scores("closeness_centrality"), ranks=True, verbs="closeness",
         networkx="closeness_centrality",
         isolated=by_size("times (n - 1) / (new n - 1)", lambda n, new: (n - 1) / (new - 1), "scores")),

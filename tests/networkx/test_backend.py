@@ -179,6 +179,7 @@ def all_calls(G: Any, seed: int) -> list[bool]:
         made += [compare(name, G, u, random.Random(seed).choice(nodes)) for name in BY_PAIR]
         made += [compare(name, G, u, cutoff=1.5) for name in BY_DISTANCE]
         made += [compare("shortest_path", G, u, nodes[0], weight="weight")]
+        made += [compare("voronoi_cells", G, {u, nodes[0], nodes[-1]}, weight=weight) for weight in ("weight", by_data)]
         made += [compare(name, G, u, weight=by_data) for name in BY_DISTANCE]
     return made
 

@@ -283,6 +283,18 @@ def multi_source_shortest_paths(g: Small) -> Asked:
     yield Question(lambda rows: verify.multi_source_shortest_paths(g.matrix, [0, 3], rows), {"rows": rows})
 
 
+def nearest_source(g: Small) -> Asked:
+    sources = [7, 3, 0, 3]
+    rows = np.array([_searched(g, s, "weight")[0] for s in sources])
+    distances = rows.min(axis=0)
+    nearest = np.where(np.isinf(distances), -1, rows.argmin(axis=0))
+    answer = {"distances": distances, "nearest": nearest}
+    yield Question(lambda **a: verify.nearest_source(g.matrix, sources, **a), answer)
+    near = distances <= 3
+    answer = {"distances": np.where(near, distances, np.inf), "nearest": np.where(near, nearest, -1)}
+    yield Question(lambda **a: verify.nearest_source(g.matrix, sources, **a, cutoff=3), answer)
+
+
 def shortest_path(g: Small) -> Asked:
     for target in (5, g.n - 1):
         distance = float(_searched(g, 0, "weight")[0][target])
@@ -1015,6 +1027,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "modularity": (modularity, ALL),
     "multi_source_bfs": (multi_source_bfs, ALL),
     "multi_source_shortest_paths": (multi_source_shortest_paths, ALL),
+    "nearest_source": (nearest_source, ALL),
     "pagerank": (pagerank, ALL),
     "pagerank_nibble": (pagerank_nibble, ("directed", "undirected", "islands", "star")),
     "project": (project, ("two sides",)),

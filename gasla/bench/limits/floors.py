@@ -171,6 +171,7 @@ COUNTS: dict[str, Count] = {
     "harmonic": searched(24, all_at_once=True),
     "sssp": relaxed,
     "multi_source_shortest_paths": relaxed,
+    "nearest_source": relaxed,
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
     "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),  # along both directions
     "personal_pageranks": times(  # eight numbers at the end of an edge, and eight per vertex read and written

@@ -62,6 +62,9 @@ class SciPy:
     def multi_source_shortest_paths(self, sources: list[int]) -> Any:
         return dijkstra(self.weights, indices=sources)
 
+    def nearest_source(self, sources: list[int]) -> Any:
+        return dijkstra(self.weights, indices=sources, min_only=True)
+
     def closeness(self, sources: list[int]) -> np.ndarray:
         """From one search per source; a source does not count for itself."""
         levels = self.dense(searches(self, sources))

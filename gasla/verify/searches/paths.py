@@ -1,5 +1,6 @@
 """Verifiers of levels, distances, and trees of parents."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -118,10 +119,90 @@ def sssp(
     edges = edges_of(graph)
     source = check_source(source, edges.n)
     given = vertex_answer("distances", distances, edges.n, "f")
-    distance = given.astype(np.float64)
+    attains = _no_shorter(edges, [source], given, cutoff)
+    reached = np.isfinite(given)
+    require(
+        _reachable(edges, [source], attains) | ~reached,
+        lambda v: f"vertex {v} is at distance {given[v]}, but no path from the source {source} is that short",
+    )
+    if parents is not None:
+        _tree(edges, source, parents, reached, attains, "is not on a shortest path")
 
-    if distance[source] != 0:
-        raise VerificationError(f"the source {source} is at distance {given[source]}, not 0")
+
+def nearest_source(
+    graph: Any, sources: Iterable[int], distances: ArrayLike, nearest: ArrayLike, *, cutoff: float | None = None
+) -> None:
+    """Verify the distance from the nearest of several sources, and which source it is.
+
+    Distances may differ from the sums along the paths by rounding in their own type.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph; its values are the weights (1 where it has none).
+    sources : ids
+        The sources.
+    distances : array of float
+        The distance of each vertex from the nearest source; inf if unreachable.
+    nearest : array of int
+        The position of this source among the sources, the smallest of those equally near; -1 if unreachable.
+    cutoff : float, optional
+        The maximum distance of the search.
+
+    Raises
+    ------
+    VerificationError
+        If a distance or a nearest source is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1.0, 0], [0, 0, 2.0], [0, 0, 0]])
+    >>> nearest_source(path, [2, 0], [0.0, 1.0, 0.0], [1, 1, 0])
+    >>> nearest_source(path, [2, 0], [0.0, 1.0, 0.0], [1, 0, 0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 1 is said to be nearest to source 0, vertex 2, but no shortest path leads ...
+    """
+    edges = edges_of(graph)
+    chosen = np.array([check_source(source, edges.n) for source in sources], np.int64)
+    given = vertex_answer("distances", distances, edges.n, "f")
+    which = vertex_answer("nearest", nearest, edges.n, "iu").astype(np.int64)
+    attains = _no_shorter(edges, chosen, given, cutoff)
+    reached = np.isfinite(given)
+    require(
+        np.where(reached, (which >= 0) & (which < len(chosen)), which == -1),
+        lambda v: f"vertex {v} is at distance {given[v]}, but its nearest source is said to be {which[v]}",
+    )
+    same = attains & (which[edges.src] == which[edges.dst])
+    of_itself = chosen[which[chosen] == np.arange(len(chosen))]
+    require(
+        _reachable(edges, of_itself, same) | ~reached,
+        lambda v: (
+            f"vertex {v} is said to be nearest to source {which[v]}, vertex {chosen[which[v]]}, but no shortest path "
+            "leads from there"
+        ),
+    )
+    require(
+        which[chosen] <= np.arange(len(chosen)),
+        lambda i: f"source {i}, vertex {chosen[i]}, is said to be nearest to source {which[chosen[i]]}",
+    )
+    with np.errstate(over="ignore"):
+        is_tight = (given[edges.src] + edges.weight).astype(given.dtype) == given[edges.dst]
+    require(
+        ~(is_tight & reached[edges.dst]) | (which[edges.dst] <= which[edges.src]),
+        lambda e: (
+            f"vertex {edges.dst[e]} is as near to source {which[edges.src[e]]} as to source {which[edges.dst[e]]}, "
+            "which has a larger position"
+        ),
+    )
+
+
+def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: float | None) -> Array:
+    """Verify that no edge offers a shorter distance; returns which edges attain the distance of their end."""
+    distance = given.astype(np.float64)
+    for source in sources:
+        if distance[source] != 0:
+            raise VerificationError(f"the source {source} is at distance {given[source]}, not 0")
     require(~np.isnan(distance), lambda v: f"vertex {v} is at distance NaN")
     require(distance != -np.inf, lambda v: f"vertex {v} is at distance -inf")
     with np.errstate(over="ignore"):
@@ -144,23 +225,22 @@ def sssp(
                 f"offers {offered[e]}"
             ),
         )
-        attains = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
-    reached = np.isfinite(distance)
-    require(
-        _reachable(edges, source, attains) | ~reached,
-        lambda v: f"vertex {v} is at distance {given[v]}, but no path from the source {source} is that short",
-    )
-    if parents is not None:
-        _tree(edges, source, parents, reached, attains, "is not on a shortest path")
+        attains: Array = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
+    return attains
 
 
-def _reachable(edges: Edges, source: int, usable: Array) -> Array:
-    """Mark the vertices that are reachable from the source along usable edges."""
+def _reachable(edges: Edges, sources: Iterable[int], usable: Array) -> Array:
+    """Mark the vertices that are reachable from any source along usable edges."""
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    found = np.zeros(edges.n, bool)
-    found[breadth_first_order(edges.matrix(keep=usable), source, return_predecessors=False)] = True
-    return found
+    starts = np.unique(np.fromiter(sources, np.int64))
+    src = np.append(edges.src[usable], np.full(len(starts), edges.n))  # one more vertex leads to all sources
+    dst = np.append(edges.dst[usable], starts)
+    matrix = csr_array((np.ones(len(src)), (src, dst)), shape=(edges.n + 1, edges.n + 1))
+    found = np.zeros(edges.n + 1, bool)
+    found[breadth_first_order(matrix, edges.n, return_predecessors=False)] = True
+    return found[:-1]
 
 
 def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str) -> None:

@@ -145,6 +145,22 @@ def multi_source_dijkstra_path_length(
     return _search(G, sources, cutoff, weight).lengths()
 
 
+@register(least=10_000)
+def voronoi_cells(G: Converted, center_nodes: Any, weight: Any = "weight") -> dict[Any, set[Any]]:
+    """The nodes that are nearest to each of some nodes; of equally near ones, to the one that the heap has first."""
+    search = _search(G, center_nodes, None, weight)
+    order, before = search.order(), search.parents()
+    root = np.where(before < 0, np.arange(len(before)), before)
+    for _ in range(len(root).bit_length()):  # pointer doubling
+        root = root[root]
+    cells: dict[Any, set[Any]] = {}
+    for center, node in zip(G.called(root[order]), G.called(order)):
+        cells.setdefault(center, set()).add(node)
+    if unreachable := set(G.names).difference(*cells.values()):
+        cells["unreachable"] = unreachable
+    return cells
+
+
 @register(number("cutoff"), least=10_000)
 def single_source_dijkstra(
     G: Converted, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"

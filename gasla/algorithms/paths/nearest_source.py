@@ -1,0 +1,121 @@
+"""The nearest of several sources for each vertex, and the distance from it: the graph's Voronoi cells.
+
+The first run finds the distance from the nearest source. The second sends the positions of sources along tight edges,
+whose length equals the difference of the distances of their ends, and each vertex keeps the smallest that arrives.
+
+M. Erwig: The Graph Voronoi Diagram with Applications. Networks 36 (2000).
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.paths.sssp import length_types, sssp
+from gasla.graph.arguments import several_vertices
+from gasla.graph.graph import as_graph
+from gasla.operations.run import run
+from gasla.program.fields import edge, vertex
+from gasla.program.options import option
+from gasla.program.program import VertexProgram
+
+NONE = 2**32 - 1  # the largest position, which is -1 as int32
+
+
+class Cells(VertexProgram):
+    """nearest(v) = min over tight in-edges of nearest(u). Ends: a vertex is activated only by a smaller position."""
+
+    real = option(np.float64)
+    lengths = option(np.float64)
+    distance = vertex(real)
+    nearest = vertex(np.uint32, init=NONE)
+    weight = edge(lengths)
+    reduce = semirings.min
+    sources = "active"
+
+    def mask(self, vertex):
+        return semirings.isfinite(vertex.distance)
+
+    def edge_mask(self, src, dst, edge):
+        return src.distance + edge.weight == dst.distance
+
+    def gather(self, src, dst, edge):
+        return src.nearest
+
+    def apply(self, vertex, gathered):
+        return {"nearest": semirings.minimum(vertex.nearest, gathered)}
+
+
+class NearestSourceResult(NamedTuple):
+    """The distance of each vertex from its nearest source, and the position of that source among the given ones."""
+
+    distances: np.ndarray
+    nearest: np.ndarray
+
+
+def nearest_source(
+    graph: Any, sources: Iterable[int], *, cutoff: float | None = None, dtype: Any = None
+) -> NearestSourceResult:
+    """Find the nearest of several sources for every vertex, and the distance from it.
+
+    The vertices with the same nearest source are its Voronoi cell.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array or matrix
+        `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
+        allowed without `cutoff`, unless a source reaches a negative cycle.
+    sources : ids
+        The vertices to start from: any number, in any order, repetitions allowed.
+    cutoff : float, optional
+        Maximum distance to search to, as in `gasla.sssp`.
+    dtype : float32 or float64, optional
+        Type of the distances; by default float32 for float32 lengths, else float64.
+
+    Returns
+    -------
+    NearestSourceResult(distances, nearest)
+        `distances`, shape (n,), float: the length of a shortest path from the nearest source, inf if none reaches the
+        vertex. `nearest`, shape (n,), int32: the position of this source in `sources`, -1 if none reaches the vertex.
+        Of equally near sources, the one of the smallest position counts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a source is not a vertex; otherwise as in `gasla.sssp`.
+
+    See Also
+    --------
+    gasla.sssp : from several sources, the distances alone; with parents.
+    gasla.multi_source_shortest_paths : the distances from each source.
+
+    Notes
+    -----
+    Distances are along the edges, from sources to vertices. For the nearest target of each vertex, pass
+    `graph.reversed()`.
+
+    Stored zeros are edges of length 0. Of parallel edges the shortest counts. Two sources are equally near a vertex if
+    the sums of lengths, rounded to the type of the distances, are equal along the whole paths.
+
+    References
+    ----------
+    M. Erwig: The Graph Voronoi Diagram with Applications. Networks 36 (2000).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 4], [1, 2, 3, 3], [1.0, 2.0, 4.0, 4.0], n=6)
+    >>> found = gasla.nearest_source(graph, [4, 0])
+    >>> found.distances
+    array([ 0.,  1.,  3.,  4.,  0., inf])
+    >>> found.nearest
+    array([ 1,  1,  1,  0,  0, -1], dtype=int32)
+    """
+    graph = as_graph(graph)
+    chosen = several_vertices(graph, "sources", sources)
+    distances = sssp(graph, chosen, cutoff=cutoff, dtype=dtype)
+    positions = {source: i for i, source in reversed(list(enumerate(chosen)))}  # of those given twice, the first
+    program = Cells(**length_types(graph, distances.dtype))
+    found = run(program, graph, active=list(positions), distance=distances, nearest=positions, wait=False)
+    return NearestSourceResult(distances, found.nearest.view(np.int32))
