@@ -5,7 +5,7 @@ A graph made from another graph computes a column when it is first read, so colu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +19,8 @@ Of = Literal["edge", "vertex"]
 Column = Array | Callable[[], Array]
 
 
-class Attributes(Mapping[str, Array]):
-    """Arrays of numbers by name, all of one length and on one device. They must not be written to."""
+class Attributes:
+    """A mapping of arrays of numbers by name, all of one length and on one device. They must not be written to."""
 
     def __init__(
         self, of: Of, columns: Mapping[str, Column] | None = None, types: Mapping[str, np.dtype[Any]] | None = None
@@ -45,6 +45,14 @@ class Attributes(Mapping[str, Array]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns
+
+    def keys(self) -> KeysView[str]:
+        """The names, in order."""
+        return self._columns.keys()
+
+    def items(self) -> Iterator[tuple[str, Array]]:
+        """Names and columns, in order."""
+        return ((name, self[name]) for name in self)
 
     def __repr__(self) -> str:
         return f"Attributes({', '.join(f'{name!r}: {self.types[name]}' for name in self)})"
