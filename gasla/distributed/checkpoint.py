@@ -165,6 +165,7 @@ def _arrays(run: Any) -> dict[str, Any]:
     """The whole state of a rank, as arrays by name."""
     found: dict[str, Any] = {"of": np.array(_identity(run))}
     found |= {f"field.{name}": array for name, array in run.state.items()}
+    found |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
     found |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
     found |= {f"aggregate.{name}": np.asarray(x) for name, x in run.aggregates.items()}
     found |= {f"sent.{rank}.{i}": array for rank, sent in enumerate(run.sent) for i, array in enumerate(sent)}
@@ -177,6 +178,8 @@ def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
         kind, _, which = name.partition(".")
         if kind == "field":
             run.state[which][...] = array  # in place, because the compiled loop holds the address
+        elif kind == "at_vertices":
+            run.at_vertices.arrays[which][...] = array
         elif kind == "parameter":
             run.parameters[which] = array[()]
         elif kind == "aggregate":

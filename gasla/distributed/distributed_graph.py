@@ -27,8 +27,8 @@ __all__ = ["Graph"]
 class EdgeValues:
     """Stands for the edge values on ranks: the calling process knows number, type and range only."""
 
-    def __init__(self, m: int, dtype: np.dtype, found: tuple[Any, Any] | None) -> None:
-        self.shape, self.dtype, self._range = (m,), dtype, found
+    def __init__(self, handle: Handle, m: int, dtype: np.dtype, found: tuple[Any, Any] | None) -> None:
+        self._handle, self.shape, self.dtype, self._range = handle, (m,), dtype, found
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -49,7 +49,18 @@ class EdgeValues:
     def _refuse(self, *_: Any) -> NoReturn:
         self.__array__()
 
-    __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __mul__ = __rmul__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __mul__ = __rmul__ = _refuse
+
+    def __getitem__(self, edges: Any) -> np.ndarray:
+        """The values of some edges, by their numbers: an array of integers."""
+        edges = np.asarray(edges)
+        if edges.dtype.kind not in "iu" or edges.ndim != 1:
+            self.__array__()
+        for bad in (edges.min(), edges.max()) if len(edges) else ():
+            if not 0 <= bad < len(self):
+                raise IndexError(f"edge {bad} is outside a graph of {len(self)} edges")
+        found: np.ndarray = self._handle.ranks.each(_values_of, self._handle.key, edges)[0]
+        return found
 
 
 class Graph(OneGraph):
@@ -186,7 +197,7 @@ class Graph(OneGraph):
         m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
         graph.n, graph.m, graph.device = n, m, "cpu"
         graph._range = None if kind is None or m == 0 else (least, largest)
-        graph.values = None if kind is None else EdgeValues(m, kind, graph._range)
+        graph.values = None if kind is None else EdgeValues(graph.handle, m, kind, graph._range)
         made: Graph = graph
         return made
 
@@ -311,6 +322,11 @@ class Graph(OneGraph):
         return BlockArray(handle, which, (self.n,), kind)
 
     @property
+    def is_whole(self) -> bool:
+        """False: no process holds all edges."""
+        return False
+
+    @property
     def files(self) -> None:
         """None: no process has its arrays."""
         return None
@@ -396,6 +412,19 @@ def _load(rank: Rank, key: Any, n: int, load: Callable[..., Edges], arguments: t
     least = np.min([x.min() for x in some]) if some else None
     largest = np.max([x.max() for x in some]) if some else None
     return share.m, values.dtype, least, largest
+
+
+def _values_of(rank: Rank, graph: Any, wanted: np.ndarray) -> np.ndarray:
+    """The values of some edges, by their numbers; each rank looks up those that it holds."""
+    edges = rank.kept[graph][SHARE].edges
+    places = np.searchsorted(edges.ids, wanted)
+    places[places == len(edges.ids)] = 0
+    held = np.flatnonzero(edges.ids[places] == wanted) if len(edges.ids) else places[:0]
+    found = np.empty(len(wanted), edges.values.dtype)
+    found[np.concatenate(rank.communicator.allgather(held))] = np.concatenate(
+        rank.communicator.allgather(edges.values[places[held]])
+    )
+    return found
 
 
 REPORT = np.dtype(

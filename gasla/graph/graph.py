@@ -553,6 +553,11 @@ class Graph:
         return self.device
 
     @property
+    def is_whole(self) -> bool:
+        """Whether this process holds all edges; False for a graph that is distributed over ranks."""
+        return True
+
+    @property
     def files(self) -> MappedFiles | None:
         """The files that the arrays are mapped from, see `gasla.io.open`; None if they are in memory."""
         return self.lists.files

@@ -19,6 +19,7 @@ import gasla
 import semirings
 from gasla import distributed
 from gasla.distributed.engine import unsupported
+from gasla.distributed.engine.any_vertex import VertexAggregates
 from gasla.distributed.engine.messages import NO_UPDATES, Updates, pack_message, unpack_message
 from gasla.distributed.engine.partition import owners_of
 from gasla.distributed.engine.unsupported import check_supported
@@ -337,13 +338,6 @@ class Late(programs.Hops):
         return {"hops": vertex.hops}
 
 
-class Looks(programs.Hops):
-    far = gasla.vertex(np.int64, missing=0)
-
-    def apply(self, vertex, gathered):
-        return {"hops": semirings.minimum(vertex.hops, gathered), "far": self.at(vertex.far).far}
-
-
 class Partners(programs.Hops):
     flow = gasla.edge(np.int64, init=0)
 
@@ -351,18 +345,10 @@ class Partners(programs.Hops):
         return edge.back.flow == 0
 
 
-class Deposits(programs.Hops):
-    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.id // 2)
-    def seen(self, before, after):
-        return 1
-
-
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "scatter along both": (Scatters, {}),
     "scatter that reads hops": (Late, {}),
-    "self.at": (Looks, {}),
     "edge.back": (Partners, {}),
-    "seen reduces at vertices": (Deposits, {}),
     "in place": (programs.Hops, {"order": "in place"}),
     "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),
 }
@@ -476,6 +462,100 @@ def test_components_take_few_supersteps_wherever_a_path_leads(monkeypatch: pytes
     assert rounds[0] - before < 40
 
 
+ON_GENERATED: dict[str, Any] = {  # each of them reads or reduces at any vertex, or takes turns in phases
+    "label_propagation": lambda g: [gasla.label_propagation(g, seed=5)],
+    "label_propagation, weighted": lambda g: [gasla.label_propagation(g, weighted=True)],
+    "maximal_matching": lambda g: [gasla.maximal_matching(g, weighted=True)],
+    "strongly_connected_components": gasla.strongly_connected_components,
+    "minimum_spanning_forest": gasla.minimum_spanning_forest,
+}
+
+
+@st.composite
+def weighted_graphs(draw: st.DrawFn) -> gasla.Graph:
+    """A small multigraph, whose weights are whole numbers; or what is symmetric of it."""
+    n = draw(st.integers(1, 12))
+    ends = st.lists(st.integers(0, n - 1), max_size=3 * n)
+    edges = np.array([*zip(draw(ends), draw(ends), strict=False)], int).reshape(-1, 2)
+    graph = gasla.Graph.from_edges(*edges.T, 1 + np.arange(len(edges)) * 7 % 5, n=n)
+    return graph.symmetrized(semirings.plus) if draw(st.booleans()) else graph
+
+
+@pytest.mark.parametrize("name", ON_GENERATED)
+def test_algorithms_on_generated_graphs_have_the_bits_of_one_process(name: str) -> None:
+    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=SUPPRESSED, phases=[Phase.generate])
+    @given(weighted_graphs(), st.integers(1, 4))
+    def attempt(graph: gasla.Graph, ranks: int) -> None:
+        with gasla.engines.interpreted():
+            for one, found in zip(ON_GENERATED[name](graph), ON_GENERATED[name](over(graph, ranks)), strict=True):
+                np.testing.assert_array_equal(found, one)
+                assert np.asarray(found).dtype == np.asarray(one).dtype
+
+    seed(7)(attempt)()
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_forests_and_strong_components_of_shapes(name: str) -> None:
+    one, spread = SHAPES[name], over(SHAPES[name], 3)
+    with gasla.engines.interpreted():
+        np.testing.assert_array_equal(
+            gasla.minimum_spanning_forest(spread).edges, gasla.minimum_spanning_forest(one)[0]
+        )
+        found, expected = (gasla.strongly_connected_components(g) for g in (spread, one))
+    np.testing.assert_array_equal(found.labels, expected.labels)
+
+
+class Groups(gasla.VertexProgram):
+    """The size of each vertex's group."""
+
+    everyone = True
+    group = gasla.vertex(gasla.ID)
+    size = gasla.vertex(np.int64)
+
+    @gasla.aggregate(semirings.plus, np.int64, at=lambda self, vertex: vertex.group)
+    def count(self, before, after):
+        return 1
+
+    def apply(self, vertex, _):
+        return {"size": self.at(vertex.group).count}
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])  # seconds to compile
+def test_aggregates_at_vertices_are_results(compiled: bool) -> None:
+    options: dict[str, Any] = {"max_iterations": 2, "compile": compiled, "group": np.array([3, 0, 3, 4, -1])}
+    one, found = (gasla.run(Groups, g, **options) for g in (GRAPH, over(GRAPH, 3)))
+    np.testing.assert_array_equal(found.size, one.size)
+    assert isinstance(found.aggregates["count"], distributed.BlockArray)
+    np.testing.assert_array_equal(found.aggregates["count"], one.aggregates["count"])
+
+
+def test_a_rank_that_fails_where_others_wait_for_its_aggregates(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: VertexAggregates, communicator: Any, parts: Any) -> int:
+        if communicator.rank == 1 and communicator.superstep == 1:
+            raise MemoryError("no memory for aggregates")
+        return exchange(self, communicator, parts)
+
+    exchange = VertexAggregates.exchange
+    monkeypatch.setattr(VertexAggregates, "exchange", failing)
+    options: dict[str, Any] = {"max_iterations": 3, "compile": False, "group": np.zeros(5, int)}
+    with pytest.raises(MemoryError, match="no memory") as caught:
+        gasla.run(Groups, over(GRAPH, 3), **options)
+    assert "rank 1 of 3" in caught.value.__notes__[0] and "superstep 1" in caught.value.__notes__[0]
+    with pytest.raises(ZeroDivisionError):
+        gasla.run(Groups, over(GRAPH, 2), callback=lambda result: 1 // 0, **options)
+
+
+def test_values_of_some_edges_come_from_their_ranks() -> None:
+    spread = over(GRAPH, 3)
+    assert (spread.is_whole, GRAPH.is_whole) == (False, True)
+    np.testing.assert_array_equal(spread.values[np.array([6, 0, 3, 0])], GRAPH.values[[6, 0, 3, 0]])
+    assert len(spread.values[np.zeros(0, int)]) == 0
+    with pytest.raises(IndexError, match="edge 7 is outside a graph of 7 edges"):
+        spread.values[np.array([7])]
+    with pytest.raises(TypeError, match="no process has all values"):
+        spread.values[:3]
+
+
 @pytest.mark.thorough
 def test_a_search_has_the_levels_of_one_process() -> None:
     graph = random_graph()
@@ -501,6 +581,10 @@ EXACT = {
     "topological_order": lambda g: gasla.topological_order(g),
     "longest_path": lambda g: gasla.longest_path(g).lengths,
     "k_core": lambda g: gasla.k_core(g, 2),
+    "maximal_matching": gasla.maximal_matching,
+    "label_propagation": lambda g: gasla.label_propagation(g, seed=3),
+    "strongly_connected_components": lambda g: gasla.strongly_connected_components(g).labels,
+    "minimum_spanning_forest": lambda g: gasla.minimum_spanning_forest(g).edges,
     "clustering": gasla.clustering,
     "transitivity": lambda g: np.array(gasla.transitivity(g)),
     "count_cliques": lambda g: np.array(gasla.count_cliques(g, 3)),
@@ -562,10 +646,9 @@ NOT_HAD: dict[str, Any] = {
 NOT_HAD |= {
     name: getattr(gasla, name)
     for name in (
-        *("strongly_connected_components", "condensation", "is_bipartite", "bridges", "articulation_points"),
-        *("minimum_spanning_forest", "edge_support", "square_clustering", "jaccard", "overlap", "cosine"),
-        *("adamic_adar", "resource_allocation", "louvain_communities", "label_propagation"),
-        *("betweenness_centrality", "edge_betweenness_centrality", "maximal_matching"),
+        *("condensation", "is_bipartite", "bridges", "articulation_points", "edge_support", "square_clustering"),
+        *("jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "louvain_communities"),
+        *("betweenness_centrality", "edge_betweenness_centrality"),
     )
 }
 

@@ -31,7 +31,6 @@ from gasla.graph.arguments import (
 )
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import check_sums, in_range, sum_type
-from gasla.operations.prepare import prepare
 from gasla.operations.primitives import number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
@@ -197,7 +196,6 @@ def label_propagation(
     check_flags(weighted=weighted)
     seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
     tol = real_number("tol", tol)
-    smallest = prepare(SmallestMembers, graph)  # first, so that graphs over ranks, which cannot run it, fail early
     weighted = weighted and graph.values is not None
     if weighted:
         graph.notice_values()
@@ -207,6 +205,7 @@ def label_propagation(
     order = RandomOrder(seed, graph.id_dtype)
     initial = order.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
     found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
-    labels = smallest(max_iterations=1, label=order.vertices(found)).least
+    smallest = run(SmallestMembers, graph, max_iterations=1, label=order.vertices(found), notice=False)
+    labels = module_of(graph.device).asarray(smallest.least)  # over ranks, all blocks of it
     number(labels)
     return labels

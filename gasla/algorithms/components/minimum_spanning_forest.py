@@ -51,7 +51,7 @@ class Lightest(VertexProgram):
     is_left = vertex(np.bool_, init=True)  # whether any edge may still leave the tree
     length = edge(kind)
     reduce = semirings.argmin
-    direction = "out"
+    direction = option("all")  # "out" if the matrix holds both directions of every edge
     everyone = True
 
     def mask(self, vertex):
@@ -186,7 +186,7 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     Stored zeros are edges of weight 0. Self loops are ignored; of parallel edges and of both directions of an edge, the
     lightest counts. NetworkX's `minimum_spanning_edges` and SciPy's `minimum_spanning_tree` return the edges
     themselves; SciPy's omits those of weight 0. Needs about 50 bytes per vertex. Unless the matrix is symmetric with
-    sorted rows, both directions of every edge are stored first, up to 80 bytes per edge. At most log2(n) rounds.
+    sorted rows, lists of both directions are stored first. At most log2(n) rounds.
 
     References
     ----------
@@ -206,17 +206,23 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most 2**31, so that two ids fit in 64 bits")
     graph.notice_values()
     check_weights(graph)
-    if graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
-        taken = _taken(graph)
+    if graph.is_whole and graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
+        taken = _taken(graph, "out")
         return _result(graph, module_of(graph.device).minimum(taken, graph.in_edge_ids[taken]))  # the first one
-    return _result(graph, _taken(_both_ways(graph)) >> 1)
+    return _result(graph, _taken(graph, "all"))
 
 
-def _taken(graph: Graph) -> Any:
-    """The ids of the forest's edges, in a graph that holds both directions of all edges."""
+def _taken(graph: Graph, direction: str) -> Any:
+    """The ids of the forest's edges, found over the edges in a direction."""
     kind = np.dtype(np.int8) if graph.values is None else graph.values.dtype
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
-    phases: list[Any] = [Lightest(kind=kind), Choose(kind=kind), Hook, Phase(Climb, until="still"), Follow]
+    phases: list[Any] = [
+        Lightest(kind=kind, direction=direction),
+        Choose(kind=kind),
+        Hook,
+        Phase(Climb, until="still"),
+        Follow,
+    ]
     taken = run(phases, graph, notice=False).taken
     return taken[taken >= 0]
 
@@ -224,9 +230,7 @@ def _taken(graph: Graph) -> Any:
 def _result(graph: Graph, taken: Any) -> ForestResult:
     """The result for the selected edges."""
     xp: Any = module_of(graph.device)
-    is_taken = xp.zeros(graph.m, bool)
-    is_taken[taken] = True
-    edges = xp.flatnonzero(is_taken)
+    edges = xp.unique(taken)
     weights = xp.ones(len(edges), np.int64) if graph.values is None else graph.values[edges]
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
@@ -235,11 +239,3 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")
     return ForestResult(edges, total)
-
-
-def _both_ways(graph: Graph) -> Graph:
-    """Store both directions of every edge: those of edge e get the ids 2e and 2e + 1."""
-    xp: Any = module_of(graph.device)
-    ends = xp.stack(graph.edges(), axis=1)
-    twice = None if graph.values is None else xp.repeat(graph.values, 2)
-    return Graph.from_edges(ends.ravel(), ends[:, ::-1].ravel(), twice, graph.n)

@@ -22,7 +22,7 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.components.connected_components import ComponentsResult
-from gasla.arrays import array_module
+from gasla.arrays import array_module, module_of
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.phases import Phase
 from gasla.operations.primitives import number
@@ -212,7 +212,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     ComponentsResult(count=3, labels=array([0, 1, 0, 0, 2], dtype=int32))
     """
     graph = as_graph(graph)
-    xp = array_module(graph.out.indptr)
+    xp: Any = module_of(graph.device)
     parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of each vertex's component
     left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
     left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0

@@ -196,6 +196,8 @@ class Prepared(Binding):
             self._put(f"self_{name}", self.traced.parameter_types[name].type(value))
         words, plan = self._words, self.plan
         self.ended = False
+        for name in plan.behind:  # other ranks' vertices may have been updated
+            self._get(f"was_{name}")[...] = self._fields[name]
         if words[launch.FILLED] == 0:
             words[launch.SOURCE] = -1
             self._activate(Frontier(self.graph.n, active))

@@ -162,9 +162,10 @@ class DistributedRun:
         """The current results of the run; fields are copies."""
         self._begin(drains=False)
         handle = Handle(self._graph.ranks)
-        fields, active, aggregates = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
+        fields, active, aggregates, at_vertices = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
         n = self._graph.n
         state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
+        aggregates |= {name: BlockArray(handle, name, (n,), kind) for name, kind in at_vertices.items()}
         for name, array in self._out.items():
             if isinstance(array, BlockArray):
                 self._graph.ranks.each(_copy, array.handle.key, array.name, handle.key, name)
@@ -203,18 +204,17 @@ class _Reference(NamedTuple):
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
-def shard_on(rank: Rank, graph: Any, direction: str) -> Any:
+def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
     """The rank's shard of a graph for a direction, made at first use (collective)."""
-    share = rank.kept[graph][SHARE]
-    return _make_once(rank, graph, direction, lambda: shard_of(rank.communicator, share, direction))
+    share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
+    return _make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
 
 
-def degrees_on(rank: Rank, graph: Any, direction: str, which: str) -> np.ndarray:
+def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: bool = False) -> np.ndarray:
     """The degrees of a shard's vertices, computed at first use (collective)."""
-    shard, share = shard_on(rank, graph, direction), rank.kept[graph][SHARE]
-    made: np.ndarray = _make_once(
-        rank, graph, (direction, which), lambda: degrees(rank.communicator, share, shard, which)
-    )
+    shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
+    key = direction, mirrors_all, which
+    made: np.ndarray = _make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
     return made
 
 
@@ -237,12 +237,12 @@ def _begin(
     drains: bool,
 ) -> Status:
     kind: Any = type(program)
-    shard = shard_on(rank, graph, program.direction)
     traced = kind.traced(options.id_type)
+    shard = shard_on(rank, graph, program.direction, traced.looks_up)
     used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
     has_start = any(callable(field.init) for field in program.vertex_fields.values())
     known = {
-        f"{which}_degree": degrees_on(rank, graph, program.direction, which)
+        f"{which}_degree": degrees_on(rank, graph, program.direction, which, traced.looks_up)
         for which in ("in", "out")
         if has_start or f"{which}_degree" in used
     }
@@ -296,7 +296,9 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     if run.tells_active or run.is_over():
         ids = run.active[run.active < own].astype(np.int64) + run.shard.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
-    return fields, active, run.aggregates.copy()
+    at_vertices = run.at_vertices.arrays
+    rank.kept[result] |= {name: array[:own].copy() for name, array in at_vertices.items()}
+    return fields, active, run.aggregates.copy(), {name: array.dtype for name, array in at_vertices.items()}
 
 
 def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:

@@ -7,18 +7,21 @@ the iteration and the values of aggregates become parameters. Functions that con
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import semirings
+from gasla.distributed.engine.any_vertex import local_vertex
 from gasla.names import inner
 from gasla.program.fields import ID, Aggregate, EdgeField, Parameter, VertexField
 from gasla.program.program import VertexProgram
 from gasla.program.records import Record
 
 PREFIX = "of_all_"  # prefix of fields and parameters that hold values of the whole graph
-OWN = f"{PREFIX}own"  # parameter: number of own vertices, which have the local numbers 0 to own - 1
+OWN = "of_rank_own"  # parameter: number of own vertices, which have the local numbers 0 to own - 1
+FIRST = "of_rank_first"  # parameter: the global id of the first own vertex
 EDGE_ID, LEAVES = f"{PREFIX}edge_id", f"{PREFIX}leaves"
 GLOBAL_NUMBERS = ("n", "iteration", "bucket")  # attributes of `self` with global values
 DECIDED_GLOBALLY = ("stop", "idle", "wake", "bucket", "scatter")  # functions that all ranks call together
@@ -72,14 +75,27 @@ def _renamed_record(direction: str, id_type: np.dtype, record: Any, what: int) -
     return Record("edge", _Renamed(record._fields, OF_EDGE, id_type, constants))
 
 
-def _self(base: type[VertexProgram], local: Any) -> VertexProgram:
+def _self(base: type[VertexProgram], id_type: np.dtype, local: Any) -> VertexProgram:
     """`self` with the global values that the user's functions expect."""
     stand_in = object.__new__(base)
     stand_in.__dict__.update(local.__dict__)
+    stand_in.__dict__["at"] = functools.partial(_at, id_type, local)
     stand_in.__dict__.update(
         {name: local.__dict__[PREFIX + name] for name in GLOBAL_NUMBERS if PREFIX + name in local.__dict__}
     )
     return stand_in
+
+
+def _at(id_type: np.dtype, local: Any, index: Any) -> Record:
+    """`self.at` for a global id; the shard mirrors all vertices, where a program reads any."""
+    place = _local(local, index)
+    other = semirings.where(place >= 0, semirings.cast(index, np.int64), np.int64(-1))
+    return Record("vertex", _Renamed(local.at(place)._fields, {}, id_type, {"id": semirings.cast(other, id_type)}))
+
+
+def _local(local: Any, index: Any) -> Any:
+    """The local number of a global id; -1 for no vertex."""
+    return local_vertex(index, getattr(local, FIRST), getattr(local, OWN), getattr(local, f"{PREFIX}n"))
 
 
 def _wrapped(
@@ -89,7 +105,7 @@ def _wrapped(
     seen = functools.partial(_renamed_record, base.direction, id_type)
 
     def call(self: Any, *records: Any) -> Any:
-        return function(_self(base, self), *map(seen, records, kinds))
+        return function(_self(base, id_type, self), *map(seen, records, kinds))
 
     return call
 
@@ -112,6 +128,15 @@ def _own_aggregate(call: Callable[..., Any], aggregate: Aggregate, kind: np.dtyp
         return semirings.where(after.id < getattr(self, OWN), semirings.cast(call(self, before, after), kind), nothing)
 
     return measure
+
+
+def _own_place(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The local number of the vertex at which an own vertex's value is reduced; -1 for mirrors."""
+
+    def place(self: Any, vertex: Any) -> Any:
+        return semirings.where(vertex.id < getattr(self, OWN), _local(self, call(self, vertex)), np.int64(-1))
+
+    return place
 
 
 def _wakes_none(self: Any, vertex: Any) -> Any:
@@ -150,11 +175,12 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
     declared: dict[str, Any] = {**base.vertex_fields, **base.parameters}
     for name, field in declared.items():
         if field.type is ID:
-            body[name] = VertexField(id_type, field.init) if isinstance(field, VertexField) else Parameter(id_type, 0)
+            body[name] = replace(field, type=id_type) if isinstance(field, VertexField) else Parameter(id_type, 0)
     kinds = {"id": id_type, "in_degree": np.dtype(np.int64), "out_degree": np.dtype(np.int64)}
     asked = {of for role, of in used if role not in ("self", "edge", "")}
     body |= {PREFIX + name: VertexField(kind, 0) for name, kind in kinds.items() if name in asked}
-    body |= {PREFIX + name: Parameter(np.int64, 0) for name in (*GLOBAL_NUMBERS, "own")}
+    body |= {PREFIX + name: Parameter(np.int64, 0) for name in GLOBAL_NUMBERS}
+    body |= {name: Parameter(np.int64, 0) for name in (OWN, FIRST)}
     if ("edge", "id") in used:
         body[EDGE_ID] = EdgeField(np.int64, 0)
     if ("edge", "leaves") in used:
@@ -172,8 +198,15 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
     if not has_priority:
         body["priority"] = None
     for name, aggregate in base.aggregates.items():
-        kind = traced.aggregate_types[inner(name)]
         call = _wrapped(base, id_type, aggregate.function, (VERTEX, VERTEX))
+        if aggregate.at is not None:  # its totals are a field, which ranks write between iterations
+            kind = traced.deposit_types[inner(name)]
+            nothing = aggregate.monoid.identity(kind)
+            place = _own_place(_wrapped(base, id_type, aggregate.at, (VERTEX,)))
+            body[name] = VertexField(kind, nothing, missing=nothing)
+            body[PREFIX + name] = Aggregate(aggregate.monoid, kind, call, place)
+            continue
+        kind = traced.aggregate_types[inner(name)]
         body[name] = Parameter(kind, 0)
         body[PREFIX + name] = Aggregate(aggregate.monoid, kind, _own_aggregate(call, aggregate, kind))
     body["_most"] = {PREFIX + "id": int(np.iinfo(id_type).max) - 1}

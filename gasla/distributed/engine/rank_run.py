@@ -13,8 +13,9 @@ import numpy as np
 
 from gasla.arrays import as_values
 from gasla.distributed.communicator import Communicator
+from gasla.distributed.engine.any_vertex import VertexAggregates, read_others
 from gasla.distributed.engine.edge_fields import scatter
-from gasla.distributed.engine.local_program import EDGE_ID, LEAVES, PREFIX, local_program
+from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
 from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
 from gasla.distributed.engine.shard import Shard
@@ -79,6 +80,8 @@ class RankRun:
         self.traces, self.rows = False, list[tuple[int, ...]]()  # whether to trace, and rows of the trace
         self.kinds_of_aggregates = {given_name(n): k for n, k in self.traced.aggregate_types.items()}
         self.aggregates: dict[str, Any] = {}
+        self.at_vertices = VertexAggregates(self.traced, shard)
+        self.others: Mapping[str, np.ndarray] | None = None  # what self.at reads, if not the current values
         self._edges_before = 0
         self._begin(plan, base, values)
         self.active = np.arange(len(shard.ids))
@@ -93,7 +96,8 @@ class RankRun:
         self.sent_fields = [given_name(name) for name in travels]
         later = set(travels) & traced.writes("post_apply")
         is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
-        self.as_active = not self.drains and (self.only_active or (is_default and not later))
+        only_active = self.only_active and not traced.looks_up
+        self.as_active = not self.drains and (only_active or (is_default and not later))
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.sent_fields]
         self.tells_active = not self.everyone or self.only_active or self.scatters
         self._mirroring = [rank for rank, ids in enumerate(self.shard.sends) if len(ids)]
@@ -112,7 +116,7 @@ class RankRun:
             edge[EDGE_ID] = shard.edge_ids
         if LEAVES in self.local.edge_fields:
             edge[LEAVES] = shard.leaves
-        fields = self.state | self.start.global_fields(self.local)
+        fields = self.state | self.start.global_fields(self.local) | self.at_vertices.arrays
         doubled = {name for name in fields if inner(name) in plan.doubled}
         out = {name: fields[name] for name in fields.keys() - doubled}
         given = {name: fields[name] for name in doubled} | edge
@@ -142,8 +146,10 @@ class RankRun:
         return made
 
     def _numbers(self) -> dict[str, Any]:
-        whole = {"n": self.shard.n, "iteration": self.iteration, "bucket": self.bucket, "own": self.shard.own}
-        return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}}
+        shard = self.shard
+        whole = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
+        local = {OWN: shard.own, FIRST: shard.first}
+        return {**self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}, **local}
 
     def _changed(self) -> dict[str, Any]:
         """The parameters of the local program that may change between supersteps, by inner names."""
@@ -157,6 +163,7 @@ class RankRun:
 
     def _begin_active(self) -> None:
         """Exchange what ranks need before the first iteration: aggregates, and active vertices of the first bucket."""
+        self._exchange_at_vertices(has_run=True)
         own = self.active[self.active < self.shard.own]
         mirrors = self.active[self.active >= self.shard.own]
         if self.kinds_of_aggregates or self.resumes:
@@ -182,6 +189,15 @@ class RankRun:
         aggregates = self.running.found()[5]
         return {name: aggregates[PREFIX + name] for name in self.kinds_of_aggregates}
 
+    def _exchange_at_vertices(self, has_run: bool) -> None:
+        """Exchange the aggregates at vertices of the last iteration, or of the start; this rank may have no part."""
+        if not self.at_vertices.arrays:
+            return
+        parts = self.running.found()[5] if has_run else {}
+        own = {name.removeprefix(PREFIX): array for name, array in parts.items()}
+        self.bytes += self.at_vertices.exchange(self.communicator, own if has_run else None)
+        self.exchanges += 2 * len(self.at_vertices.arrays)
+
     def _identities(self) -> dict[str, Any]:
         """The part of the aggregates of a rank without work: identities."""
         declared = self.program.aggregates
@@ -198,7 +214,9 @@ class RankRun:
     def _step(self) -> None:
         active, shares, before = self.total, self._identities(), (self.exchanges, self.bytes)
         new = self.active[:0]
-        if len(self.shard.ids) and (self.everyone or len(self.active)):
+        before_apply = self._seen_by_scatter()
+        has_run = bool(len(self.shard.ids) and (self.everyone or len(self.active)))
+        if has_run:
             new = self._iterate()
             shares = self._partials()
         if "bucket" in self.traced.functions:
@@ -208,7 +226,10 @@ class RankRun:
         looked = self._exchange(new, shares, True)
         self.edges += looked
         if self.scatters:
+            self.others = before_apply
             scatter(self, self.active)
+            self.others = None
+        self._exchange_at_vertices(has_run)
         self.stopped = "stop" in self.traced.functions and bool(self.call("stop"))
         self.iteration += 1
         if self.stopped:
@@ -217,6 +238,12 @@ class RankRun:
             self._resume()
         if self.traces:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
+
+    def _seen_by_scatter(self) -> Mapping[str, np.ndarray] | None:
+        """Copies of the values that `scatter` reads by `self.at`, which are those before the iteration."""
+        if not self.scatters or not self.traced.functions["scatter"].reads("other"):
+            return None
+        return {name: array.copy() for name, array in (self.state | self.at_vertices.arrays).items()}
 
     def is_over(self) -> bool:
         """Whether no rank has work left."""
@@ -335,6 +362,8 @@ class RankRun:
         stand_in.__dict__.update(
             iteration=np.int64(self.iteration), n=np.int64(self.shard.n), bucket=np.int64(self.bucket)
         )
+        arrays = self.others if self.others is not None else self.state | self.at_vertices.arrays
+        stand_in.__dict__["at"] = read_others(self.program, self.traced, self.shard, arrays, self.options.id_type)
         with np.errstate(all="ignore"):
             return getattr(kind, function)(stand_in, *records)
 
@@ -414,12 +443,15 @@ def exchanged_fields(traced: Traced) -> list[str]:
     """The fields that ranks send each other, by inner names: those that neighbors read and the program writes."""
     functions = [traced.functions[name] for name in READING if name in traced.functions]
     read = {field for function in functions for field in function.reads("src")}
+    read |= {field for function in traced.functions.values() for field in function.reads("other")}
     return sorted(read & traced.writes("apply", "post_apply"))
 
 
 def drains(traced: Traced, deterministic: bool) -> bool:
     """Whether a rank may iterate until it has no work left between exchanges, because the program absorbs."""
-    return bool(Plan(traced, deterministic).absorbs) and not {"stop", "idle", "wake"} & traced.functions.keys()
+    if traced.looks_up or {"stop", "idle", "wake"} & traced.functions.keys():
+        return False
+    return bool(Plan(traced, deterministic).absorbs)
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]:
@@ -433,6 +465,11 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
         f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
+    if traced.looks_up:
+        found.append(
+            "Each rank mirrors all vertices of the others, as the program reads or reduces at any vertex: each rank "
+            "needs memory for the fields of every vertex."
+        )
     if drains(traced, options.deterministic):
         found.append(
             "Without a limit each rank iterates until it has no work left between exchanges, as the program absorbs."

@@ -57,13 +57,15 @@ class Shard:
         return np.concatenate([values, *exchange_arrays(communicator, [values[ids] for ids in self.sends])])
 
 
-def shard_of(communicator: Communicator, share: Share, direction: str) -> Shard:
-    """Make a rank's shard from its share of the graph (collective)."""
+def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_all: bool = False) -> Shard:
+    """Make a rank's shard of its share (collective); `mirrors_all`: of all vertices, not only of neighbors."""
     rank, bounds = communicator.rank, share.bounds
     first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
     edges, leaves = _gather_edges(communicator, share, direction)
     is_mirror = (edges.src < first) | (edges.src >= first + own)
     mirrors = np.unique(edges.src[is_mirror])
+    if mirrors_all:
+        mirrors = np.concatenate([np.arange(first, dtype=np.int64), np.arange(first + own, share.n, dtype=np.int64)])
     src = edges.src - first
     src[is_mirror] = own + np.searchsorted(mirrors, edges.src[is_mirror])
     graph = Graph.from_edges(src, edges.dst - first, edges.values, n=own + len(mirrors))

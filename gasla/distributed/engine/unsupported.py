@@ -11,8 +11,6 @@ UNSUPPORTED = {
     "scatter": "both ends of an edge, on two ranks, would have to see what it writes; use one direction",
     "scatter after post_apply": "it would read values that post_apply has already changed",
     "edge.back": "it reads an edge that another rank may hold",
-    "self.at": "it reads a vertex that another rank may own, and that is not sent",
-    "aggregate at": "it reduces at a vertex that another rank may own",
     "bucket": "it would read values that post_apply has already changed",
     "order": "in-place updates would depend on the number of ranks; use order='synchronous'",
     "schedule": "a schedule lists receivers in one array, which no rank has",
@@ -30,13 +28,7 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
         (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
         (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
         (bool(late), "scatter after post_apply", f"{name} has scatter that reads {given(min(late, default=''))}"),
-        (
-            bool(traced.deposits),
-            "aggregate at",
-            f"{name}.{given(min(traced.deposits, default=''))} reduces at vertices",
-        ),
         (any(f.reads("back") for f in functions.values()), "edge.back", f"{name} reads edge.back"),
-        (traced.looks_up and not traced.deposits, "self.at", f"{name} reads other vertices by self.at"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (is_scheduled, "schedule", f"a run of {name} has a schedule"),
     ]
