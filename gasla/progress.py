@@ -1,8 +1,9 @@
-"""Progress bars for long calls: hidden in the first second, and if standard error is not a terminal.
+"""Progress bars for long calls: hidden in the first second, and drawn only on a terminal or in a notebook.
 
 Long computations report their progress with `follow` and `track`, which cost nothing unless a bar is open.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,7 +47,8 @@ _open: ContextVar[_Open | None] = ContextVar("_open", default=None)
 def bar(description: str) -> Iterator[None]:
     """Show a progress bar for the block on standard error.
 
-    It is not drawn in the first second, nor if standard error is not a terminal, and it is erased at the end.
+    It is drawn from the second second on, and erased at the end. Nothing is drawn if standard error is neither a
+    terminal nor the output of a notebook's cell.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def bar(description: str) -> Iterator[None]:
     from tqdm import tqdm
 
     settings = {"delay": DELAY, "mininterval": 0, "miniters": 0, "leave": False, "bar_format": CLOCK}
-    with tqdm(desc=description, disable=None, **settings) as drawn:
+    with tqdm(desc=description, disable=False if _in_notebook() else None, **settings) as drawn:
         if drawn.disable:
             yield
             return
@@ -77,6 +79,12 @@ def bar(description: str) -> Iterator[None]:
             ended.set()
             thread.join()
             _open.reset(outer)
+
+
+def _in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this process, whose standard error is no terminal, but shows a bar."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:

@@ -16,6 +16,15 @@ from gasla.program.walk_program import WalkProgram
 __all__ = ["explain", "source", "workspace"]
 
 
+class Lines(str):
+    """A text of several lines, which an interpreter or a notebook shows as lines too."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def explain(
     program: VertexProgram | type[VertexProgram],
     graph: Any,
@@ -26,7 +35,7 @@ def explain(
     scheduled: bool = False,
     device: Device | None = None,
 ) -> str:
-    """Describe what a run of a vertex program on a graph will do, and why: one sentence per line, to be printed.
+    """Describe what a run of a vertex program on a graph will do, and why: one sentence per line.
 
     It tells whether iterations push or pull, and what prevents pushing; how values are reduced; which fields and parts
     of the graph are copied, in bytes; how threads share the work; and whether compiled code is stored already. Nothing
@@ -68,7 +77,7 @@ def explain(
     if device is not None:
         graph = graph.to(check_device(device))
     runs = runs_of(program, graph, Variant(way_of(direction), deterministic, scheduled, True))
-    return "\n".join(engine(graph.engine).explain(runs, program, graph))
+    return Lines("\n".join(engine(graph.engine).explain(runs, program, graph)))
 
 
 def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:

@@ -372,6 +372,14 @@ def test_wrong_answers_are_drawn(tmp_path: Path) -> None:
     assert "wrong" in (tmp_path / "a.svg").read_text()
 
 
+def test_a_disturbed_machine_is_named_in_the_plot(tmp_path: Path) -> None:
+    found = [cells.Cell("g", "cpu", "bfs", "gasla", [10], {"gasla": cells.Entry("", [1.0])})]
+    for stolen, is_named in ((0.5, True), (0.0, False)):
+        notes = [{"measured": "g", "stolen": 0.9, "slowed": 0.0}, {"measured": "g", "stolen": stolen, "slowed": 0.0}]
+        plot.draw(report.Report(provenance.provenance("cpu") | {"machine": notes}, {}, found), tmp_path / "a.svg")
+        assert ("50% of the time stolen" in (tmp_path / "a.svg").read_text()) == is_named
+
+
 @pytest.mark.usefixtures("quick_ceilings")
 @pytest.mark.parametrize("text", ["# Nodes: 0 Edges: 0\n", "# Nodes: 3 Edges: 1\n1 1\n"])
 def test_a_graph_without_edges_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:

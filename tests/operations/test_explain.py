@@ -145,6 +145,11 @@ def test_a_sentence_is_said_where_it_is_so_and_nowhere_else(
     assert without == with_it or sentence not in text(*without)
 
 
+def test_an_interpreter_shows_an_explanation_by_lines() -> None:
+    said = gasla.explain(Forty, GRAPH)
+    assert repr(said) == str(said) and len(repr(said).splitlines()) > 1
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"deterministic": True}, {"scheduled": True}], ids=str)
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,17 @@ def test_a_bar_is_silent_in_its_first_second(monkeypatch: pytest.MonkeyPatch) ->
     with progress.bar("thinking"):
         pass
     assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("has_kernel", [False, True])
+def test_a_notebook_shows_a_bar_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, hasty: None, capsys: pytest.CaptureFixture[str], has_kernel: bool
+) -> None:
+    shell = SimpleNamespace(**({"kernel": None} if has_kernel else {}))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    with progress.bar("thinking"):
+        time.sleep(0.05)
+    assert ("thinking" in capsys.readouterr().err) == has_kernel
 
 
 def test_without_a_terminal_nobody_looks(hasty: None, capsys: pytest.CaptureFixture[str]) -> None:

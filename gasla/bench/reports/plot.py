@@ -181,5 +181,7 @@ def write_around(
     )
     commit = f" ({provenance['commit'][:10]})" if provenance.get("commit") else ""
     made = f"gasla {provenance['versions'].get('gasla', 'from a source tree')}{commit}, {provenance['date'][:10]}"
-    text = "\n".join([*wrap(TEPS, int(16 * width)), made])
+    busy = "; ".join(f"{what}: {each}" for what, each in report.disturbed().items())
+    warning = wrap(f"The machine was busy with other work, and times may be too high: {busy}", int(16 * width))
+    text = "\n".join([*wrap(TEPS, int(16 * width)), *(warning if busy else []), made])
     figure.text(0.02, 0.1 / height, text, fontsize=7.5, color=FAINT, va="bottom", linespacing=1.5)

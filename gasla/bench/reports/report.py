@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from gasla.bench.cells import TEPS, Cell
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.limits.ceilings import Ceilings
-from gasla.bench.reports.machine import watch
+from gasla.bench.reports.machine import Disturbance, watch
 from gasla.bench.reports.provenance import provenance
 from gasla.output import replacing
 
@@ -55,6 +55,12 @@ class Report(NamedTuple):
     def watch(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
         """`machine.watch`, with its notes added to the provenance."""
         return watch(what, measure, self.provenance.setdefault("machine", []))
+
+    def disturbed(self) -> dict[str, Disturbance]:
+        """What was measured while the machine was busy with other work, at the last attempt."""
+        notes = self.provenance.get("machine", [])
+        found = {note["measured"]: Disturbance(note["stolen"], note["slowed"]) for note in notes}
+        return {what: each for what, each in found.items() if each.is_much}
 
     def write(self, path: Path, **more: Any) -> None:
         """Write the report, and further entries, as JSON."""

@@ -297,7 +297,10 @@ def require_memory(n: int, m: int) -> None:
     """Raise MemoryError for a graph larger than memory, such as one edge between vertices 0 and 10**10."""
     memory = physical_memory()
     if memory is not None and 16 * n + 24 * m > memory:
-        raise MemoryError(f"{n:,} vertices and {m:,} edges need {16 * n + 24 * m:,} bytes")
+        raise MemoryError(
+            f"{n:,} vertices and {m:,} edges need {16 * n + 24 * m:,} bytes, and {memory:,} are available; "
+            "gasla.io.convert makes a folder of any file, in little memory, which gasla.io.open maps"
+        )
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:
