@@ -205,8 +205,28 @@ class Primitives(Protocol):
     def walk(self, walking: WalkBinding, starts: Any, steps: int, key: int, weights: tuple[Any, Any] | None) -> Any:
         """Random walks of a program, one row per walker; weighted if prefix sums and guide tables are given."""
 
-    def sample(self, graph: Graph, ids: Any, k: int, key: int, replace: bool) -> Any:
-        """Random out-neighbors, one row per vertex."""
+    def sample(
+        self, lists: Adjacency, ids: Any, k: int, key: int, replace: bool, weights: tuple[Any, Any] | None
+    ) -> Any:
+        """`k` random neighbors of each vertex, one row per vertex, padded with -1."""
+
+    def sample_lists(
+        self,
+        lists: Adjacency,
+        ids: Any,
+        firsts: Any,
+        row: int,
+        key: int,
+        replace: bool,
+        weights: tuple[Any, Any] | None,
+    ) -> tuple[Any, Any]:
+        """Random neighbors of each vertex and their positions: as many as the offsets `firsts` say, padded with -1.
+
+        The first vertex draws as row `row` of `sample` does.
+        """
+
+    def append_distinct(self, vertices: Any, found: Any) -> tuple[Any, Any]:
+        """Distinct vertices and, after them, the new ones in `found` by first appearance; the index of each found."""
 
 
 class Runner(Protocol):

@@ -8,7 +8,7 @@ have no option.
 import inspect
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType
@@ -194,6 +194,7 @@ def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any
     """Add the option for one parameter, if its type allows."""
     said = said.replace("%", "%%")
     kinds = [hint] if get_origin(hint) is Literal else [k for k in get_args(hint) or (hint,) if k is not NoneType]
+    kinds = [k for k in kinds if get_origin(k) is not Sequence]
     kind = kinds[0] if len(kinds) == 1 else None
     help = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
     if kind is bool:

@@ -1,4 +1,4 @@
-"""Neighbor sampling: a few random out-neighbors of each of some vertices, and the checks that walks share.
+"""Neighbor sampling: a few random neighbors of each of some vertices, in layers, and the checks that walks share.
 
 Graph neural networks that train on samples draw them layer by layer: neighbors of a batch of vertices, then neighbors
 of these. With replacement, draws are independent. Without replacement they follow Floyd's algorithm: to draw k of d
@@ -10,53 +10,154 @@ A Sample of Brilliance. Communications of the ACM 30 (1987).
 
 from __future__ import annotations
 
-import reprlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
 from operator import index
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 
 import semirings
-from gasla.arrays import module_of, moved
+from gasla.arrays import array_module, module_of, moved, running_sums
 from gasla.engines import Primitives, engine
-from gasla.graph.arguments import NO_LIMIT, TRUE_OR_FALSE, check_flags, check_weights, whole_number
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import NO_LIMIT, TRUE_OR_FALSE, check_choice, check_flags, check_weights, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array, for_names
+from gasla.operations.memory_limit import available, require_memory
 
 Array = Any  # NumPy's or CuPy's
+Direction = Literal["out", "in"]
+ENTRY = 64  # bytes, at most, for each entry of a sample of layers
+LARGE = 1 << 28  # bytes; smaller samples are drawn without asking for the memory that is available
 MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
 
 
-def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bool = False) -> Array:
-    """Draw `k` random out-neighbors of each of some vertices.
+class Block(NamedTuple):
+    """One layer of message passing over a sample: the edges from the first `sources` vertices to the first
+    `destinations` of them.
+    """
+
+    sources: int
+    destinations: int
+    edge_index: Array
+    edge_ids: Array
+
+
+class NeighborSample(NamedTuple):
+    """Neighbors of vertices, their neighbors, and so on, with new vertex numbers; see `sample_neighbors`.
+
+    Attributes
+    ----------
+    vertices : array of the type of vertex ids
+        The vertices of the sample, each once: first the given vertices, then those of each layer in order of their
+        first appearance. Number v of the sample is `vertices[v]` of the graph.
+    edge_index : (2, edges) array of int64
+        Source and target of each drawn edge, as numbers of the sample; layer by layer.
+    edge_ids : (edges,) array of int64
+        The number of each drawn edge in the graph.
+    vertex_counts, edge_counts : list of int
+        The number of given vertices, then of new vertices per layer; the number of drawn edges per layer.
+    """
+
+    vertices: Array
+    edge_index: Array
+    edge_ids: Array
+    vertex_counts: list[int]
+    edge_counts: list[int]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The layers of message passing that end at the given vertices, the first to be computed first.
+
+        A layer has the edges between vertices that are near enough to matter, so each layer has fewer than the one
+        before. Arrays are views.
+        """
+        vertices, edges = list(accumulate(self.vertex_counts)), list(accumulate(self.edge_counts))
+        return [
+            Block(vertices[i + 1], vertices[i], self.edge_index[:, : edges[i]], self.edge_ids[: edges[i]])
+            for i in reversed(range(len(edges)))
+        ]
+
+
+@overload
+def sample_neighbors(
+    graph: Any,
+    ids: Any,
+    k: int,
+    *,
+    direction: Direction = "out",
+    weighted: bool = False,
+    replace: bool = False,
+    seed: int = 0,
+) -> Array: ...
+@overload
+def sample_neighbors(
+    graph: Any,
+    ids: Any,
+    k: Sequence[int],
+    *,
+    direction: Direction = "out",
+    weighted: bool = False,
+    replace: bool = False,
+    seed: int = 0,
+) -> NeighborSample: ...
+def sample_neighbors(
+    graph: Any,
+    ids: Any,
+    k: int | Sequence[int],
+    *,
+    direction: Direction = "out",
+    weighted: bool = False,
+    replace: bool = False,
+    seed: int = 0,
+) -> Array | NeighborSample:
+    """Draw `k` random neighbors of each of some vertices, in one layer or several.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. Edges are drawn: parallel edges each count, as do self loops and stored zeros.
     ids : (rows,) array of integers
-        The vertices. A vertex may occur several times; each occurrence is an independent draw.
-    k : int
-        Number of neighbors per vertex, 0 or more.
+        The vertices. With one number `k` a vertex may occur several times; each occurrence is an independent draw.
+    k : int or list of int
+        Number of neighbors per vertex, 0 or more. A list has a number for each layer: layer i draws neighbors of the
+        vertices that layer i - 1 found first.
+    direction : "out" or "in"
+        Whether a vertex draws among its out-edges or its in-edges. Message passing to `ids` needs "in".
+    weighted : bool
+        Whether edges are drawn in proportion to their values, which must be finite and not negative. Otherwise, and in
+        a graph without values, all edges of a vertex are equally likely.
+    replace : bool
+        Whether an edge may be drawn several times. If not, a vertex of `k` edges or fewer gives all of them.
     seed : int
         At most 64 bits. The same seed gives the same sample on both engines.
-    replace : bool
-        Whether an edge may be drawn several times. If not, a vertex of `k` out-edges or fewer gives all of them.
 
     Returns
     -------
     (rows, k) array of the type of vertex ids
-        One row per vertex, in no particular order, padded with -1 where a vertex has too few out-edges.
+        For a number `k`: one row per vertex, in no particular order, padded with -1 where a vertex has too few edges
+        (of positive weight, if `weighted`).
+    NeighborSample
+        For a list `k`: `vertices`, `edge_index` with the vertices' new numbers, `edge_ids`, `vertex_counts`,
+        `edge_counts`; and `blocks`, the same edges by layer of message passing.
 
     Raises
     ------
     TypeError, ValueError
-        If an id is not a vertex, or `k` or `seed` is not a valid number.
+        If an id is not a vertex, or `k` or `seed` is not a valid number; if a vertex occurs twice and `k` is a list; if
+        weights are negative, not finite, or sum to infinity at a vertex.
 
     Notes
     -----
-    Draw j of row i is a function of `semirings.hash(seed, i, j)`. Without replacement each draw is compared with all
-    earlier draws of its row, which is fast up to some hundreds.
+    Draw j of row i is a function of `semirings.hash(seed, i, j)`; in several layers, i is the vertex's number in the
+    sample. Without replacement each draw is compared with all earlier draws of its row, which is fast up to some
+    hundreds. By weight and without replacement, each draw is among the edges that are not drawn yet; after 32 draws
+    that repeat earlier ones, the weights of all other edges of the vertex are added instead.
+
+    `vertices`, `edge_index`, `vertex_counts` and `edge_counts` are `n_id`, `edge_index`, `num_sampled_nodes` and
+    `num_sampled_edges` of PyTorch Geometric. `blocks` are the message flow graphs of DGL.
 
     References
     ----------
@@ -70,18 +171,101 @@ def sample_neighbors(graph: Any, ids: Any, k: int, *, seed: int = 0, replace: bo
     array([[ 2,  3,  4],
            [ 0, -1, -1],
            [-1, -1, -1]], dtype=int32)
+
+    Two layers: four in-neighbors of vertex 3 at most, and one of each of these.
+
+    >>> sample = gasla.sample_neighbors(graph, [3], [4, 1], direction="in")
+    >>> sample.vertices
+    array([3, 0, 1], dtype=int32)
+    >>> sample.edge_index
+    array([[1, 2],
+           [0, 1]])
+    >>> sample.edge_ids, sample.vertex_counts, sample.edge_counts
+    (array([2, 4]), [1, 1, 1], [1, 1])
+    >>> [(block.sources, block.destinations) for block in sample.blocks]
+    [(3, 2), (2, 1)]
     """
-    given: Any = k
-    if isinstance(given, list | tuple | np.ndarray):
-        raise TypeError(
-            f"k is {reprlib.repr(k)}; expected a whole number: one call draws one layer, and the next starts from what "
-            "it drew, such as sample_neighbors(graph, np.unique(drawn[drawn >= 0]), k)"
-        )
-    graph, k, key = as_graph(graph), whole_number("k", k, NO_LIMIT), seed_hash(seed)
-    check_flags(replace=replace)
+    graph, layers, key = as_graph(graph), _layers(k), seed_hash(seed)
+    check_flags(replace=replace, weighted=weighted)
+    check_choice("direction", direction, get_args(Direction))
     ids = vertex_ids(graph, "ids", ids)
-    check_lists(graph)
-    return engine(graph.engine).primitives().sample(graph, ids, k, key, bool(replace))
+    check_lists(graph, direction)
+    primitives = engine(graph.engine).primitives()
+    has_weights = weighted and graph.values is not None and graph.m > 0
+    weights = weights_of(graph, primitives, direction) if has_weights else None
+    lists = graph.out if direction == "out" else graph.in_
+    if layers is None:
+        return primitives.sample(lists, ids, index(k), key, bool(replace), weights)  # type: ignore[arg-type]
+    _check_distinct(ids)
+    draw = partial(primitives.sample_lists, key=key, replace=bool(replace), weights=weights)
+    return _sample_layers(lists, ids, layers, bool(replace), direction == "out", draw, primitives)
+
+
+def _layers(k: Any) -> list[int] | None:
+    """The checked numbers of neighbors per layer; None if `k` is one number."""
+    if not isinstance(k, list | tuple) and np.ndim(k) == 0:
+        whole_number("k", k, NO_LIMIT)
+        return None
+    if len(k) == 0:
+        raise ValueError("k is empty; expected a number of neighbors for each layer, such as [10, 5]")
+    for i, number in enumerate(k):
+        if type(number) is int and number == -1:
+            raise ValueError(
+                f"k[{i}] is -1; expected 0 or more; for all neighbors give a large number, such as graph.m"
+            )
+        whole_number(f"k[{i}]", number, NO_LIMIT)
+    return [index(number) for number in k]
+
+
+def _check_distinct(ids: Array) -> None:
+    """Refuse vertices that occur twice: a sample of several layers numbers each vertex once."""
+    xp: Any = array_module(ids)
+    ordered = xp.sort(ids)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(again):
+        raise ValueError(
+            f"ids has vertex {int(again[0])} twice; expected distinct vertices for several layers: pass np.unique(ids)"
+        )
+
+
+def _sample_layers(
+    lists: Adjacency,
+    ids: Array,
+    layers: list[int],
+    replace: bool,
+    along: bool,
+    draw: Callable[..., tuple[Array, Array]],
+    primitives: Primitives,
+) -> NeighborSample:
+    """Sample layer by layer; each starts from the vertices that the one before found."""
+    xp: Any = array_module(ids)
+    vertices, begin, ends, positions, counts = ids, 0, [], [], [len(ids)]
+    for k in layers:
+        layer = vertices[begin:]
+        firsts = _lengths(lists, layer, k, replace)
+        found, places = draw(lists, layer, firsts, begin)
+        rows = xp.repeat(xp.arange(begin, len(vertices)), xp.diff(firsts))
+        is_drawn = places >= 0
+        if not bool(is_drawn.all()):
+            found, places, rows = found[is_drawn], places[is_drawn], rows[is_drawn]
+        begin = len(vertices)
+        vertices, at = primitives.append_distinct(vertices, found)
+        ends.append((rows, at) if along else (at, rows))
+        positions.append(places)
+        counts.append(len(vertices) - begin)
+    at, places = (xp.concatenate(parts, axis=-1) for parts in ([xp.stack(pair) for pair in ends], positions))
+    numbers = places if lists.edge_ids is None else lists.edge_ids[places].astype(np.int64, copy=False)
+    return NeighborSample(vertices, at, numbers, counts, [len(part) for part in positions])
+
+
+def _lengths(lists: Adjacency, ids: Array, k: int, replace: bool) -> Array:
+    """The offsets of the samples of each vertex: `k` entries, or fewer if the vertex has fewer edges."""
+    xp: Any = array_module(ids)
+    degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
+    if replace and k * len(ids) * ENTRY >= LARGE:
+        count = k * int((degrees > 0).sum())
+        require_memory("the sample has", count, ENTRY, available(lists.device), "a smaller number in k, or fewer ids")
+    return running_sums(xp.where(degrees > 0, k, 0) if replace else xp.minimum(degrees, k))
 
 
 def seed_hash(seed: Any) -> int:
@@ -112,23 +296,28 @@ def vertex_ids(graph: Graph, name: str, given: Any) -> Array:
     return on.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
 
 
-def check_lists(graph: Graph) -> None:
-    """Refuse out-lists too long for a position to be drawn."""
-    if graph.m > MOST and graph.max_out_degree > MOST:
-        raise ValueError(f"a vertex has {graph.max_out_degree} out-edges; expected at most {MOST}")
+def check_lists(graph: Graph, direction: Direction = "out") -> None:
+    """Refuse lists too long for a position to be drawn."""
+    if graph.m > MOST:
+        longest = graph.max_out_degree if direction == "out" else graph.max_in_degree
+        if longest > MOST:
+            raise ValueError(f"a vertex has {longest} {direction}-edges; expected at most {MOST}")
 
 
-def weights_of(graph: Graph, primitives: Primitives) -> tuple[Array, Array]:
-    """Prefix sums of each out-list's weights in float64, and their guide tables; kept with the graph."""
+def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out") -> tuple[Array, Array]:
+    """Prefix sums of each list's weights in float64, and their guide tables; kept with the graph."""
     graph.notice_values()
     check_weights(graph, shares=True)
 
     def made(graph: Graph) -> tuple[Array, Array]:
-        sums = primitives.list_sums(graph.out, graph.out_values)
+        lists, values = (graph.out, graph.out_values) if direction == "out" else (graph.in_, graph.in_values)
+        sums = primitives.list_sums(lists, values)
         bad = ~(sums < np.inf)
         if bool(bad.any()):
-            v = int(graph.out.owners()[int(bad.argmax())])
-            raise ValueError(f"the weights of the out-edges of vertex {v} add up to infinity; expected a finite sum")
-        return sums, primitives.list_guides(graph.out, sums)
+            v = int(lists.owners()[int(bad.argmax())])
+            raise ValueError(
+                f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
+            )
+        return sums, primitives.list_guides(lists, sums)
 
-    return graph.kept("sums of weights", made)
+    return graph.kept("sums of weights" if direction == "out" else "sums of weights of in-edges", made)

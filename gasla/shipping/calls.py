@@ -33,6 +33,8 @@ MORE = [
     "pagerank(g, weighted=False, personalization={0: 1.0})",
     "aggregate_features(g, np.ones((n, 8)))",
     "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)",
+    "sample_neighbors(g, [0, 1], [3, 2])",
+    "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
     "subgraph_matches(g, triangle, count=True)",
     "subgraph_matches(g, triangle)",
     "top_k(g, 3)",

@@ -1,11 +1,12 @@
 """Verifiers of random walks and samples: that they follow edges. Randomness itself cannot be seen in one answer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.graph.graph import Graph, as_graph
 from gasla.verify._common import Array, Edges, VerificationError, edges_of, require
 
 
@@ -60,8 +61,17 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     require(right, lambda i: f"{describe(i)}; there is no such edge")
 
 
-def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, replace: bool = False) -> None:
-    """Verify sampled out-neighbors: their number, and that none is sampled more often than it has edges.
+def sample_neighbors(
+    graph: Any,
+    ids: ArrayLike,
+    k: int | Sequence[int],
+    sampled: Any,
+    *,
+    direction: str = "out",
+    weighted: bool = False,
+    replace: bool = False,
+) -> None:
+    """Verify sampled neighbors: their number, that edges lead to them, and that none is sampled more often than edges.
 
     Parameters
     ----------
@@ -69,15 +79,15 @@ def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, 
         The graph.
     ids : array of integers
         The vertices that were sampled from.
-    k, replace
+    k, direction, weighted, replace
         The arguments of `gasla.sample_neighbors`.
-    sampled : (rows, k) array of integers
+    sampled : (rows, k) array of integers, or NeighborSample if `k` is a list
         The answer.
 
     Raises
     ------
     VerificationError
-        If the answer has another shape, or a row breaks a property.
+        If the answer has another shape, or a row or a layer breaks a property.
 
     Examples
     --------
@@ -88,7 +98,10 @@ def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, 
     Traceback (most recent call last):
     gasla.verify.VerificationError: row 0 of vertex 0 has 2 neighbors; expected 1
     """
-    edges, asked, rows = edges_of(graph), np.asarray(ids), np.asarray(sampled)
+    if isinstance(k, Sequence):
+        _require_layers(as_graph(graph), np.asarray(ids), k, sampled, direction, weighted, replace)
+        return
+    edges, asked, rows = _drawn_edges(graph, direction, weighted), np.asarray(ids), np.asarray(sampled)
     if rows.shape != (len(asked), k) or rows.dtype.kind != "i":
         raise VerificationError(f"samples are {rows.dtype}{rows.shape}; expected integers of shape {len(asked), k}")
     _require_vertices(edges, rows)
@@ -99,6 +112,58 @@ def sample_neighbors(graph: Any, ids: ArrayLike, k: int, sampled: ArrayLike, *, 
     require(((rows >= 0) == (np.arange(k) < found[:, np.newaxis])).all(axis=1), lambda i: f"row {i} has -1 inside")
     for i, row in enumerate(rows):
         _require_neighbors(edges, i, int(asked[i]), row[row >= 0], replace)
+
+
+def _drawn_edges(graph: Any, direction: str, weighted: bool) -> Edges:
+    """The edges that may be drawn, from the vertex that draws: reversed for "in"; if weighted those of weight > 0."""
+    edges = edges_of(graph)
+    src, dst = (edges.src, edges.dst) if direction == "out" else (edges.dst, edges.src)
+    order = np.argsort(src, kind="stable")
+    order = order[edges.weight[order] > 0] if weighted else order
+    indptr = np.searchsorted(src[order], np.arange(edges.n + 1))
+    return Edges(edges.n, indptr, src[order], dst[order], edges.weight[order])
+
+
+def _require_layers(
+    graph: Graph, ids: Array, k: Sequence[int], sampled: Any, direction: str, weighted: bool, replace: bool
+) -> None:
+    """Verify a sample of layers."""
+    vertices, edge_index, edge_ids = (np.asarray(part) for part in sampled[:3])
+    counts, edge_counts = sampled[3], sampled[4]
+    if (len(counts), len(edge_counts)) != (len(k) + 1, len(k)) or counts[0] != len(ids):
+        raise VerificationError(f"the sample has {counts} vertices and {edge_counts} edges by layer; expected {len(k)}")
+    if (sum(counts), sum(edge_counts)) != (len(vertices), len(edge_ids)) or edge_index.shape != (2, len(edge_ids)):
+        raise VerificationError(
+            f"the sample has {len(vertices)} vertices, {len(edge_ids)} edge ids, and edges of shape "
+            f"{edge_index.shape}; expected {sum(counts)}, {sum(edge_counts)} and {2, sum(edge_counts)}"
+        )
+    is_vertex: Array = (vertices >= 0) & (vertices < graph.n)
+    is_number: Array = (edge_index >= 0) & (edge_index < len(vertices))
+    is_edge: Array = (edge_ids >= 0) & (edge_ids < graph.m)
+    require(is_vertex, lambda v: f"vertex {v} of the sample is {vertices[v]}; expected 0 to {graph.n - 1}")
+    require(is_number[0] & is_number[1], lambda e: f"edge {e} of the sample has an end that is no vertex of the sample")
+    require(is_edge, lambda e: f"edge id {edge_ids[e]} is outside {graph.m} edges")
+    if len(np.unique(vertices)) != len(vertices) or (vertices[: len(ids)] != ids).any():
+        raise VerificationError("the vertices of the sample are not distinct, or do not begin with the given ones")
+    for end, name, stored in zip(edge_index, ("source", "target"), map(np.asarray, graph.edges())):
+        right = np.asarray(vertices[end] == stored[edge_ids])
+        require(right, lambda e: f"the {name} of edge {e} of the sample is not that of edge {edge_ids[e]}")  # noqa: B023
+    degrees = np.diff(_drawn_edges(graph, direction, weighted).indptr)[vertices]
+    drawing, drawn = edge_index if direction == "out" else edge_index[::-1]
+    weight = np.ones(graph.m) if graph.values is None or not weighted else np.asarray(graph.values)
+    require(weight[edge_ids] > 0, lambda e: f"edge {edge_ids[e]} was drawn, of weight {weight[edge_ids[e]]}")
+    if not replace and len(np.unique(edge_ids)) != len(edge_ids):
+        raise VerificationError("an edge was drawn twice; expected draws without replacement")
+    begins, ends = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(edge_counts)])
+    for i, most in enumerate(k):
+        layer, (first, last) = slice(ends[i], ends[i + 1]), begins[i : i + 2]
+        degree = degrees[first:last]
+        wanted = np.where(degree > 0, most, 0) if replace else np.minimum(degree, most)
+        if not np.array_equal(np.sort(drawing[layer]), np.repeat(np.arange(first, last), wanted)):
+            raise VerificationError(f"layer {i} has other numbers of edges per vertex than {wanted}")
+        new, where = np.unique(drawn[layer][drawn[layer] >= last], return_index=True)
+        if not np.array_equal(new, np.arange(last, begins[i + 2])) or (where[1:] < where[:-1]).any():
+            raise VerificationError(f"the new vertices of layer {i} are not numbered by their first appearance")
 
 
 def _require_neighbors(edges: Edges, i: int, v: int, row: Iterable[int], replace: bool) -> None:

@@ -1,6 +1,8 @@
 """Walks and samples of the GPU without one: the kernels by g++, against the CPU's, and what NVRTC says."""
 
 import shutil
+import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +93,24 @@ def test_sums_and_samples_equal_the_cpu(tmp_path: Path) -> None:
     EmulatedKernel(built, "guide_lists").plain(1, n, lists.indptr, sums, guides)
     np.testing.assert_array_equal(guides, cpu_drawing.list_guides(lists, sums))
     ids = np.random.default_rng(5).integers(0, graph.n, 300).astype(np.int32)
-    for replace in (False, True):
-        found = np.full((300, 6), -7, np.int32)
-        arguments = lists.indptr, lists.indices, ids, np.uint64(KEY), np.bool_(replace), found
-        EmulatedKernel(built, "sample").plain(1, np.uint64(300), np.uint64(6), *arguments)
-        np.testing.assert_array_equal(found, cpu_drawing.sample(graph, ids, 6, KEY, replace))
+    kernel, firsts = EmulatedKernel(built, "sample"), np.append(0, np.cumsum(np.arange(300) % 7))
+    for replace, weights, k in product((False, True), (None, (sums, guides)), (6, 40)):
+        found, given = np.full((300, k), -7, np.int32), (KEY, replace, weights)
+        kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, None, k, 0, *given, found, None)))
+        np.testing.assert_array_equal(found, cpu_drawing.sample(lists, ids, k, *given))
+        one, places = np.full(firsts[-1], -7, np.int32), np.full(firsts[-1], -7)
+        kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, firsts, 0, 9, *given, one, places)))
+        for mine, its in zip((one, places), cpu_drawing.sample_lists(lists, ids, firsts, 9, *given)):
+            np.testing.assert_array_equal(mine, its)
+
+
+def test_distinct_vertices_are_numbered_as_by_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CuPy of `append_distinct`, by NumPy, which has the same functions."""
+    monkeypatch.setitem(sys.modules, "cupy", np)
+    rng = np.random.default_rng(3)
+    for count in (0, 1, 900):
+        vertices, found = rng.permutation(500)[: count // 3].astype(np.int32), rng.integers(0, 500, count, np.int32)
+        mine, its = cpu_drawing.append_distinct(vertices, found), sampling.append_distinct(vertices, found)
+        for one, other in zip(mine, its):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(mine[0][mine[1]], found)

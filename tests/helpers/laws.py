@@ -501,6 +501,19 @@ def sampled(q: Asked) -> Answer:
     return {"sample": np.sort(np.where(found < 0, -1, q.was[found]), axis=1)}
 
 
+def sampled_layers(q: Asked) -> Answer:
+    given, options = [q.v(0), q.v(1)], {"weighted": True, "direction": "in"}
+    ids = q.here(np.array(given if q.v(0) != q.v(1) else given[:1]))
+    found = gasla.sample_neighbors(q.given, ids, [2, 2], seed=q.seed, **options)  # type: ignore[call-overload]
+
+    def verified(graph: Any, ids: Array, *arrays: Array) -> None:
+        verify.sample_neighbors(graph, ids, [2, 2], (*arrays, *found[3:]), **options)  # type: ignore[arg-type]
+
+    q.check(verified, ids, *found[:3])
+    src, dst = q.was[host(found.vertices)[host(found.edge_index)]]
+    return {"edges": np.array(sorted(zip(src.tolist(), dst.tolist())))}
+
+
 def mxv(q: Asked) -> Answer:
     x = q.here(features(q)[:, 0])
     return {
@@ -781,6 +794,9 @@ ROWS: tuple[Row, ...] = (
     Row("walk", walk, order=ANY_ORDER, split=ANY_ORDER, forms=ANY_ORDER),
     Row("sample_neighbors", sampled, order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
         forms=only("other samples of the same distribution: verified"), verbs="sample-neighbors"),
+    Row("sample_neighbors", sampled_layers, 'k=[2, 2], direction="in", weighted=True', weights=True,
+        order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
+        forms=only("other samples of the same distribution: verified")),
     Row("mxv", mxv, ranks=False, weights=True, split=Law("sums are the same if the parts share its weight",
         lambda before, then, now: {"sums": before["sums"]}, "shares"), scaled=times(TIMES, sums=1, least=1)),
     Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED),

@@ -18,6 +18,8 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
     "count_at_edges": primitives.count_common_neighbours,
     "walk": gasla.random_walks,
     "sample": gasla.sample_neighbors,
+    "sample_lists": gasla.sample_neighbors,
+    "append_distinct": gasla.sample_neighbors,
     "list_sums": gasla.random_walks,
     "list_guides": gasla.random_walks,
     "top_k": gasla.top_k,

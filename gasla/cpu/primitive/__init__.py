@@ -1,7 +1,7 @@
 """Primitives on the CPU, as `gasla.engines.Primitives` lists them: forests, neighbor lists, walks and samples."""
 
 from gasla.cpu.primitive.cliques import count_cliques
-from gasla.cpu.primitive.draw_samples import list_guides, list_sums, sample
+from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_sums, sample, sample_lists
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
@@ -11,6 +11,7 @@ from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.program.walk_runs import walk
 
 __all__ = [
+    "append_distinct",
     "common",
     "compress",
     "count_at_edges",
@@ -27,6 +28,7 @@ __all__ = [
     "number",
     "orient",
     "sample",
+    "sample_lists",
     "simplify",
     "top_k",
     "walk",

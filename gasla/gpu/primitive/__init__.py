@@ -4,11 +4,12 @@ from gasla.gpu.primitive.forest import compress, hook, label_components, likely_
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, count_cliques, has_edges
 from gasla.gpu.primitive.neighbours import count_at_edges, count_common_neighbours, orient, simplify
-from gasla.gpu.primitive.sampling import list_guides, list_sums, sample
+from gasla.gpu.primitive.sampling import append_distinct, list_guides, list_sums, sample, sample_lists
 from gasla.gpu.primitive.top_k import top_k
 from gasla.gpu.program.walk_runs import walk
 
 __all__ = [
+    "append_distinct",
     "common",
     "compress",
     "count_at_edges",
@@ -25,6 +26,7 @@ __all__ = [
     "number",
     "orient",
     "sample",
+    "sample_lists",
     "simplify",
     "top_k",
     "walk",

@@ -8,7 +8,6 @@ import numpy as np
 
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph.adjacency import Adjacency
-from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
 
@@ -34,17 +33,71 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
     return guides
 
 
-def sample(graph: Graph, ids: Array, k: int, key: int, replace: bool) -> Array:
-    """Sample `k` out-neighbors of each vertex; -1 pads rows with fewer."""
+def sample(lists: Adjacency, ids: Array, k: int, key: int, replace: bool, weights: tuple[Array, Array] | None) -> Array:
+    """Sample `k` neighbors of each vertex, one row per vertex; -1 pads rows with fewer."""
     import cupy
 
-    lists, count = graph.out, len(ids)
-    found = cupy.empty((count, k), lists.indices.dtype)
-    numbers = np.uint64(count), np.uint64(k)
-    _launch(
-        "sample", lists, count, *numbers, lists.indptr, lists.indices, ids, np.uint64(key), np.bool_(replace), found
-    )
+    found = cupy.empty((len(ids), k), lists.indices.dtype)
+    _launch("sample", lists, len(ids), *arguments(lists, ids, None, k, 0, key, replace, weights, found, None))
     return found
+
+
+def sample_lists(
+    lists: Adjacency,
+    ids: Array,
+    firsts: Array,
+    row: int,
+    key: int,
+    replace: bool,
+    weights: tuple[Array, Array] | None,
+) -> tuple[Array, Array]:
+    """Sample neighbors of each vertex into lists of given lengths; with each, its position. -1 fills lists."""
+    import cupy
+
+    count = int(firsts[-1])
+    found, places = cupy.empty(count, lists.indices.dtype), cupy.empty(count, np.int64)
+    _launch("sample", lists, len(ids), *arguments(lists, ids, firsts, 0, row, key, replace, weights, found, places))
+    return found, places
+
+
+def arguments(
+    lists: Adjacency,
+    ids: Array,
+    firsts: Array | None,
+    k: int,
+    row: int,
+    key: int,
+    replace: bool,
+    weights: tuple[Array, Array] | None,
+    found: Array,
+    places: Array | None,
+) -> tuple[Any, ...]:
+    """The arguments of the kernel `sample`."""
+    none = np.uint64(0)
+    numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
+    by_weight = (none, none) if weights is None else weights
+    ends = none if firsts is None else firsts
+    drawn = np.uint64(key), np.bool_(replace), found, none if places is None else places
+    return *numbers, lists.indptr, lists.indices, *by_weight, ids, ends, *drawn
+
+
+def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
+    """Append to distinct vertices those that are new in `found`; with it, the index of each entry of `found`."""
+    import cupy as xp
+
+    both = xp.concatenate([vertices, found])
+    if not len(both):
+        return vertices, xp.zeros(0, np.int64)
+    order = xp.argsort(both.astype(np.int64) * len(both) + xp.arange(len(both)))
+    ordered = both[order]
+    begins = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
+    group = xp.cumsum(begins.astype(np.int64)) - 1
+    first = order[begins]  # the first appearance of each distinct vertex, by vertex
+    rank = xp.empty(len(first), np.int64)
+    rank[xp.argsort(first)] = xp.arange(len(first))
+    at = xp.empty(len(both), np.int64)
+    at[order] = rank[group]
+    return both[xp.sort(first)], at[len(vertices) :]
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:

@@ -28,29 +28,110 @@ extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const doub
     }
 }
 
-// Samples without replacement by Floyd's algorithm: a draw that repeats an earlier one is replaced by the highest
-// position allowed so far.
+constexpr u64 TRIES = 32;  // draws by weight that repeat earlier ones, after which the other edges are weighed
+
+// Whether a position is among the first `count` drawn.
+__device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place) {
+    for (u64 i = 0; i < count; ++i) {
+        if ((u64)drawn[i] == place) return true;
+    }
+    return false;
+}
+
+// A list of neighbors, whose positions count from 0, and the weights by which they are drawn.
+struct Weighted {
+    const double* sums;
+    const u32* guides;
+    u64 size;
+
+    __device__ __forceinline__ double weight(u64 place) const { return sums[place] - (place ? sums[place - 1] : 0); }
+
+    __device__ __forceinline__ u64 draw(double part) const {
+        const double total = sums[size - 1];
+        double mark = part * total;
+        if (mark >= total) mark = 0;  // rounding, if the total is barely above 0
+        u64 place = guides[least((u64)(part * (double)size), size - 1)];
+        while (place > 0 && sums[place - 1] > mark) --place;
+        while (sums[place] <= mark) ++place;
+        return place;
+    }
+    // Draw among the positions not drawn yet, by adding their weights; `size` if all weigh 0.
+    __device__ __forceinline__ u64 draw_of_rest(const vertex_t* drawn, u64 count, double part) const {
+        double total = 0;
+        for (u64 place = 0; place < size; ++place) {
+            if (weight(place) > 0 && !has(drawn, count, place)) total += weight(place);
+        }
+        const double mark = part * total;
+        u64 chosen = size;
+        total = 0;
+        for (u64 place = 0; place < size && total <= mark; ++place) {
+            if (weight(place) > 0 && !has(drawn, count, place)) {
+                chosen = place;
+                total += weight(place);
+            }
+        }
+        return chosen;
+    }
+    // Fill `drawn` with up to k positions; returns how many there are.
+    __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, bool replace, u64 state) const {
+        if (sums[size - 1] == 0) return 0;
+        u64 count = 0;
+        if (k >= size && !replace) {
+            for (u64 place = 0; place < size; ++place) {
+                if (weight(place) > 0) drawn[count++] = (vertex_t)place;
+            }
+            return count;
+        }
+        for (; count < k; ++count) {
+            const u64 keyed = mixed(state, count);
+            u64 place = 0;
+            bool is_new = false;
+            for (u64 tries = 0; !is_new && tries < TRIES; ++tries) {
+                place = draw(fraction(mixed(keyed, tries)));
+                is_new = replace || !has(drawn, count, place);
+            }
+            if (!is_new) place = draw_of_rest(drawn, count, fraction(mixed(keyed, TRIES)));
+            if (place == size) break;
+            drawn[count] = (vertex_t)place;
+        }
+        return count;
+    }
+};
+
+// Fill `drawn` with up to k of the positions below `degree`; returns how many there are. Without replacement by Floyd's
+// algorithm: a draw that repeats an earlier one is replaced by the highest position allowed so far.
+__device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, u64 degree, bool replace, u64 state) {
+    if (degree == 0) return 0;
+    const u64 count = replace ? k : least(k, degree);
+    for (u64 j = 0; j < count; ++j) {
+        const u64 top = degree - count + j;
+        u64 place = count == degree && !replace ? j : share(mixed(state, j), replace ? degree : top + 1);
+        if (!replace && count < degree && has(drawn, j, place)) place = top;
+        drawn[j] = (vertex_t)place;
+    }
+    return count;
+}
+
+// Sample neighbors: rows of k entries, or rows that begin at `firsts`, with the position of each entry. The kernel
+// draws by weight if there are `sums`. -1 fills rows.
 extern "C" __global__ void sample(
-    u64 rows, u64 k, const offset_t* indptr, const vertex_t* indices, const vertex_t* ids, u64 key, bool replace,
-    vertex_t* found
+    u64 rows, u64 k, u64 row, const offset_t* indptr, const vertex_t* indices, const double* sums, const u32* guides,
+    const vertex_t* ids, const long long* firsts, u64 key, bool replace, vertex_t* found, long long* places
 ) {
     for (u64 w = thread_of_grid(); w < rows; w += threads_of_grid()) {
-        vertex_t* const row = found + w * k;
-        const vertex_t v = ids[w];
-        const u64 first = indptr[v], degree = (u64)indptr[v + 1] - first, state = mixed(key, w);
-        const u64 count = replace && degree ? k : least(k, degree);
-        for (u64 j = 0; j < count; ++j) {
-            const u64 top = degree - count + j;
-            u64 drawn = share(mixed(state, j), replace ? degree : top + 1);
-            for (u64 i = 0; i < j && !replace; ++i) {
-                if ((u64)row[i] == drawn) {
-                    drawn = top;
-                    break;
-                }
-            }
-            row[j] = (vertex_t)drawn;
+        const u64 begin = firsts ? (u64)firsts[w] : w * k, room = firsts ? (u64)firsts[w + 1] - begin : k;
+        const u64 first = indptr[ids[w]], degree = (u64)indptr[ids[w] + 1] - first, state = mixed(key, row + w);
+        vertex_t* const drawn = found + begin;
+        u64 count;
+        if (sums && degree)
+            count = Weighted{sums + first, guides + first, degree}.fill(drawn, room, replace, state);
+        else
+            count = fill(drawn, room, degree, replace, state);
+        for (u64 j = 0; j < room; ++j) {
+            const u64 place = j < count ? first + (u64)drawn[j] : 0;
+            if (places) places[begin + j] = j < count ? (long long)place : -1;
+            drawn[j] = j < count ? indices[place] : (vertex_t)-1;
         }
-        for (u64 j = 0; j < k; ++j) row[j] = j < count ? indices[first + (u64)row[j]] : (vertex_t)-1;
     }
 }
 
