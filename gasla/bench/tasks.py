@@ -257,6 +257,8 @@ TASKS: dict[str, Task] = {
     "square_clustering": Task("nowhere", whole("square_clustering"), agree=near),
     "k_truss": Task("nowhere", lambda g: gasla.k_truss(g.graph, TRUSS)),
     "four_cliques": Task("nowhere", lambda g: gasla.count_cliques(g.graph, 4)),
+    "motif_counts": Task("nowhere", lambda g: np.array([*gasla.motif_counts(g.graph).values()])),
+    "triadic_census": Task("nowhere", lambda g: np.array([*gasla.triadic_census(g.directed).values()])),
     "label_propagation": Task("nowhere", whole("label_propagation"), checked(verify.label_propagation), form=nothing),
     "louvain_communities": Task(
         "nowhere", lambda g: gasla.louvain_communities(g.graph, weighted=False).labels,

@@ -8,6 +8,7 @@ import numpy as np
 
 import gasla
 from gasla import verify
+from gasla.algorithms.patterns.pattern import Pattern
 from gasla.arrays import moved
 from gasla.cli import views
 from gasla.cli.verbs import Answered, Verb
@@ -85,7 +86,13 @@ def _members(kind: str, f: Answered) -> str:
 def _matches(f: Answered) -> str:
     count = f["matches"] if isinstance(f["matches"], int) else len(f["matches"])
     kind = "induced matches" if f.arguments["induced"] else "matches"
-    return f"{count:,} {kind} of a pattern of {len(f.arguments['pattern'])} vertices"
+    pattern = Pattern.of(f.arguments["pattern"], f.arguments["directed"])
+    return f"{count:,} {kind} of a {'directed ' * pattern.directed}pattern of {pattern.size} vertices"
+
+
+def _counted(f: Answered) -> list[str]:
+    """A line for each form of subgraphs."""
+    return [f"      {count:>26,}  {name}" for name, count in f["counts"].items()]
 
 
 def _core(f: Answered) -> str:
@@ -233,6 +240,16 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("count-matches", gasla.subgraph_matches, {}, _matches),
         fixed={"count": True, "limit": None},
         unpack=lambda _, count: {"matches": count},
+    ),
+    Verb(
+        *("motif-counts", gasla.motif_counts, {}),
+        *(lambda f: f"{sum(f['counts'].values()):,} connected induced subgraphs of 3 and 4 vertices:", _counted),
+        unpack=lambda _, counts: {"counts": counts},
+    ),
+    Verb(
+        *("triadic-census", gasla.triadic_census, {}),
+        *(lambda f: f"{sum(f['counts'].values()):,} sets of 3 vertices, by the edges between them:", _counted),
+        unpack=lambda _, counts: {"counts": counts},
     ),
     _groups("label-propagation", gasla.label_propagation, "community", "communities"),
     _groups("louvain-communities", gasla.louvain_communities, "community", "communities"),

@@ -123,7 +123,9 @@ def check_table(path: str, columns: int) -> Path:
     if target.suffix.lower() not in TABLES:
         raise ValueError(f"--output {path}: unknown suffix; expected one of {', '.join(TABLES)}")
     if not columns:
-        raise ValueError(f"--output {path}: the answer is a single number, which can't be saved; leave the option out")
+        raise ValueError(
+            f"--output {path}: the answer is a single number or a few, which can't be saved; leave the option out"
+        )
     if target.suffix.lower() == ".npy" and columns > 1:
         raise ValueError(
             f"--output {path}: a .npy file holds one array, and the answer has {columns}; use .npz, .csv or .txt"

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 import gasla
 from gasla import verify
+from gasla.algorithms.patterns.pattern import Pattern
 from gasla.cli import text
 from gasla.cli.data import Named
 from gasla.graph.arguments import chosen_sources
 
 Array = NDArray[Any]
-TRIANGLE = "0-1,1-2,0-2"
 DEGREES = "its in-degree and out-degree"
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
@@ -237,14 +237,16 @@ def _features(graph: Named, path: str | None) -> Array:
         raise ValueError(f"--features {path}: {error}; expected numbers, one row per vertex") from None
 
 
-def _pattern(edges: str) -> Array:
-    """The adjacency matrix of a pattern with edges such as 0-1,1-2."""
-    if re.fullmatch(r"\d{1,3}-\d{1,3}(,\d{1,3}-\d{1,3})*", edges) is None:
-        raise ValueError(f"--pattern {edges}: expected edges between vertices numbered from 0, such as {TRIANGLE}")
-    pairs = np.array([edge.split("-") for edge in edges.split(",")], np.int64)
-    matrix = np.zeros((pairs.max() + 1,) * 2, bool)
-    matrix[pairs[:, 0], pairs[:, 1]] = matrix[pairs[:, 1], pairs[:, 0]] = True
-    return matrix
+def _pattern(given: str) -> str:
+    """The name or the edges of a pattern, which may need --directed."""
+    for directed in (True, False):
+        try:
+            Pattern.of(given, directed)
+        except ValueError as wrong:
+            error = wrong
+        else:
+            return given
+    raise ValueError(f"--pattern {given}: {error}")
 
 
 def _each(graph: Named, names: list[str] | None) -> Array:
@@ -261,11 +263,10 @@ READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
     ),
     "pattern": (
         {
-            "metavar": "EDGES",
-            "default": TRIANGLE,
-            "help": "edges of the pattern, such as 0-1,1-2 (default: %(default)s)",
+            "default": "triangle",
+            "help": "a name, such as cycle4, or edges, such as 0-1,1-2 or 0>1,1>2 (default: %(default)s)",
         },
-        lambda _, edges: _pattern(edges),
+        lambda _, given: _pattern(given),
     ),
     "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _each),
     "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _each),

@@ -37,6 +37,8 @@ MORE = [
     "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
     "subgraph_matches(g, triangle, count=True)",
     "subgraph_matches(g, triangle)",
+    "subgraph_matches(g, '0>1,1>2,2>3,3>0')",
+    "subgraph_matches(g, '0>1,1>2,2>3', count=True)",
     "top_k(g, 3)",
     "mxv(g, x)",
     "mxv(g, x, semirings.plus_second)",

@@ -17,7 +17,7 @@ from gasla.cli import algorithms, main
 
 ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
 UNCHECKED = {verb.name for verb in algorithms.ALGORITHMS if verb.verifier is None}
-NUMBER = ("count-cliques", "count-matches")  # whose answer is one number
+NUMBER = ("count-cliques", "count-matches", "motif-counts", "triadic-census")  # whose answer is one number or a few
 ROWS = ("multi-source-bfs", "multi-source-shortest-paths")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
@@ -94,7 +94,8 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 
 def test_what_has_no_property_is_not_checked(command: Callable[..., Outcome]) -> None:
     assert sorted(UNCHECKED) == [
-        *("count-cliques", "count-matches", "k-truss", "square-clustering", "subgraph-matches", "top-k-similar")
+        *("count-cliques", "count-matches", "k-truss", "motif-counts", "square-clustering", "subgraph-matches"),
+        *("top-k-similar", "triadic-census"),
     ]
     complains(command("count-cliques", "openflights", "--check"), "there is no option '--check'")
 
@@ -275,6 +276,21 @@ def test_patterns(command: Callable[..., Outcome], small: Path) -> None:
     for edges in ("0-1,", "a", "0", "0-4000", "0--1"):
         complains(command("count-matches", small, "--pattern", edges), f"--pattern {edges}", "such as 0-1,1-2,0-2")
     complains(command("count-matches", small, "--pattern", "0-2"), "expected a connected pattern")
+
+
+@pytest.mark.thorough
+def test_directed_patterns_motifs_and_triads(command: Callable[..., Outcome], small: Path) -> None:
+    for options in (["0>1,1>2,2>0"], ["cycle3", "--directed"]):
+        counted = command("count-matches", small, "--pattern", *options).out
+        assert "2 matches of a directed pattern of 3 vertices" in counted
+    listed = command("subgraph-matches", small, "--pattern", "cycle3", "--directed").out
+    assert "vertex 0 – vertex 1 – vertex 2" in listed
+    complains(command("count-matches", small, "--pattern", "triangel"), "did you mean 'triangle'?")
+    complains(command("count-matches", small, "--pattern", "clique7"), "of 7 vertices")
+    complains(command("count-matches", small, "--pattern", "diamond", "--directed"), "no directed form")
+    assert "4  triangle" in command("motif-counts", small).out
+    assert "1  clique4" in command("motif-counts", small).out
+    assert "2  030C" in command("triadic-census", small).out
 
 
 def test_a_csv_of_airports_has_their_names(command: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -338,6 +339,19 @@ def top_k_similar(q: Asked) -> Answer:
 def matches(q: Asked) -> Answer:
     found = host(gasla.subgraph_matches(q.given, np.ones((3, 3)) - np.eye(3)))
     return {"matches": sorted(tuple(sorted(row)) for row in q.was[found].tolist())}
+
+
+def cycles(q: Asked) -> Answer:
+    found = host(gasla.subgraph_matches(q.given, "cycle3", directed=True))
+    turned = (np.roll(row, -row.argmin()) for row in q.was[found])
+    return {"matches": sorted(tuple(row.tolist()) for row in turned)}
+
+
+def triads(q: Asked) -> Answer:
+    """The connected ones."""
+    counts = gasla.triadic_census(q.given)
+    assert sum(counts.values()) == comb(q.n, 3)
+    return {name: count for name, count in counts.items() if name not in ("003", "012", "102")}
 
 
 def labels_of(function: str, verifier: Callable[..., None], **options: Any) -> Callable[[Asked], Answer]:
@@ -737,6 +751,9 @@ ROWS: tuple[Row, ...] = (
     Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)},
         verbs="count-cliques"),
     Row("subgraph_matches", matches, verbs="subgraph-matches count-matches"),
+    Row("subgraph_matches", cycles, "directed=True"),
+    Row("motif_counts", lambda q: gasla.motif_counts(q.given), verbs="motif-counts"),
+    Row("triadic_census", triads, verbs="triadic-census"),
     Row("louvain_communities", labels_of("louvain_communities", verify.louvain_communities),
         verbs="louvain-communities", networkx="leiden_communities leiden_partitions", renamed=VERIFIED, **WEIGHED),
     Row("label_propagation", labels_of("label_propagation", verify.label_propagation, weighted=True, tol=0),

@@ -7,6 +7,7 @@ Like the functions of `gasla.verify`, each takes the graph, the arguments and th
 from tests.oracles.counts import clustering, square_clustering, triangles
 from tests.oracles.cuts import articulation_points, bridges
 from tests.oracles.features import aggregate_features
+from tests.oracles.motifs import motif_counts, triadic_census
 from tests.oracles.patterns import count_cliques, subgraph_matches
 from tests.oracles.similarity import similarity, top_k_similar
 from tests.oracles.trusses import edge_support, k_truss
@@ -19,9 +20,11 @@ __all__ = [
     "count_cliques",
     "edge_support",
     "k_truss",
+    "motif_counts",
     "similarity",
     "square_clustering",
     "subgraph_matches",
     "top_k_similar",
+    "triadic_census",
     "triangles",
 ]

@@ -4,7 +4,7 @@ Nothing is sampled: a number of cliques has no property that a wrong one would l
 """
 
 from collections.abc import Iterator
-from itertools import combinations, permutations
+from itertools import permutations
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +72,10 @@ def _ones(bits: int) -> Iterator[int]:
         bits &= bits - 1
 
 
-def subgraph_matches(graph: Any, matches: Any, pattern: ArrayLike, induced: bool = False) -> None:
-    """Verify matches of a pattern, or their number; the graph is read as simple and undirected.
+def subgraph_matches(
+    graph: Any, matches: Any, pattern: ArrayLike, induced: bool = False, directed: bool = False
+) -> None:
+    """Verify matches of a pattern, or their number; the graph is read as simple, and undirected unless `directed`.
 
     Examples
     --------
@@ -84,12 +86,13 @@ def subgraph_matches(graph: Any, matches: Any, pattern: ArrayLike, induced: bool
     Traceback (most recent call last):
     gasla.verify.VerificationError: match 2 is [2 0 1], which is [1 0 2] in another order
     """
-    simple, edges = edges_of(graph).simple(), np.asarray(pattern) != 0
+    both, edges = edges_of(graph).simple(), np.asarray(pattern) != 0
+    simple = matrix_one_way(graph) if directed else both
     groups = [list(p) for p in permutations(range(len(edges))) if (edges[np.ix_(p, p)] == edges).all()]
     count = int(matches) if np.ndim(matches) == 0 else len(matches)
     if np.ndim(matches):
         _check_rows(simple, np.asarray(matches), edges, induced, groups)
-    right = sum(len(rows) for rows in _embeddings(simple, edges, induced)) // len(groups)
+    right = sum(len(rows) for rows in _embeddings(both, simple, edges, induced)) // len(groups)
     if count != right:
         raise VerificationError(f"the pattern is there {right} times, not {count}")
 
@@ -99,7 +102,7 @@ def _check_rows(simple: "csr_array", rows: Array, edges: Array, induced: bool, g
     if rows.ndim != 2 or rows.shape[1] != k or rows.dtype.kind not in "iu":
         raise VerificationError(f"matches: rows of {k} integers were expected, not {rows.dtype}{rows.shape}")
     require((rows.min(axis=1) >= 0) & (rows.max(axis=1) < n), lambda r: f"match {r} is {rows[r]}, outside {n} vertices")
-    for a, b in combinations(range(k), 2):
+    for a, b in permutations(range(k), 2):
         _check_pair(simple, rows, a, b, bool(edges[a, b]), induced)
     for group in groups:
         _check_order(rows, rows[:, group])
@@ -125,30 +128,44 @@ def _check_order(rows: Array, other: Array) -> None:
     require(comes_first, lambda r: f"match {r} is {rows[r]}, which is {other[r]} in another order")
 
 
-def _embeddings(simple: "csr_array", edges: Array, induced: bool) -> Iterator[Array]:
-    """Yield blocks of matches, automorphic ones included, extended along the edges of the pattern."""
-    order = [0]
+def matrix_one_way(graph: Any) -> "csr_array":
+    """The adjacency matrix of ones of the simple directed graph."""
+    edges = edges_of(graph)
+    pattern = edges.matrix(np.ones(edges.dst.size, np.int64), edges.src != edges.dst)
+    pattern.sum_duplicates()
+    pattern.data[:] = 1
+    return pattern
+
+
+def _embeddings(both: "csr_array", simple: "csr_array", edges: Array, induced: bool) -> Iterator[Array]:
+    """Yield blocks of matches, automorphic ones included, extended along the edges of the pattern in either direction.
+
+    `both` has all edges in both directions, `simple` those that are compared.
+    """
+    order, joined = [0], edges | edges.T
     while len(order) < len(edges):
-        order.append(next(v for v in range(len(edges)) if v not in order and edges[v, order].any()))
-    degree = np.diff(simple.indptr)
+        order.append(next(v for v in range(len(edges)) if v not in order and joined[v, order].any()))
+    degree = np.diff(both.indptr)
 
     def extended(rows: Array, place: int) -> Iterator[Array]:
         if place == len(order):
             yield rows
             return
-        wanted = edges[order[place], order[:place]]
-        anchor = int(wanted.argmax())
+        wanted, backward = edges[order[:place], order[place]], edges[order[place], order[:place]]
+        anchor = int((wanted | backward).argmax())
         sums = np.cumsum(degree[rows[:, anchor]])
         for part in (
             np.split(rows, np.unique(np.searchsorted(sums, np.arange(BATCH, sums[-1], BATCH)))) if len(rows) else ()
         ):
             near = degree[part[:, anchor]]
-            starts = np.repeat(simple.indptr[part[:, anchor]] - (np.cumsum(near) - near), near)
-            more = np.column_stack([np.repeat(part, near, axis=0), simple.indices[starts + np.arange(near.sum())]])
+            starts = np.repeat(both.indptr[part[:, anchor]] - (np.cumsum(near) - near), near)
+            more = np.column_stack([np.repeat(part, near, axis=0), both.indices[starts + np.arange(near.sum())]])
             keep = (more[:, :-1] != more[:, -1:]).all(axis=1)
             for other in range(place):
-                if other != anchor and (wanted[other] or induced):
+                if wanted[other] or induced:
                     keep &= adjacent(simple, more[:, other], more[:, -1]) == wanted[other]
+                if backward[other] or induced:
+                    keep &= adjacent(simple, more[:, -1], more[:, other]) == backward[other]
             yield from extended(more[keep], place + 1)
 
-    yield from extended(np.arange(simple.shape[0])[:, None], 1)
+    yield from extended(np.arange(both.shape[0])[:, None], 1)

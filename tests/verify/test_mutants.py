@@ -588,6 +588,37 @@ def subgraph_matches(g: Small) -> Asked:
             oracles.subgraph_matches(g.matrix, matches, pattern, induced)
 
         yield Question(check, {"matches": rows}, is_right)
+    yield from _directed_matches(g)
+
+
+def _directed_matches(g: Small) -> Asked:
+    """Cycles of three, by their powers: closed walks of three edges in a graph without loops."""
+    cycle, edges = np.roll(np.eye(3, dtype=int), 1, axis=1), (g.counts > 0) & ~np.eye(g.n, dtype=bool)
+    count = int(np.trace(np.linalg.matrix_power(edges.astype(int), 3))) // 3
+    yield Question(lambda count: oracles.subgraph_matches(g.matrix, count, cycle, directed=True), {"count": count})
+
+
+def motif_counts(g: Small) -> Asked:
+    counts = gasla.motif_counts(g.matrix)
+    assert counts["triangle"] == sum(nx.triangles(g.simple).values()) // 3
+
+    def check(counts: Array) -> None:
+        oracles.motif_counts(g.matrix, dict(zip(found, counts.tolist(), strict=True)))
+
+    found = list(counts)
+    yield Question(check, {"counts": np.array(list(counts.values()))})
+
+
+def triadic_census(g: Small) -> Asked:
+    graph = g.directed
+    graph.remove_edges_from([*nx.selfloop_edges(graph)])
+    counts = nx.triadic_census(graph)
+
+    def check(counts: Array) -> None:
+        oracles.triadic_census(g.matrix, dict(zip(found, counts.tolist(), strict=True)))
+
+    found = list(counts)
+    yield Question(check, {"counts": np.array(list(counts.values()))})
 
 
 def _as_networkx(g: Small) -> nx.DiGraph | nx.Graph:
@@ -1025,6 +1056,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "minimum_cut": (minimum_cut, (*ALL, "acyclic")),
     "minimum_spanning_forest": (minimum_spanning_forest, ALL),
     "modularity": (modularity, ALL),
+    "motif_counts": (motif_counts, ALL),
     "multi_source_bfs": (multi_source_bfs, ALL),
     "multi_source_shortest_paths": (multi_source_shortest_paths, ALL),
     "nearest_source": (nearest_source, ALL),
@@ -1042,6 +1074,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "subgraph_matches": (subgraph_matches, ("directed", "multigraph", "star")),
     "top_k_similar": (top_k_similar, ("undirected", "star")),
     "topological_order": (topological_order, ("acyclic", "two sides")),
+    "triadic_census": (triadic_census, ALL),
     "triangles": (triangles, ALL),
 }
 

@@ -5,7 +5,7 @@ With degrees d, and triangles t at vertices and at edges, the numbers of matches
     path of 3         the sum over vertices of d (d - 1) / 2
     star              the sum over vertices of d (d - 1) (d - 2) / 6
     path of 4         the sum over edges u - v of (d_u - 1) (d_v - 1), less 3 times the triangles
-    tailed triangle   the sum over vertices of t (d - 2)
+    paw               the sum over vertices of t (d - 2)
     diamond           the sum over edges of t (t - 1) / 2
     cycle of 4        the sum over pairs of c (c - 1) / 2, where c paths of two edges join the pair: each cycle is found
                       at its last vertex in the order of degrees and the opposite one
@@ -17,15 +17,16 @@ vertices. Sums are Python integers of any size.
 A. Pinar, C. Seshadhri, V. Vishal: ESCAPE: Efficiently Counting All 5-Vertex Subgraphs. WWW 2017.
 """
 
-from collections.abc import Callable
-from math import comb
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import semirings
+from gasla.algorithms.patterns.exact_sums import sum_of_choices, sum_of_products
 from gasla.algorithms.patterns.pattern import Pattern
-from gasla.arrays import any_true, array_module, moved, running_sums, shares
+from gasla.arrays import array_module, running_sums, shares
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.operations.matrices import mxm
@@ -33,62 +34,68 @@ from gasla.operations.primitives import count_cliques, count_common_neighbours, 
 from gasla.operations.sparse import Sparse
 
 PART = 1 << 24  # paths of two edges per block
-_BITS = 20  # bits of a factor that are multiplied at once: the sums fit in 64 bits
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
     """Count the matches of a pattern in a simple graph."""
-    if not simple.m:
-        return simple.n if pattern.size == 1 else 0
-    if not induced:
-        return COUNTS[pattern.degrees](simple)
+    if induced:
+        return induced_counts(simple, [pattern, *pattern.larger()])[pattern.degrees]
+    return COUNTS[pattern.degrees](Sums(simple))
+
+
+def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int, ...], int]:
+    """Count the induced matches of patterns, by their degrees; the larger patterns of each must be among them."""
     found: dict[tuple[int, ...], int] = {}
-    for one in sorted([pattern, *pattern.larger()], key=lambda p: -len(p.edges)):
+    sums = Sums(simple)
+    for one in sorted(patterns, key=lambda p: -len(p.edges)):
         within = sum(one.copies_in(other) * found[other.degrees] for other in one.larger())
-        found[one.degrees] = COUNTS[one.degrees](simple) - within
-    return found[pattern.degrees]
+        found[one.degrees] = COUNTS[one.degrees](sums) - within
+    return found
 
 
-def _degrees(simple: Graph) -> Any:
-    return simple.out_degrees.astype(np.int64)
+class Sums:
+    """Numbers of matches in a simple graph that are not induced, by what they have in common."""
 
+    def __init__(self, simple: Graph) -> None:
+        self.simple = simple
 
-def _choices(values: Any, r: int) -> int:
-    """The sum of the binomial coefficients (value over r) of some values."""
-    if not len(values):
-        return 0
-    counts = moved(array_module(values).bincount(values), "cpu")
-    return sum(comb(value, r) * int(counts[value]) for value in np.flatnonzero(counts).tolist())
+    @cached_property
+    def degrees(self) -> Any:
+        """The number of neighbors of each vertex."""
+        return self.simple.out_degrees.astype(np.int64)
 
+    @cached_property
+    def triangles(self) -> Any:
+        """The number of triangles at each vertex."""
+        return count_common_neighbours(orient(self.simple), per_vertex=True)[1]
 
-def _product(a: Any, b: Any) -> int:
-    """The sum of a * b for numbers that are 0 or more, as a Python integer."""
-    total, shift = 0, 0
-    while any_true(b > 0):
-        total += int((a * (b & ((1 << _BITS) - 1))).sum()) << shift
-        b, shift = b >> _BITS, shift + _BITS
-    return total
+    def stars(self, leaves: int) -> int:
+        """Vertices with some of their neighbors."""
+        return sum_of_choices(self.degrees, leaves)
 
+    def cliques(self, k: int) -> int:
+        """Sets of k vertices that are all adjacent."""
+        return count_cliques(self.simple, k)
 
-def _triangles(simple: Graph) -> int:
-    return count_cliques(simple, 3)
+    def paths(self) -> int:
+        """Paths of four vertices, by their middle edges."""
+        others, lists = (self.degrees - 1).clip(min=0), self.simple.out
+        sums = running_sums(others[lists.indices])
+        beyond = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
+        return sum_of_products(others, beyond) // 2 - int(self.triangles.sum())
 
+    def paws(self) -> int:
+        """Triangles with a neighbor of a corner."""
+        return sum_of_products((self.degrees - 2).clip(min=0), self.triangles)
 
-def _paths(simple: Graph) -> int:
-    others, lists = (_degrees(simple) - 1).clip(min=0), simple.out
-    sums = running_sums(others[lists.indices])
-    beyond = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
-    return _product(others, beyond) // 2 - 3 * _triangles(simple)
+    def diamonds(self) -> int:
+        """Edges with two of their triangles."""
+        _, triangles = count_common_neighbours(orient(self.simple), per_edge=True)
+        return sum_of_choices(triangles, 2) // 2  # each edge is stored twice
 
-
-def _tailed_triangles(simple: Graph) -> int:
-    _, triangles = count_common_neighbours(orient(simple), per_vertex=True)
-    return _product((_degrees(simple) - 2).clip(min=0), triangles)
-
-
-def _diamonds(simple: Graph) -> int:
-    _, triangles = count_common_neighbours(orient(simple), per_edge=True)
-    return _choices(triangles, 2) // 2  # each edge is stored twice
+    def cycles(self) -> int:
+        """Cycles of four vertices."""
+        return _cycles(self.simple) if self.simple.m else 0
 
 
 def _cycles(simple: Graph) -> int:
@@ -105,27 +112,28 @@ def _cycles(simple: Graph) -> int:
         rows = Sparse((count, graph.n), bounds, dst[first:last], xp.ones(last - first, bool))
         paths = mxm(rows, graph, semirings.plus_pair)
         before = paths.indices < Adjacency(paths.indptr, paths.indices).owners() + part.start
-        total += _choices(paths.data[before], 2)
+        total += sum_of_choices(paths.data[before], 2)
     return total
 
 
 def by_degree(simple: Graph) -> tuple[Graph, Any]:
-    """The graph with its vertices sorted by degree, then by id; and the original id of each."""
+    """The graph with its vertices sorted by degree, in both directions, then by id; and the original id of each."""
     xp = array_module(simple.out.indices)
-    order = xp.argsort(_degrees(simple) * simple.n + xp.arange(simple.n)).astype(simple.id_dtype)
+    degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
+    order = xp.argsort(degrees * simple.n + xp.arange(simple.n)).astype(simple.id_dtype)
     lists = simple.subgraph(order).sorted_out
     return Graph.from_csr(lists.indptr, lists.indices), order
 
 
-COUNTS: dict[tuple[int, ...], Callable[[Graph], int]] = {
-    (0,): lambda simple: simple.n,
-    (1, 1): lambda simple: simple.m // 2,
-    (1, 1, 2): lambda simple: _choices(_degrees(simple), 2),
-    (2, 2, 2): _triangles,
-    (1, 1, 1, 3): lambda simple: _choices(_degrees(simple), 3),
-    (1, 1, 2, 2): _paths,
-    (1, 2, 2, 3): _tailed_triangles,
-    (2, 2, 2, 2): _cycles,
-    (2, 2, 3, 3): _diamonds,
-    (3, 3, 3, 3): lambda simple: count_cliques(simple, 4),
+COUNTS: dict[tuple[int, ...], Callable[[Sums], int]] = {
+    (0,): lambda sums: sums.simple.n,
+    (1, 1): lambda sums: sums.simple.m // 2,
+    (1, 1, 2): lambda sums: sums.stars(2),
+    (2, 2, 2): lambda sums: sums.cliques(3),
+    (1, 1, 1, 3): lambda sums: sums.stars(3),
+    (1, 1, 2, 2): Sums.paths,
+    (1, 2, 2, 3): Sums.paws,
+    (2, 2, 2, 2): Sums.cycles,
+    (2, 2, 3, 3): Sums.diamonds,
+    (3, 3, 3, 3): lambda sums: sums.cliques(4),
 }

@@ -1,4 +1,4 @@
-"""A pattern: a connected graph of up to four vertices, given as a small matrix, and the order in which to match it.
+"""A pattern: a connected graph of up to four vertices, given as text or as a small matrix, and its order of matching.
 
 A pattern with automorphisms would be found once per automorphism at each place. It is found once if vertices that an
 automorphism exchanges must match ascending vertices. These constraints are derived vertex by vertex: each must be the
@@ -13,31 +13,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.algorithms.patterns import pattern_text
 from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
 
 MOST = 4  # vertices
-Edges = frozenset[tuple[int, int]]  # each with its smaller end first
+Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is in it in both orders
 
 
 class Step(NamedTuple):
-    """Constraints on the next vertex to match, by positions in the order so far."""
+    """Constraints on the next vertex to match, by positions in the order so far.
 
-    joined: tuple[int, ...]  # vertices it must be adjacent to
-    others: tuple[int, ...]  # vertices it is not adjacent to in the pattern
+    Undirected edges are constraints in one direction only, since the graph has them in both.
+    """
+
+    after: tuple[int, ...]  # vertices with an edge to it
+    before: tuple[int, ...]  # vertices with an edge from it
+    not_after: tuple[int, ...]  # vertices without an edge to it in the pattern
+    not_before: tuple[int, ...]  # vertices without an edge from it in the pattern
+    others: tuple[int, ...]  # vertices it has no edge with
     above: tuple[int, ...]  # vertices that must be smaller
 
 
 class Pattern:
     """A connected simple graph of `size` vertices."""
 
-    def __init__(self, size: int, edges: Edges) -> None:
-        self.size, self.edges = size, edges
+    def __init__(self, size: int, edges: Edges, directed: bool = False) -> None:
+        self.size, self.edges, self.directed = size, edges, directed
 
     @classmethod
-    def of(cls, given: Any) -> "Pattern":
-        """The pattern given by a matrix; raises an error that says what is wrong with it."""
-        size, pairs = _read(given)
+    def of(cls, given: Any, directed: bool = False) -> "Pattern":
+        """The pattern given by text or a matrix; raises an error that says what is wrong with it."""
+        size, pairs, directed = (
+            pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read(given, directed)
+        )
         if not 1 <= size <= MOST:
             raise ValueError(f"the pattern has {size} vertices; expected 1 to {MOST}")
         for u, v in sorted(pairs):
@@ -45,12 +54,12 @@ class Pattern:
                 raise ValueError(
                     f"vertex {u} of the pattern has a self loop; expected none, since those of the graph are ignored"
                 )
-            if (v, u) not in pairs:
+            if not directed and (v, u) not in pairs:
                 raise ValueError(
-                    f"the pattern has the edge {u} -> {v} and not {v} -> {u}; expected a symmetric matrix: the "
-                    "graph is read as undirected, and directed patterns are not supported"
+                    f"the pattern has the edge {u} -> {v} and not {v} -> {u}; expected a symmetric matrix, since the "
+                    "graph is read as undirected, or directed=True"
                 )
-        pattern = cls(size, frozenset((u, v) for u, v in pairs if u < v))
+        pattern = cls(size, frozenset(pairs), directed)
         reached = {0}
         for _ in range(size):
             reached |= {v for v in range(size) if any(pattern.has(u, v) for u in reached)}
@@ -60,12 +69,12 @@ class Pattern:
         return pattern
 
     def has(self, u: int, v: int) -> bool:
-        """Whether two vertices are adjacent."""
-        return (min(u, v), max(u, v)) in self.edges
+        """Whether two vertices are adjacent, in either direction."""
+        return (u, v) in self.edges or (v, u) in self.edges
 
     @cached_property
     def degrees(self) -> tuple[int, ...]:
-        """Degrees in ascending order, which identify a connected graph of up to four vertices."""
+        """Degrees in ascending order, which identify an undirected connected graph of up to four vertices."""
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
     @cached_property
@@ -75,17 +84,17 @@ class Pattern:
 
     def placed(self, places: tuple[int, ...]) -> Edges:
         """The edges after moving each vertex v to places[v]."""
-        return frozenset((min(places[u], places[v]), max(places[u], places[v])) for u, v in self.edges)
+        return frozenset((places[u], places[v]) for u, v in self.edges)
 
     def copies_in(self, other: "Pattern") -> int:
         """The number of copies of this pattern in another one with as many vertices."""
         return len({p for a in permutations(range(self.size)) if (p := self.placed(a)) <= other.edges})
 
     def larger(self) -> "list[Pattern]":
-        """The patterns with as many vertices and more edges, one per isomorphism class."""
+        """The undirected patterns with as many vertices and more edges, one per isomorphism class."""
         rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
         added = (some for count in range(1, len(rest) + 1) for some in combinations(rest, count))
-        more = (Pattern(self.size, self.edges | set(some)) for some in added)
+        more = (Pattern(self.size, self.edges.union(some, ((v, u) for u, v in some))) for some in added)
         return list({pattern.degrees: pattern for pattern in more}.values())
 
     @cached_property
@@ -107,15 +116,18 @@ class Pattern:
         for place, first in enumerate(self.order):
             for v in _exchanged(self.automorphisms, self.order[:place], first) - {first}:
                 above[v].append(place)
-        return [
-            Step(
-                tuple(i for i, u in enumerate(self.order[:place]) if self.has(u, v)),
-                tuple(i for i, u in enumerate(self.order[:place]) if not self.has(u, v)),
-                tuple(above[v]),
-            )
-            for place, v in enumerate(self.order)
-            if place
-        ]
+        return [self._step(place, tuple(above[v])) for place, v in enumerate(self.order) if place]
+
+    def _step(self, place: int, above: tuple[int, ...]) -> Step:
+        v, placed = self.order[place], list(enumerate(self.order[:place]))
+        after = tuple(i for i, u in placed if (u, v) in self.edges)
+        not_after = tuple(i for i, u in placed if (u, v) not in self.edges)
+        others = tuple(i for i, u in placed if not self.has(u, v))
+        if not self.directed:
+            return Step(after, (), not_after, (), others, above)
+        before = tuple(i for i, u in placed if (v, u) in self.edges)
+        not_before = tuple(i for i, u in placed if (v, u) not in self.edges)
+        return Step(after, before, not_after, not_before, others, above)
 
 
 def _exchanged(automorphisms: list[tuple[int, ...]], fixed: list[int], vertex: int) -> set[int]:
@@ -123,12 +135,16 @@ def _exchanged(automorphisms: list[tuple[int, ...]], fixed: list[int], vertex: i
     return {a[vertex] for a in automorphisms if all(a[v] == v for v in fixed)}
 
 
-def _read(given: Any) -> tuple[int, set[tuple[int, int]]]:
+def _read(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
     """The number of vertices of a matrix, and its edges: stored entries of a sparse one, nonzeros of a dense one."""
     if hasattr(given, "tocsr") or hasattr(given, "out"):
         graph = as_graph(given).to("cpu")
-        return graph.n, set(zip(graph.out.owners().tolist(), graph.out.indices.tolist()))
+        few = graph.n <= MOST  # otherwise it is refused by its size
+        return graph.n, set(zip(graph.out.owners().tolist(), graph.out.indices.tolist())) if few else set(), directed
     matrix = as_array("pattern", given)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
-        raise TypeError(f"the pattern is {matrix.dtype}{matrix.shape}; expected a square matrix of numbers or bool")
-    return len(matrix), {(u, v) for u, v in np.argwhere(matrix).tolist()}
+        raise TypeError(
+            f"the pattern is {matrix.dtype}{matrix.shape}; expected a square matrix of numbers or bool, or text "
+            "such as 'cycle4'"
+        )
+    return len(matrix), {(u, v) for u, v in np.argwhere(matrix).tolist()}, directed

@@ -2,11 +2,13 @@
 
 The result has one row per match: a vertex of the graph for each vertex of the pattern, such that edges of the pattern
 are edges of the graph. Of the rows that are equal up to an automorphism of the pattern, the smallest is returned. With
-`induced`, vertices not adjacent in the pattern must not be adjacent in the graph.
+`induced`, vertices not adjacent in the pattern must not be adjacent in the graph. A directed pattern is matched in the
+directed graph.
 
-The number of matches is computed first, from degrees, triangles and paths of two edges. Then rows are extended by one
-vertex at a time: a common neighbor of the matched neighbors in the pattern, later in the order of degrees than the
-vertices it could be exchanged with. So hubs are reached from their small neighbors, and each match is found once.
+The number of matches is computed first, from degrees, triangles and paths of two edges where that is enough. Then rows
+are extended by one vertex at a time: a common neighbor of the matched neighbors in the pattern, later in the order of
+degrees than the vertices it could be exchanged with. So hubs are reached from their small neighbors, and each match is
+found once. A vertex between an in-neighbor and an out-neighbor comes from the shorter of the two lists.
 
 J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
 """
@@ -18,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.patterns import match_counts
+from gasla.algorithms.patterns import directed_counts, match_counts
 from gasla.algorithms.patterns.pattern import Pattern, Step
 from gasla.arrays import array_module, shares
 from gasla.graph.arguments import check_flags, whole_number
@@ -28,25 +30,38 @@ from gasla.operations.primitives import common, has_edges, simplify
 from gasla.program.frontier import EdgeFrontier
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Both = tuple[Graph, Graph]  # a graph and its reverse, or an undirected graph twice
 
 PART = 1 << 22  # neighbors per block
 
 
 def subgraph_matches(
-    graph: Any, pattern: Any, *, induced: bool = False, count: bool = False, limit: int | None = None
+    graph: Any,
+    pattern: Any,
+    *,
+    directed: bool = False,
+    induced: bool = False,
+    count: bool = False,
+    limit: int | None = None,
 ) -> int | Array:
     """List the matches of a pattern in a graph, or count them.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
-    pattern : (vertices, vertices) matrix, of SciPy, NumPy or nested lists, or a Graph
-        A connected graph of 1 to 4 vertices: symmetric, without self loops. Its edges are the nonzeros of a dense
-        matrix, or the stored entries of a sparse one.
+        Read as simple and undirected, as by `triangle_count`; as simple and directed if the pattern is directed.
+        Values are ignored; stored zeros are edges.
+    pattern : str, (vertices, vertices) matrix of SciPy, NumPy or nested lists, or Graph
+        A connected graph of 1 to 4 vertices without self loops. As text, a name or edges: "edge", "path3", "path4",
+        "triangle", "cycle4", "star3" (three leaves), "paw" (a triangle and an edge), "diamond", "clique4"; "0-1,1-2",
+        or directed "0>1,1>2". The edges of a matrix are the nonzeros of a dense one, or the stored entries of a sparse
+        one; it is symmetric unless `directed`.
+    directed : bool, default False
+        Whether a pattern given by a matrix or a name has directed edges: a "path" or "cycle" follows its edges, and a
+        "star" has edges from its center. Text with ``>`` is always directed.
     induced : bool, default False
-        Whether vertices that are not adjacent in the pattern must not be adjacent in the graph. Otherwise a triangle
-        contains a path of three vertices three times.
+        Whether edges that are not in the pattern must not be in the graph. Otherwise a triangle contains a path of
+        three vertices three times.
     count : bool, default False
         Whether to return only the number of matches.
     limit : int, optional
@@ -73,7 +88,11 @@ def subgraph_matches(
     Notes
     -----
     The number equals that of `networkx.algorithms.isomorphism.GraphMatcher` (`subgraph_isomorphisms_iter` if `induced`,
-    else `subgraph_monomorphisms_iter`) divided by the number of the pattern's automorphisms.
+    else `subgraph_monomorphisms_iter`) divided by the number of the pattern's automorphisms; of `DiGraphMatcher` if the
+    pattern is directed.
+
+    Counting takes no longer than counting triangles and paths of two edges between two vertices. Directed patterns of
+    four vertices are enumerated, except paths, stars and other trees that are not `induced`.
 
     References
     ----------
@@ -89,14 +108,16 @@ def subgraph_matches(
     >>> gasla.subgraph_matches(graph, path, induced=True)
     array([[0, 2, 3],
            [1, 2, 3]], dtype=int32)
-    >>> gasla.subgraph_matches(graph, path, count=True)
+    >>> gasla.subgraph_matches(graph, "path3", count=True)
     5
+    >>> gasla.subgraph_matches(graph, "0>1,1>2,2>0")
+    array([[0, 1, 2]], dtype=int32)
     """
-    graph, wanted = as_graph(graph), Pattern.of(pattern)
-    check_flags(induced=induced, count=count)
+    check_flags(directed=directed, induced=induced, count=count)
+    graph, wanted = as_graph(graph), Pattern.of(pattern, directed)
     most = None if limit is None else whole_number("limit", limit)
-    simple = simplify(graph)
-    number = match_counts.matches(simple, wanted, induced)
+    simple = graph.simple() if wanted.directed else simplify(graph)
+    number = _number(simple, wanted, induced)
     if count:
         return number
     if most is not None and number > most:
@@ -110,15 +131,21 @@ def subgraph_matches(
     return _listed(simple, wanted, induced, number)
 
 
+def _number(simple: Graph, pattern: Pattern, induced: bool) -> int:
+    """The number of matches: by formulas if there are some, else by enumeration."""
+    if not pattern.directed:
+        return match_counts.matches(simple, pattern, induced)
+    number = directed_counts.matches(simple, pattern, induced)
+    return sum(block.shape[1] for block, _ in _blocks(simple, pattern, induced)) if number is None else number
+
+
 def _listed(simple: Graph, pattern: Pattern, induced: bool, number: int) -> Array:
     xp, filled = array_module(simple.out.indices), 0
     rows = xp.empty((number, pattern.size), simple.id_dtype)
     if not number:
         return rows
-    by_degree, vertices = match_counts.by_degree(simple)
     places = np.argsort(pattern.order).tolist()
-    first = xp.arange(simple.n, dtype=simple.id_dtype)[None]
-    for block in _extended(by_degree, first, pattern.steps(), induced):
+    for block, vertices in _blocks(simple, pattern, induced):
         last = filled + block.shape[1]
         rows[filled:last] = _smallest(vertices[block[places]], pattern).T
         filled = last
@@ -126,7 +153,16 @@ def _listed(simple: Graph, pattern: Pattern, induced: bool, number: int) -> Arra
     return rows
 
 
-def _extended(graph: Graph, columns: Array, steps: Sequence[Step], induced: bool) -> Iterator[Array]:
+def _blocks(simple: Graph, pattern: Pattern, induced: bool) -> Iterator[tuple[Array, Array]]:
+    """Yield blocks of all matches by positions in the order of degrees, in the order of matching; and the ids."""
+    graph, vertices = match_counts.by_degree(simple)
+    both = graph, graph.reversed() if pattern.directed else graph
+    first = array_module(vertices).arange(simple.n, dtype=simple.id_dtype)[None]
+    for block in _extended(both, first, pattern.steps(), induced):
+        yield block, vertices
+
+
+def _extended(both: Both, columns: Array, steps: Sequence[Step], induced: bool) -> Iterator[Array]:
     """Yield blocks of matches, extended by all remaining steps; each column is a match."""
     if not columns.shape[1]:
         return
@@ -134,29 +170,54 @@ def _extended(graph: Graph, columns: Array, steps: Sequence[Step], induced: bool
         yield columns
         return
     step, xp = steps[0], array_module(columns)
-    ends = columns[step.joined[0]], columns[step.joined[:2][-1]]  # a single neighbor serves as both ends
-    for part in shares(xp.minimum(graph.out_degrees[ends[0]], graph.out_degrees[ends[1]]), PART):
-        src, dst = (ids[part] for ids in ends)
-        above = columns[list(step.above), part].max(axis=0) if step.above else None
-        which, found = common(graph, EdgeFrontier(graph.n, src, src, dst), above)
-        fits = _fits(graph, columns[:, part], which, found, step, induced)
-        if fits is not None:
-            which, found = which[fits], found[fits]
-        more = xp.concatenate([columns[:, part][:, which], found[None]])
-        yield from _extended(graph, more, steps[1:], induced)
+    for graph, chosen, (a, b) in _lists(both, columns, step):
+        src, dst = chosen[a], chosen[b]
+        for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
+            few = chosen[:, part]
+            above = few[list(step.above)].max(axis=0) if step.above else None
+            which, found = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
+            fits = _fits(both, few, which, found, _remaining(step, graph is both[0], {a, b}), induced)
+            if fits is not None:
+                which, found = which[fits], found[fits]
+            yield from _extended(both, xp.concatenate([few[:, which], found[None]]), steps[1:], induced)
 
 
-def _fits(graph: Graph, columns: Array, which: Array, found: Array, step: Step, induced: bool) -> Array | None:
+def _lists(both: Both, columns: Array, step: Step) -> Iterator[tuple[Graph, Array, tuple[int, int]]]:
+    """The lists that have the candidates for the next vertex: a graph, matches, and the places of two list owners.
+
+    A single neighbor serves as both owners. Candidates between two neighbors come from the shorter list of each match.
+    """
+    forward, backward = both
+    if len(step.after) > 1 or not step.before:
+        yield forward, columns, (step.after[0], step.after[:2][-1])
+    elif len(step.before) > 1 or not step.after:
+        yield backward, columns, (step.before[0], step.before[:2][-1])
+    else:
+        (a,), (b,) = step.after, step.before
+        is_shorter = forward.out_degrees[columns[a]] <= backward.out_degrees[columns[b]]
+        yield forward, columns[:, is_shorter], (a, a)
+        yield backward, columns[:, ~is_shorter], (b, b)
+
+
+def _remaining(step: Step, is_forward: bool, owners: set[int]) -> Step:
+    """The constraints of a step that candidates from the lists of these owners need not satisfy yet."""
+    if is_forward:
+        return step._replace(after=tuple(i for i in step.after if i not in owners))
+    return step._replace(before=tuple(i for i in step.before if i not in owners))
+
+
+def _fits(both: Both, columns: Array, which: Array, found: Array, step: Step, induced: bool) -> Array | None:
     """Whether new vertices satisfy the remaining constraints of a step; None if there are none."""
-    asked = []
-    for place in step.joined[2:]:
-        asked.append(has_edges(graph, EdgeFrontier(graph.n, found, found, columns[place][which])))
-    for place in step.others:
-        other = columns[place][which]
-        if place not in step.above:
-            asked.append(found != other)
-        if induced:
-            asked.append(~has_edges(graph, EdgeFrontier(graph.n, found, found, other)))
+
+    def has(graph: Graph, place: int) -> Array:
+        return has_edges(graph, EdgeFrontier(graph.n, found, columns[place][which], found))
+
+    forward, backward = both
+    asked = [has(forward, place) for place in step.after] + [has(backward, place) for place in step.before]
+    asked += [found != columns[place][which] for place in step.others if place not in step.above]
+    if induced:
+        asked += [~has(forward, place) for place in step.not_after]
+        asked += [~has(backward, place) for place in step.not_before]
     return reduce(and_, asked) if asked else None
 
 

@@ -192,6 +192,8 @@ COUNTS: dict[str, Count] = {
     "clustering": ONCE,
     "square_clustering": ONCE,
     "four_cliques": ONCE,
+    "motif_counts": ONCE,
+    "triadic_census": ONCE,
     "edge_support": SUPPORT,
     "k_truss": SUPPORT,  # computed at least once
     "jaccard": SUPPORT,

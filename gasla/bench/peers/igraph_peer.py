@@ -125,6 +125,19 @@ class Igraph:
         """By listing cliques, for small graphs only; counting all motifs takes ten times as long."""
         return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))
 
+    @cached_property
+    def motif_counts(self) -> Callable[[], np.ndarray] | None:
+        """By enumeration, for small graphs only."""
+
+        def counts() -> np.ndarray:
+            three, four = (np.array(self.native.motifs_randesu(size)) for size in (3, 4))
+            return np.concatenate([three[[2, 3]], four[[6, 4, 8, 7, 9, 10]]]).astype(np.int64)
+
+        return None if self.matrix.nnz > FEW else counts
+
+    def triadic_census(self) -> np.ndarray:
+        return np.array(self.directed.triad_census(), np.int64)
+
     def label_propagation(self) -> list[int]:
         return self.native.community_label_propagation().membership
 

@@ -1,0 +1,118 @@
+"""Counting of directed patterns without listing matches, where formulas allow.
+
+Patterns of three vertices come from the triadic census. A pattern of four vertices without cycles is first counted with
+vertices that may coincide, which takes a sum over neighbors for each of its edges; what coincides is then subtracted:
+
+    matches = sum over partitions of the pattern's vertices of (-1)^(4 - parts) * (the parts' sizes - 1)! * maps
+
+where the maps are those of the pattern with each part merged into one vertex. Others have to be enumerated.
+
+L. Lovász: Large Networks and Graph Limits (2012), section 5.2.3.
+"""
+
+from collections.abc import Iterator
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.patterns.exact_sums import sum_of_products
+from gasla.algorithms.patterns.pattern import Edges, Pattern
+from gasla.algorithms.patterns.triadic_census import TRIADS, Dyads, census_of
+from gasla.graph.graph import Graph
+from gasla.operations.multiply import mxv
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+
+
+def matches(simple: Graph, pattern: Pattern, induced: bool) -> int | None:
+    """Count the matches of a directed pattern in a simple directed graph; None if they have to be enumerated."""
+    if pattern.size == 1:
+        return simple.n
+    if pattern.size == 2:
+        return _edges(simple, pattern, induced)
+    if pattern.size == 3:
+        return _of_triads(census_of(simple), pattern, induced)
+    if induced or _adjacent_pairs(pattern.edges) > 3:
+        return None
+    return _tree(simple, pattern)
+
+
+def _edges(simple: Graph, pattern: Pattern, induced: bool) -> int:
+    mutual = Dyads.of(simple).mutual.m
+    if len(pattern.edges) == 2:
+        return mutual // 2
+    return simple.m - mutual if induced else simple.m
+
+
+def _of_triads(census: dict[str, int], pattern: Pattern, induced: bool) -> int:
+    """The number of matches of a pattern of three vertices: those within each type of triads."""
+    triads = {name: Pattern(3, edges, directed=True) for name, edges in TRIADS.items()}
+    return sum(
+        pattern.copies_in(triad) * census[name]
+        for name, triad in triads.items()
+        if not induced or len(triad.edges) == len(pattern.edges)
+    )
+
+
+def _tree(simple: Graph, pattern: Pattern) -> int:
+    """The number of matches of a pattern of four vertices without cycles."""
+    graphs, census, total = _Graphs(simple), census_of(simple), 0
+    for labels in _partitions(pattern.size):
+        edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
+        if any(u == v for u, v in edges):
+            continue  # the graph has no self loops
+        parts = [labels.count(label) for label in range(max(labels) + 1)]
+        sign = prod((-1) ** (size - 1) * factorial(size - 1) for size in parts)
+        merged = Pattern(len(parts), edges, directed=True)
+        if _adjacent_pairs(edges) == len(parts):  # the ends of a path coincide: a triangle, whose maps are matches
+            total += sign * _of_triads(census, merged, induced=False) * len(merged.automorphisms)
+        else:
+            total += sign * _maps(graphs, merged)
+    return total // len(pattern.automorphisms)
+
+
+def _adjacent_pairs(edges: Edges) -> int:
+    return len({frozenset(edge) for edge in edges})
+
+
+def _partitions(count: int) -> Iterator[tuple[int, ...]]:
+    """Yield the partitions of a set, by the number of each item's part; parts are numbered as they come up."""
+    found: list[tuple[int, ...]] = [()]
+    for _ in range(count):
+        found = [(*labels, label) for labels in found for label in range(max(labels, default=-1) + 2)]
+    yield from found
+
+
+class _Graphs:
+    """The edges of a graph as lists: forward, backward, and those that lead both ways."""
+
+    def __init__(self, simple: Graph) -> None:
+        self.by_kind = {"out": simple, "in": simple.reversed(), "both": Dyads.of(simple).mutual}
+
+    def sums(self, kind: str, values: Array | None) -> Array:
+        """For each vertex, the sum over its neighbors of a kind; of ones without values."""
+        graph = self.by_kind[kind]
+        if values is None:
+            return graph.out_degrees.astype(np.int64)
+        return mxv(graph, values, semirings.plus_second)
+
+
+def _maps(graphs: _Graphs, tree: Pattern) -> int:
+    """The number of maps of a tree that keep edges; vertices may coincide.
+
+    Sums start at a vertex of most neighbors, so that those at each child fit in 64 bits: they are at most the number of
+    edges.
+    """
+    root = max(range(tree.size), key=lambda v: sum(tree.has(u, v) for u in range(tree.size)))
+    factors = [_below(graphs, tree, v, root) for v in range(tree.size) if tree.has(root, v)]
+    return sum_of_products(*factors)
+
+
+def _below(graphs: _Graphs, tree: Pattern, v: int, parent: int) -> Array:
+    """For each place of the parent, the number of maps of the branch that begins with v."""
+    kinds = {(True, True): "both", (True, False): "out", (False, True): "in"}
+    kind = kinds[(parent, v) in tree.edges, (v, parent) in tree.edges]
+    beyond = [_below(graphs, tree, w, v) for w in range(tree.size) if w != parent and tree.has(v, w)]
+    return graphs.sums(kind, prod(beyond[1:], start=beyond[0]) if beyond else None)

@@ -1,0 +1,41 @@
+"""Sums over vertices or edges that may exceed 64 bits, as Python integers."""
+
+from math import comb, prod
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module, moved
+
+LARGEST = 1 << 62  # sums up to this are left to int64
+
+
+def sum_of_products(*factors: Any) -> int:
+    """The sum over all entries of the product of some arrays of int64 that are 0 or more.
+
+    Products that are too large to be added in int64, which only hubs have, are added as Python integers.
+
+    Examples
+    --------
+    >>> sum_of_products(np.array([2**40, 3]), np.array([2**40, 5])) == 2**80 + 15
+    True
+    """
+    sizes = prod(factor.astype(np.float64) for factor in factors)
+    fits = sizes * max(len(sizes), 1) < LARGEST
+    few = array_module(fits).where(fits, prod(factors), 0)  # the others have wrapped around
+    large = [moved(factor[~fits], "cpu").tolist() for factor in factors]
+    return int(few.sum()) + sum(map(prod, zip(*large)))
+
+
+def sum_of_choices(values: Any, r: int) -> int:
+    """The sum of the binomial coefficients (value over r) of some values.
+
+    Examples
+    --------
+    >>> sum_of_choices(np.array([4, 3, 1]), 2)
+    9
+    """
+    if not len(values):
+        return 0
+    counts = moved(array_module(values).bincount(values), "cpu")
+    return sum(comb(value, r) * int(counts[value]) for value in np.flatnonzero(counts).tolist())

@@ -1,0 +1,95 @@
+"""Patterns given as text: a name such as `cycle4`, or a list of edges such as `0-1,1-2` and, directed, `0>1,1>2`.
+
+Numbers in names count vertices, as in NetworkX's graphs of the same names, except that a star has that many leaves.
+"""
+
+import re
+
+from gasla.names import meant
+
+Pairs = set[tuple[int, int]]
+
+TRIANGLE = "0-1,1-2,0-2"
+NAMED = {"edge": "0-1", "triangle": TRIANGLE, "paw": "0-1,1-2,0-2,2-3", "diamond": "0-1,1-2,2-3,0-3,1-3"}
+KINDS = {"path": 2, "cycle": 3, "star": 2, "clique": 2}  # the smallest number in a name of the kind
+DIRECTED = "edge", "path", "cycle", "star"  # the names that have a directed form
+_KIND = re.compile(r"(path|cycle|star|clique)(\d{1,3})")
+_EDGES = re.compile(r"\d{1,3}([->])\d{1,3}(,\d{1,3}[->]\d{1,3})*")
+
+
+def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
+    """The number of vertices of a pattern, its ordered pairs, and whether it is directed.
+
+    Of an undirected pattern each edge is there in both orders.
+
+    Examples
+    --------
+    >>> read("cycle3", True, 4)
+    (3, {(0, 1), (1, 2), (2, 0)}, True)
+    """
+    text = text.replace(" ", "")
+    kind = _KIND.fullmatch(text)
+    if kind is not None:
+        pairs = _of_kind(kind[1], int(kind[2]), directed, most)
+    elif text in NAMED:
+        if directed and text not in DIRECTED:
+            raise ValueError(_undirected(text))
+        pairs = _listed(NAMED[text])
+    elif _EDGES.fullmatch(text):
+        directed = _is_directed(text, directed)
+        pairs = _listed(text)
+    else:
+        raise ValueError(
+            f"pattern is {text!r}; expected edges between vertices numbered from 0, such as {TRIANGLE} or, directed, "
+            f"0>1,1>2,2>0, or one of the names {', '.join(names(most))}{meant(text, names(most))}"
+        )
+    size = max((max(pair) + 1 for pair in pairs), default=1)
+    return size, pairs if directed else pairs | {(v, u) for u, v in pairs}, directed
+
+
+def names(most: int) -> list[str]:
+    """All names of patterns of up to `most` vertices."""
+    numbered = [f"{kind}{k}" for kind, least in KINDS.items() for k in range(least, most + 1 - (kind == "star"))]
+    return [*NAMED, *numbered]
+
+
+def _of_kind(kind: str, k: int, directed: bool, most: int) -> Pairs:
+    name, size = f"{kind}{k}", k + (kind == "star")
+    if directed and kind not in DIRECTED:
+        raise ValueError(_undirected(name))
+    least = KINDS[kind] - (directed and kind == "cycle")  # two edges between two vertices are a directed cycle
+    if not (least <= k and size <= most):
+        raise ValueError(
+            f"pattern is {name}, of {size} vertices; expected {least} to {most - (kind == 'star')} behind {kind!r}"
+        )
+    steps = {(i, i + 1) for i in range(k - 1)}
+    return {
+        "path": steps,
+        "cycle": steps | {(k - 1, 0)},
+        "star": {(0, i + 1) for i in range(k)},
+        "clique": {(i, j) for j in range(k) for i in range(j)},
+    }[kind]
+
+
+def _listed(edges: str) -> Pairs:
+    ends = [[int(v) for v in re.split("[->]", edge)] for edge in edges.split(",")]
+    return {(u, v) for u, v in ends}
+
+
+def _is_directed(edges: str, directed: bool) -> bool:
+    """Whether a list has directed edges; all must be of one kind."""
+    if "-" in edges and ">" in edges:
+        raise ValueError(
+            f"pattern is {edges!r}, with edges of both kinds; expected all with - or all with >: "
+            "an edge in both directions is 0>1,1>0"
+        )
+    if directed and "-" in edges:
+        raise ValueError(f"pattern is {edges!r}, and directed is True; expected directed edges, such as 0>1,1>2")
+    return ">" in edges
+
+
+def _undirected(name: str) -> str:
+    return (
+        f"pattern is {name!r}, which has no directed form, and directed is True; expected edges, such as "
+        f"0>1,1>2,0>2, or one of {', '.join(DIRECTED)} with a number where it needs one"
+    )

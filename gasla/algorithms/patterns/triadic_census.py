@@ -1,0 +1,192 @@
+"""Triadic census: how often each of the 16 directed graphs of three vertices is an induced subgraph.
+
+Every pair of vertices is joined by an edge both ways (mutual), by one edge, or by none. Triads of two joined pairs are
+counted from the degrees of the vertex between them, as pairs of its neighbors, from which those in closed triads are
+subtracted. Closed triads are counted at one of their edges as common neighbors of its ends: those that both lead to,
+those that lead to both, those between the two. Each count is exact, and no triad is listed.
+
+P. W. Holland, S. Leinhardt: A Method for Detecting Structure in Sociometric Data. American Journal of Sociology 76
+(1970). V. Batagelj, A. Mrvar: A Subquadratic Triad Census Algorithm for Large Sparse Networks with Small Maximum
+Degree. Social Networks 23 (2001).
+"""
+
+from collections import Counter
+from itertools import combinations
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.algorithms.patterns.exact_sums import sum_of_choices, sum_of_products
+from gasla.arrays import array_module
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.primitives import count_cliques, has_edges, intersect
+from gasla.program.frontier import EdgeFrontier
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+Edges = frozenset[tuple[int, int]]
+
+TRIADS: dict[str, Edges] = {
+    name: frozenset((int(edge[0]), int(edge[1])) for edge in edges.split())
+    for name, edges in {
+        "003": "",
+        "012": "01",
+        "102": "01 10",
+        "021D": "20 21",
+        "021U": "02 12",
+        "021C": "01 12",
+        "111D": "02 20 12",
+        "111U": "02 20 21",
+        "030T": "01 21 02",
+        "030C": "10 21 02",
+        "201": "01 10 02 20",
+        "120D": "20 21 01 10",
+        "120U": "02 12 01 10",
+        "120C": "01 12 02 20",
+        "210": "01 12 21 02 20",
+        "300": "01 10 12 21 02 20",
+    }.items()
+}
+
+
+def triadic_census(graph: Any) -> dict[str, int]:
+    """Count the triads of a directed graph by type: the subgraphs induced by three vertices each.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and directed: self loops are ignored, and parallel edges count once. Values are ignored; stored
+        zeros are edges.
+
+    Returns
+    -------
+    dict of str to int
+        The exact number of each of the 16 types, as in `networkx.triadic_census` and in its order. A name has the
+        numbers of mutual, one-way and absent pairs, and a letter where these leave a choice: "030C" is a cycle of
+        three edges, "030T" the other triangle of one-way edges. Together they are ``n * (n - 1) * (n - 2) / 6``.
+
+    See Also
+    --------
+    gasla.motif_counts : the same of undirected graphs, also of four vertices.
+    gasla.subgraph_matches : lists the places of one type, given as edges.
+
+    Notes
+    -----
+    Takes as long as four passes over the triangles. Besides the graph it makes two copies of its edges.
+
+    References
+    ----------
+    V. Batagelj, A. Mrvar: A Subquadratic Triad Census Algorithm for Large Sparse Networks with Small Maximum Degree.
+    Social Networks 23 (2001).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 2, 3], [1, 2, 0, 3, 0])
+    >>> {name: count for name, count in gasla.triadic_census(graph).items() if count}
+    {'021C': 2, '030T': 1, '030C': 1}
+    """
+    return census_of(as_graph(graph).simple())
+
+
+def census_of(simple: Graph) -> dict[str, int]:
+    """The census of a simple directed graph."""
+    n, dyads = simple.n, Dyads.of(simple)
+    found = _closed(dyads)
+    is_closed = {name: wedges_of(TRIADS[name]) for name in found}
+    for name, edges in TRIADS.items():
+        if (wedges := wedges_of(edges)).total() == 1:
+            (kind,) = wedges
+            found[name] = dyads.wedges(*kind) - sum(count[kind] * found[other] for other, count in is_closed.items())
+    pairs = {name: _joined(edges) for name, edges in TRIADS.items()}
+    mutual, one_way = dyads.mutual.m // 2, dyads.one_way.m
+    found["102"] = mutual * (n - 2) - sum(pairs[name].count(2) * count for name, count in found.items())
+    found["012"] = one_way * (n - 2) - sum(
+        pairs[name].count(1) * count for name, count in found.items() if name != "102"
+    )
+    found["003"] = comb(n, 3) - sum(found.values())
+    return {name: found[name] for name in TRIADS}
+
+
+class Dyads(NamedTuple):
+    """A simple directed graph by kinds of pairs of vertices."""
+
+    mutual: Graph  # edges that lead both ways
+    one_way: Graph
+    degrees: dict[str, Array]  # of each vertex: mutual neighbors, and others that it leads to, and that lead to it
+
+    @classmethod
+    def of(cls, simple: Graph) -> "Dyads":
+        """Split the edges of a graph."""
+        src, dst = simple.edges()
+        both = has_edges(simple, EdgeFrontier(simple.n, src, dst, src))
+        mutual = Graph.from_edges(src[both], dst[both], n=simple.n)
+        one_way = Graph.from_edges(src[~both], dst[~both], n=simple.n)
+        counted = {"both": mutual.out_degrees, "out": one_way.out_degrees, "in": one_way.in_degrees}
+        return cls(mutual, one_way, {kind: degrees.astype(np.int64) for kind, degrees in counted.items()})
+
+    def wedges(self, first: str, second: str) -> int:
+        """The number of pairs of neighbors of these kinds, over all vertices; the pairs may be joined."""
+        if first == second:
+            return sum_of_choices(self.degrees[first], 2)
+        return sum_of_products(self.degrees[first], self.degrees[second])
+
+
+def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
+    """The kinds of both neighbors of each vertex of a triad that has two.
+
+    Examples
+    --------
+    >>> wedges_of(TRIADS["111U"])
+    Counter({('both', 'out'): 1})
+    """
+
+    def kind(u: int, v: int) -> str:
+        return "both" if {(u, v), (v, u)} <= edges else "out" if (u, v) in edges else "in" if (v, u) in edges else ""
+
+    corners = (sorted((kind(v, (v + 1) % 3), kind(v, (v + 2) % 3))) for v in range(3))
+    return Counter((a, b) for a, b in corners if a)
+
+
+def _joined(edges: Edges) -> list[int]:
+    """The number of edges between each two of three vertices."""
+    return [len({(u, v), (v, u)} & edges) for u, v in combinations(range(3), 2)]
+
+
+def _closed(dyads: Dyads) -> dict[str, int]:
+    """The number of triads by type in which every two vertices are joined."""
+    mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
+    sides, (src, dst) = _both_sides(one_way), one_way.edges()
+    u, v = mutual.edges()
+    first = u < v
+    u, v = u[first], v[first]
+    return {
+        "300": count_cliques(mutual, 3),
+        "210": _common(mutual, src, dst),
+        "120D": _common(sides, u + n, v + n),
+        "120U": _common(sides, u, v),
+        "120C": _common(sides, u, v + n) + _common(sides, v, u + n),
+        "030T": _common(sides, src, dst),
+        "030C": _common(sides, dst, src + n) // 3,
+    }
+
+
+def _both_sides(graph: Graph) -> Graph:
+    """A graph of 2 n vertices: the neighbors of v are its out-neighbors, those of n + v its in-neighbors."""
+    out, in_ = graph.sorted_out, graph.reversed().sorted_out
+    xp = array_module(out.indices)
+    ends = out.indptr[-1:].astype(np.int64) + in_.indptr[1:]
+    return Graph.from_csr(
+        xp.concatenate(
+            [
+                out.indptr,
+                ends,
+            ]
+        ),
+        xp.concatenate([out.indices, in_.indices]),
+    )
+
+
+def _common(graph: Graph, src: Array, dst: Array) -> int:
+    """The number of common out-neighbors of all pairs."""
+    return int(intersect(graph, EdgeFrontier(graph.n, src, src, dst)).sum())
