@@ -2,13 +2,16 @@
 
     python -m benchmarks.mapped [--scale 20] [--folder FOLDER] [--output FILE]
 
-The process's own memory (RLIMIT_DATA: all but mapped files) may grow by half of the graph's bytes. The files are in the
-page cache if it has room for them, as opening a graph reads its ids: the times say nothing of the disk.
+The process's own memory (RLIMIT_DATA: all but mapped files) may grow by half of the graph's bytes. The files are removed
+from the page cache before each call, so that it reads from the disk; bytes read are those that Linux counts for the
+process. For comparison the files are read from first to last byte, once by `read` and once through a mapping.
 """
 
 from __future__ import annotations
 
 import argparse
+import mmap
+import os
 import resource
 import subprocess
 import sys
@@ -46,21 +49,74 @@ def measure(folder: Path, name: str, limited: bool) -> None:
     with open("/proc/self/status") as status:
         data = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
     allowed = sum(path.stat().st_size for path in folder.iterdir()) // 2
+    forget(folder, [array for array in (*graph.lists.arrays(), graph.values) if array is not None])
     resource.setrlimit(resource.RLIMIT_DATA, (data + allowed,) * 2)
-    began = time.perf_counter()
-    call(graph)
-    print(f"{name:28}{time.perf_counter() - began:10.3f} s")
+    timed(name, lambda: call(graph))
+
+
+def forget(folder: Path, arrays: list[np.ndarray]) -> None:
+    """Remove the files from the page cache, once no page of them is mapped by this process."""
+    for array in arrays:
+        while isinstance(array, np.ndarray) and array.base is not None:
+            array = array.base
+        if isinstance(array, mmap.mmap):
+            array.madvise(mmap.MADV_DONTNEED)
+    for path in folder.iterdir():
+        file = os.open(path, os.O_RDONLY)
+        os.fsync(file)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(file)
+
+
+def timed(name: str, call: Callable[[], Any]) -> None:
+    """Print the time of a call, and what it read from the disk."""
+    before, began = _bytes_read(), time.perf_counter()
+    call()
+    seconds = time.perf_counter() - began
+    read = (_bytes_read() - before) / 1e6
+    print(f"{name:28}{seconds:10.3f} s{read:10,.0f} MB read{read / seconds:10,.0f} MB/s", flush=True)
+
+
+def _bytes_read() -> int:
+    """The bytes that this process has had read from disks, page faults included."""
+    with open("/proc/self/io") as counts:
+        return next(int(line.split()[1]) for line in counts if line.startswith("read_bytes"))
+
+
+def stream(folder: Path) -> None:
+    """Print the rate at which the disk gives all files, by `read` and through mappings."""
+    block = bytearray(1 << 22)
+
+    def read() -> None:
+        for path in folder.iterdir():
+            with open(path, "rb", buffering=0) as file:
+                while file.readinto(block):
+                    pass
+
+    def mapped() -> None:
+        for path in folder.glob("*.npy"):
+            array = np.load(path, mmap_mode="r")
+            for begin in range(0, len(array), 1 << 20):
+                array[begin : begin + (1 << 20)].max()
+
+    for name, call in (("read", read), ("mapped, one thread", mapped)):
+        forget(folder, [])
+        timed(name, call)
 
 
 def lines(folder: Path) -> Iterator[str]:
-    """The table, line by line; each algorithm runs in new processes."""
+    """The table, line by line; each call runs in new processes."""
     size = sum(path.stat().st_size for path in folder.iterdir())
     yield f"{io.open(folder)}, {size / 1e6:,.0f} MB on disk, {size / 2e6:,.0f} MB of memory allowed"
+    command = [sys.executable, "-m", "benchmarks.mapped", "--measure", str(folder)]
+    yield _printed(command)
     for name in CALLS:
-        command = [sys.executable, "-m", "benchmarks.mapped", "--measure", str(folder), "--call", name]
-        subprocess.run(command, check=True)
-        done = subprocess.run([*command, "--limited"], check=True, stdout=subprocess.PIPE, text=True)
-        yield done.stdout.rstrip()
+        subprocess.run([*command, "--call", name], check=True)
+        yield _printed([*command, "--call", name, "--limited"])
+
+
+def _printed(command: list[str]) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.rstrip()
 
 
 def main() -> None:
@@ -73,6 +129,9 @@ def main() -> None:
     parser.add_argument("--call", help=argparse.SUPPRESS)
     parser.add_argument("--limited", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.measure is not None and options.call is None:
+        stream(options.measure)
+        return
     if options.measure is not None:
         measure(options.measure, options.call, options.limited)
         return
