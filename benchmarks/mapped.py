@@ -2,9 +2,9 @@
 
     python -m benchmarks.mapped [--scale 20] [--folder FOLDER] [--output FILE]
 
-The process's own memory (RLIMIT_DATA: all but mapped files) may grow by half of the graph's bytes. The files are removed
-from the page cache before each call, so that it reads from the disk; bytes read are those that Linux counts for the
-process. For comparison the files are read from first to last byte, once by `read` and once through a mapping.
+The process's own memory (RLIMIT_DATA: all but mapped files) may grow by half of the graph's bytes. The files are
+removed from the page cache before each call, so that it reads from the disk; bytes read are those that Linux counts for
+the process. For comparison the files are read from first to last byte, once by `read` and once through a mapping.
 """
 
 from __future__ import annotations
