@@ -776,7 +776,8 @@ class Graph:
     def with_vertex_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
         """A graph with the same vertices and edges, and with further columns in `vertex_attributes`.
 
-        A vertex program starts with one, if it declares the field as ``gasla.vertex(dtype, attribute="population")``.
+        A vertex program starts with one, if it declares the field as
+        ``gasla.vertex(dtype, init=lambda vertex: vertex.population)``.
         Graphs made from this graph keep its attributes, except if vertices are merged (`contract`).
 
         Parameters

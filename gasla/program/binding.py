@@ -1,5 +1,6 @@
 """A program bound to a graph, as all engines share it: start values of fields, and the neighbor lists it traverses."""
 
+import functools
 import itertools
 import reprlib
 from collections.abc import Callable, Mapping
@@ -192,9 +193,21 @@ class Binding:
     def _initial(self, init: Any) -> Any:
         if not callable(init):
             return init
+        columns = self.graph.vertex_attributes
+        known = {name: functools.partial(lambda name: as_values(columns[name]), name) for name in columns}
         with np.errstate(all="ignore"):
-            values = self.xp.asarray(init(self.every_vertex()))
+            values = self.xp.asarray(init(self.every_vertex(known)))
         return values.T if values.ndim == 2 else values  # functions have the items of vectors along the first axis
+
+    def weighted(self, name: str) -> Graph:
+        """The graph whose values a read-only edge field holds: with an attribute as its values if the field says so."""
+        attribute = self.program.edge_fields[given_name(name)].attribute
+        if attribute is None:
+            return self.graph
+        try:
+            return self.graph.weighted_by(attribute)
+        except ValueError as error:
+            raise ValueError(f"{self._where(name)} reads an edge attribute: {error}") from None
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         kind = self.traced.edge_types[name]
@@ -268,13 +281,13 @@ class NeighbourLists:
         """Whether the graph keeps these lists."""
         return self._lists is self._of_graph()
 
-    def caches_values(self, kind: np.dtype) -> bool:
-        """Whether the graph also keeps its values, as this type, in the order of these lists."""
-        return self.graph.values is not None and self.graph.values.dtype == kind and self._values_are_cached
+    def caches_values(self, kind: np.dtype, graph: Graph) -> bool:
+        """Whether a graph with these lists also keeps its values, as this type, in the order of the lists."""
+        return graph.values is not None and graph.values.dtype == kind and self._values_are_cached
 
-    def cached_values(self) -> Any:
-        """The values in the order of these lists that the graph keeps."""
-        return self.graph.in_values if self.side == "in" else self.graph.out_values
+    def cached_values(self, graph: Graph) -> Any:
+        """The values in the order of these lists that a graph with these lists keeps."""
+        return graph.in_values if self.side == "in" else graph.out_values
 
     @property
     def _values_are_cached(self) -> bool:
@@ -307,12 +320,12 @@ class NeighbourLists:
 
         return self.graph.kept(("partners", self.side), make) if self.are_cached else make(self.graph)
 
-    def values(self, kind: np.dtype) -> Any:
-        graph = self.graph
+    def values(self, kind: np.dtype, graph: Graph) -> Any:
+        """The values of a graph with these lists, as a type, in the order of the lists."""
         if graph.values is None:
             return converted(self._xp.ones(len(self._lists.indices), computed(kind)), kind)
         check_values(graph, kind)
-        values = self.cached_values() if self._values_are_cached else self._lists.by_position(graph.values)
+        values = self.cached_values(graph) if self._values_are_cached else self._lists.by_position(graph.values)
         assert values is not None
         return converted(values, kind)
 

@@ -49,11 +49,12 @@ class VertexField:
 
 @dataclass(frozen=True)
 class EdgeField:
-    """A value of every edge. Without `init` it is the matrix's value, which is read-only."""
+    """A value of every edge. Without `init` it is read-only: the matrix's value, or that of an edge attribute."""
 
     type: Any
     init: Any = None
     when: Any = True
+    attribute: str | None = None
 
     @property
     def is_value(self) -> bool:
@@ -219,7 +220,8 @@ def vertex(dtype: Any, init: Any = 0, missing: Any = None, when: Any = True) -> 
         Type of the field; with a shape, each vertex holds a vector of that length, at most 1024. float16 is a storage
         type: functions see float32.
     init : number, or function of a vertex
-        Start value. A function receives a record with `id`, `in_degree` and `out_degree`.
+        Start value. A function receives a record with `id`, `in_degree`, `out_degree` and the graph's
+        `vertex_attributes`, as whole arrays: ``init=lambda vertex: vertex.population``.
     missing : number, optional
         Value of the field in `self.at(index)` for an index out of range. Required for fields that are read that way.
     when : option, optional
@@ -234,8 +236,8 @@ def vertex(dtype: Any, init: Any = 0, missing: Any = None, when: Any = True) -> 
     return VertexField(dtype, init, missing, when)
 
 
-def edge(dtype: Any, init: Any = None, when: Any = True) -> Any:
-    """Declare a field of the edges: the matrix's values, or state that `scatter` writes.
+def edge(dtype: Any, init: Any = None, when: Any = True, attribute: str | None = None) -> Any:
+    """Declare a field of the edges: the matrix's values, an attribute, or state that `scatter` writes.
 
     Parameters
     ----------
@@ -246,15 +248,24 @@ def edge(dtype: Any, init: Any = None, when: Any = True) -> Any:
         Start value of edge state. Without it the field holds the matrix's values and is read-only.
     when : option, optional
         The field is there only where this `gasla.option` of the program is true.
+    attribute : str, optional
+        The field holds this one of the graph's `edge_attributes` instead of the matrix's values, converted as they are.
+        It is read-only.
 
     Examples
     --------
     >>> import gasla, numpy as np
     >>> class Flow(gasla.VertexProgram):
     ...     capacity = gasla.edge(np.float32)
+    ...     opens = gasla.edge(np.int64, attribute="time")
     ...     flow = gasla.edge(np.float32, init=0)
     """
-    return EdgeField(dtype, init, when)
+    if attribute is not None and (not isinstance(attribute, str) or init is not None):
+        raise TypeError(
+            f"attribute is {attribute!r} and init is {init!r}; expected the name of an edge attribute without init, or "
+            "init without attribute"
+        )
+    return EdgeField(dtype, init, when, attribute)
 
 
 def parameter(dtype: Any, default: Any) -> Any:

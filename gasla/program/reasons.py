@@ -216,7 +216,8 @@ NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"
 
 def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, made: str) -> list[str]:
     """What is read of the graph, and what is copied; `made` tells when the copies are made."""
-    gather, send = Bound(plan, program, graph)._sides()
+    bound = Bound(plan, program, graph)
+    gather, send = bound._sides()
     sides: list[tuple[str, NeighbourLists]] = []
     sides += [("gathered over", gather)] if plan.gathers else []
     only_searches = not (plan.gathers or plan.everyone or plan.scheduled)
@@ -229,7 +230,9 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
     found = []
     for verb, lists in sides:
         found.append(f"{NAMES[lists.side].capitalize()} are {verb} {_whence(lists, made)}.")
-        found += [_values(name, plan.traced.edge_types[name], graph, lists, made) for name in plan.edge_values]
+        found += [
+            _values(name, plan.traced.edge_types[name], bound.weighted(name), lists, made) for name in plan.edge_values
+        ]
     return found
 
 
@@ -249,9 +252,9 @@ def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists,
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
     if graph.values.dtype != kind:
         return f"{what} is converted from {graph.values.dtype} to {kind}: {size}, made {made}."
-    if not lists.caches_values(kind):
+    if not lists.caches_values(kind, graph):
         return f"{what} is put in the order of the lists: {size}, made {made}."
-    if lists.cached_values() is graph.values:
+    if lists.cached_values(graph) is graph.values:
         return f"{what} is read where it was given."
     return f"{what} is copied into the order of the lists, {size}, which the graph keeps."
 

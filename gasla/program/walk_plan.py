@@ -205,7 +205,8 @@ class WalkBinding(Binding):
     def _array(self, wanted: Input) -> Any:
         lists = NeighbourLists(self.graph, "out", ordered=False)
         if wanted.role == "edge":
-            return lists.ids().astype(np.int64) if wanted.field == "id" else lists.values(wanted.type)
+            by_id = wanted.field == "id"
+            return lists.ids().astype(np.int64) if by_id else lists.values(wanted.type, self.weighted(wanted.field))
         if wanted.field == "in_degree":
             return self.graph.in_degrees.astype(np.int64)
         return self._start_array(wanted.field, self.given.get(wanted.field))

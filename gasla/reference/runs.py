@@ -103,9 +103,11 @@ class Run(Binding):
         kind = self.traced.edge_types[name]
         if name in self.plan.edge_states:
             return np.asarray(self._edge_array(name, given))
+        is_read = name in (*self.plan.edge_values, *self.plan.back_values)
+        graph = self.weighted(name) if is_read else self.graph
         if name in self.plan.edge_values:
-            check_values(self.graph, kind)
-        values = self.graph.values
+            check_values(graph, kind)
+        values = graph.values
         return np.ones(self.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
     def _is_over(self) -> bool:

@@ -345,10 +345,15 @@ class Partners(programs.Hops):
         return edge.back.flow == 0
 
 
+class ByTime(programs.Hops):
+    time = gasla.edge(np.float32, attribute="time")
+
+
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "scatter along both": (Scatters, {}),
     "scatter that reads hops": (Late, {}),
     "edge.back": (Partners, {}),
+    "the edge attribute 'time'": (ByTime, {}),
     "in place": (programs.Hops, {"order": "in place"}),
     "a schedule": (programs.Hops, {"schedule": np.zeros(5, np.int32)}),
 }

@@ -336,7 +336,7 @@ class Prepared(Binding):
         lists = sides[0 if name[0] == "g" else 1]
         if name in ("gp", "gi", "gb", "sp", "si", "sb", "leaving"):
             return lists.are_cached
-        return name[1:3] == "v_" and lists.caches_values(self.traced.edge_types[name[3:]])
+        return name[1:3] == "v_" and lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices is a poor estimate of their edges."""
@@ -365,7 +365,8 @@ class Prepared(Binding):
             self.check({field: fields[field] for field in fields.keys() & {field}})
             return self._edge_array(field, fields)
         if name.startswith("value_"):
-            return values_in_order(self.graph, self.traced.edge_types[name.removeprefix("value_")])
+            field = name.removeprefix("value_")
+            return values_in_order(self.weighted(field), self.traced.edge_types[field])
         return self._graph_array(name, sides)
 
     def _graph_array(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
@@ -375,7 +376,7 @@ class Prepared(Binding):
         if name == "leaving":
             return lists.leaving()
         if name[1] == "v":
-            return lists.values(self.traced.edge_types[name[3:]])
+            return lists.values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
         return {"p": lists.indptr, "i": lists.indices, "e": lists.ids, "b": lists.partners}[name[1]]()
 
     # --- running ---------------------------------------------------------------------------------------------------

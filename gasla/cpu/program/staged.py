@@ -102,7 +102,7 @@ class Staged(Prepared):
         fields: dict[str, Any] = {"id": ids}
         for name, declared in self.program.edge_fields.items():
             if declared.is_value:
-                values = self.graph.values
+                values = self.weighted(inner(name)).values
                 fields[name] = np.ones(len(ids)) if values is None else values[ids]
             else:
                 kind = self.traced.edge_types[inner(name)]

@@ -29,13 +29,13 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
         if (plan.needs_gather_ids if side == "g" else plan.needs_send_ids) and lists.has_ids:
             arrays[f"{side}e"] = lists.ids().astype(plan.offset_type, copy=False)
         for name in plan.edge_values:
-            arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name])
+            arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name], binding.weighted(name))
         if side == "g" and plan.needs_leaving:
             arrays["leaving"] = lists.leaving()
         if plan.needs_gather_partners if side == "g" else plan.needs_send_partners:
             arrays[f"{side}b"] = lists.partners().astype(plan.offset_type, copy=False)
     for name in plan.back_values:
-        arrays[f"value_{name}"] = values_in_order(graph, binding.traced.edge_types[name])
+        arrays[f"value_{name}"] = values_in_order(binding.weighted(name), binding.traced.edge_types[name])
     for degree in plan.degrees:
         own = graph.in_ if degree == "in_degree" else graph.out
         arrays[f"{degree[:-6]}p"] = own.indptr.astype(plan.offset_type, copy=False)

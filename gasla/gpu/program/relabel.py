@@ -79,8 +79,8 @@ class RenumberedLists(NeighbourLists):
     def partners(self) -> Any:
         return self._base.partners()[self._positions()]
 
-    def values(self, kind: np.dtype) -> Any:
-        return as_bits(self._base.values(kind))[self._positions()].view(kind)
+    def values(self, kind: np.dtype, graph: Graph) -> Any:
+        return as_bits(self._base.values(kind, graph))[self._positions()].view(kind)
 
     def _positions(self) -> Any:
         """The position in the graph's own lists of each entry of these lists."""
