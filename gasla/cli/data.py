@@ -29,8 +29,9 @@ class Named(NamedTuple):
 
     def vertex(self, text: str) -> int:
         """The vertex with this name or number, or the airport with this code, city or name."""
-        if self.graph.names is not None:
-            return self.graph.vertex(int(text) if self.graph.names.dtype.kind in "iu" and _is_number(text) else text)
+        if (names := self.graph.naming) is not None:
+            is_integer = names.have_integers and _is_number(text) and names.find(text) is None
+            return self.graph.vertex(int(text) if is_integer else text)
         if _is_number(text):
             number = int(text[:20])  # longer numbers are out of range anyway
             if not 0 <= number < self.graph.n:

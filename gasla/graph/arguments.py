@@ -4,15 +4,16 @@ import math
 import operator
 import reprlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import module_of, moved
+from gasla.graph.exchange.vertex_names import as_numbers, translate_vertex, translate_vertices
 from gasla.graph.graph import Graph
-from gasla.graph.validate import as_array, range_of
+from gasla.graph.validate import as_array, for_names, range_of
 
 NO_LIMIT = 2**62  # of iterations
 LARGEST = sys.float_info.max
@@ -21,30 +22,51 @@ TRUE_OR_FALSE = (bool, np.bool_)
 
 
 def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
-    """`source` as the id of a vertex of `graph`; errors call the argument `name`."""
-    if type(source) is int and 0 <= source < graph.n:  # the usual case, quickly
-        return source
-    try:
-        vertex = operator.index(source)
-    except TypeError:
-        vertex = None
-    if vertex is None or isinstance(source, TRUE_OR_FALSE):
-        named = f": graph.vertex({source!r}) gives the id for a name" if isinstance(source, str) else ""
-        raise TypeError(f"{name} is {reprlib.repr(source)}; expected the id of a vertex, an integer{named}")
-    if not 0 <= vertex < graph.n:
-        raise ValueError(f"{name} {reprlib.repr(vertex)} is outside a graph of {graph.n} vertices")
-    return vertex
+    """The id of a vertex given by its id or its name; errors call the argument `name`."""
+    return translate_vertex(graph, source, name)
+
+
+def is_one_vertex(graph: Graph, given: Any) -> bool:
+    """Whether an argument that may hold several vertices is one vertex, such as a name that is a tuple."""
+    if isinstance(given, tuple) and graph.naming is not None and graph.naming.find(given) is not None:
+        return True
+    return isinstance(given, str) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """The ids in a list or an array, in its order; errors call each of them `one`."""
+    """The ids of the vertices in a list or an array, in its order; errors call each of them `one`."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise TypeError(f"{name} is {reprlib.repr(given)}; expected ids of vertices, as a list or an array of integers")
+        raise TypeError(
+            f"{name} is {reprlib.repr(given)}; expected several vertices, by ids or names, as a list or an array"
+        )
     each = f"{name}: {one}"
-    return [source_vertex(graph, v, each) for v in given]
+    return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
 
 
-def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, seed: Any) -> list[int]:
+def are_names(given: Any) -> bool:
+    """Whether an argument for numbers of vertices is a list, an array or a set of names that are not numbers."""
+    if isinstance(given, set | frozenset):
+        return True
+    array = given if isinstance(given, list | tuple) or hasattr(given, "dtype") else ()
+    return not isinstance(given, dict) and len(array) > 0 and all(isinstance(v, str | tuple) for v in array)
+
+
+def vertex_ids(graph: Graph, name: str, given: Any) -> Any:
+    """Vertices, which may repeat, as an array of ids, checked, on the graph's device. `name` is the argument's."""
+    ids = as_array(name, translate_vertices(graph, given, name))
+    ids = ids if ids.size else ids.astype(np.int64)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise TypeError(
+            f"{name} is {ids.dtype}{ids.shape}; expected a one-dimensional array of vertices{for_names(ids)}"
+        )
+    for bad in (int(ids.min()), int(ids.max())) if len(ids) else ():
+        if not 0 <= bad < graph.n:
+            raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")
+    on: Any = module_of(graph.device)
+    return on.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
+
+
+def chosen_sources(graph: Graph, sources: Iterable[Hashable] | None, k: int | None, seed: Any) -> list[int]:
     """The given `sources`, which must be distinct; or `k` random vertices, ascending; or all vertices."""
     if sources is not None and k is not None:
         raise ValueError("sources and k were both given; expected one of them")
@@ -54,7 +76,7 @@ def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, s
             raise ValueError("a vertex appears twice among the sources; expected each once")
         return chosen
     if k is None:
-        return list(range(graph.n))
+        return as_numbers(graph, list(range(graph.n)))
     if not 0 < whole_number("k", k) <= graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n}, the number of vertices")
     try:
@@ -63,7 +85,7 @@ def chosen_sources(graph: Graph, sources: Iterable[int] | None, k: int | None, s
         raise TypeError(
             f"seed is {reprlib.repr(seed)}; expected None, a whole number, 0 or more, or a NumPy Generator"
         ) from None
-    return sorted(rng.choice(graph.n, int(k), replace=False).tolist())
+    return as_numbers(graph, sorted(rng.choice(graph.n, int(k), replace=False).tolist()))
 
 
 def check_flags(**flags: Any) -> None:

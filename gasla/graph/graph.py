@@ -27,7 +27,7 @@ from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
 from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, attributes_of, edges_of
-from gasla.graph.exchange.vertex_names import Names
+from gasla.graph.exchange.vertex_names import Names, translate_vertices
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform import attribute_merging, merging, pairing, subgraphs
@@ -875,6 +875,9 @@ class Graph:
     def vertex(self, name: Any) -> int | Array:
         """The number of the vertex with this name; in a graph without names, the number itself.
 
+        Functions that take vertices take names as well. If names are integers, this says that one is meant as a name:
+        functions take what it returns for a number, even if another vertex has that name.
+
         Parameters
         ----------
         name : a name, or a list or an array of names
@@ -995,8 +998,8 @@ class Graph:
 
         Parameters
         ----------
-        vertices : (n,) array of bool, or array of integers
-            A mask over the vertices, or distinct ids in any order, in which the new vertices are numbered.
+        vertices : (n,) array of bool, or array of integers or names
+            A mask over the vertices, or distinct ids or names in any order, in which the new vertices are numbered.
 
         Raises
         ------
@@ -1019,7 +1022,9 @@ class Graph:
         >>> triangle, triangle.origin.edges
         (Graph(n=3, m=3, values=None), array([0, 1, 2], dtype=int32))
         """
-        return self._derived(subgraphs.subgraph(self.lists, self.values, vertices))
+        return self._derived(
+            subgraphs.subgraph(self.lists, self.values, translate_vertices(self, vertices, "vertices"))
+        )
 
     def simple(self, combine: Combine = None, *, loops: bool = False) -> Self:
         """The graph without self loops, with parallel edges merged into one.

@@ -184,8 +184,8 @@ def vertex_count(n: Any) -> int:
 
 
 def for_names(given: Any) -> str:
-    """A hint for the error if names were given instead of ids; else an empty string."""
-    return "; graph.vertex(names) gives the ids of names" if given.dtype.kind in "USO" else ""
+    """A hint for the error if names were given to a graph that has none; else an empty string."""
+    return "; the graph has no names: Graph.from_table numbers names" if given.dtype.kind in "USO" else ""
 
 
 def as_array(name: str, x: Any) -> Array:
@@ -206,8 +206,8 @@ def as_ids(name: str, x: ArrayLike) -> Array:
     if ids.size == 0 and not isinstance(x, xp.ndarray):
         return ids.astype(np.int32)
     if ids.dtype.kind not in "iu":
-        remedy = for_names(ids) and "Graph.from_table numbers names, and graph.vertex(names) gives their ids"
-        raise TypeError(f"{name} has type {ids.dtype}; expected integers; {remedy or 'convert with .astype(np.int64)'}")
+        remedy = for_names(ids) or "; convert with .astype(np.int64)"
+        raise TypeError(f"{name} has type {ids.dtype}; expected integers{remedy}")
     if ids.dtype in (np.int32, np.int64):  # native byte order only
         return ids
     if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:

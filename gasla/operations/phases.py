@@ -17,7 +17,7 @@ from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.operations.prepare import Begin, Course, Variant, runs_of
 from gasla.operations.result import Result
-from gasla.program.binding import Binding
+from gasla.program.binding import Binding, by_number
 from gasla.program.frontier import Frontier, as_frontier
 from gasla.program.plan import Plan
 from gasla.program.program import as_program
@@ -107,11 +107,11 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
         raise ValueError("a run of phases takes no start; leave it out, or give the fields and active")
     if course.trace or begin.schedule is not None:
         raise ValueError("a run of phases takes no trace and no schedule; leave them out, or run a single program")
-    limit, active = course.limit, as_frontier(graph.n, begin.active)
+    limit, active = course.limit, as_frontier(graph, begin.active)
     stays = [_Stay(phase, graph, variant) for phase in phases]
     for stay in stays:
         stay.runs.compile_ahead(stay.program, graph)
-    shared, unstable = _Shared(stays, graph, begin.values, begin.out or {}), _why_unstable(stays)
+    shared, unstable = _Shared(stays, graph, by_number(graph, begin.values), begin.out or {}), _why_unstable(stays)
     _check_ends(stays, unstable, limit, course)
     shared.fill_out()
     turns, edges, is_over, shown = 0, 0, False, time.perf_counter()

@@ -10,7 +10,7 @@ from gasla.engines import Running, Runs, compiles, runner
 from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations, real_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.result import Result, pending_result, result_of, warm_start, with_origin
-from gasla.program.binding import AUTO, PULL, PUSH
+from gasla.program.binding import AUTO, PULL, PUSH, by_number
 from gasla.program.fields import Order
 from gasla.program.frontier import as_frontier
 from gasla.program.program import VertexProgram, as_program, in_order
@@ -235,12 +235,13 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     if program.parameters:
         changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
         program = type(program)(**program.values | changed) if changed else program
+    values = by_number(graph, values)
     if start is not None:
         if schedule is not None:
             raise ValueError("a scheduled run takes no start; leave it out, or the schedule")
         active, values = warm_start(start, program, graph, active, values)
     if schedule is None:
-        frontier = as_frontier(graph.n, active)
+        frontier = as_frontier(graph, active)
     else:
         frontier, schedule = None, as_schedule(graph.n, schedule)
         if active is not None:

@@ -59,7 +59,7 @@ def run(
         see `gasla.Phase`. For them an iteration, on this page, is a turn.
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
-    active : array of ids, array of bool, or Frontier, optional
+    active : array of ids or names, array of bool, or Frontier, optional
         The vertices that are active in the first iteration; by default all.
     max_iterations : int, optional
         At most this many iterations; by default no limit. Required for a program that nothing else ends:

@@ -19,12 +19,19 @@ from typing import Any, Literal, NamedTuple, get_args, overload
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, module_of, moved, running_sums
+from gasla.arrays import array_module, running_sums
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
-from gasla.graph.arguments import NO_LIMIT, TRUE_OR_FALSE, check_choice, check_flags, check_weights, whole_number
+from gasla.graph.arguments import (
+    NO_LIMIT,
+    TRUE_OR_FALSE,
+    check_choice,
+    check_flags,
+    check_weights,
+    vertex_ids,
+    whole_number,
+)
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.validate import as_array, for_names
 from gasla.operations.memory_limit import available, require_memory
 
 Array = Any  # NumPy's or CuPy's
@@ -119,7 +126,7 @@ def sample_neighbors(
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. Edges are drawn: parallel edges each count, as do self loops and stored zeros.
-    ids : (rows,) array of integers
+    ids : (rows,) array of ids or names
         The vertices. With one number `k` a vertex may occur several times; each occurrence is an independent draw.
     k : int or list of int
         Number of neighbors per vertex, 0 or more. A list has a number for each layer: layer i draws neighbors of the
@@ -279,21 +286,6 @@ def seed_hash(seed: Any) -> int:
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"seed is {number}; expected an integer of at most 64 bits")
     return int(semirings.hash(np.uint64(number % 2**64)))
-
-
-def vertex_ids(graph: Graph, name: str, given: Any) -> Array:
-    """Vertex ids, which may repeat, checked, on the graph's device. `name` is the argument's."""
-    ids = as_array(name, given)
-    ids = ids if ids.size else ids.astype(np.int64)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise TypeError(
-            f"{name} is {ids.dtype}{ids.shape}; expected a one-dimensional array of vertex ids{for_names(ids)}"
-        )
-    for bad in (int(ids.min()), int(ids.max())) if len(ids) else ():
-        if not 0 <= bad < graph.n:
-            raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")
-    on: Any = module_of(graph.device)
-    return on.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
 
 
 def check_lists(graph: Graph, direction: Direction = "out") -> None:

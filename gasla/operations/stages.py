@@ -16,7 +16,7 @@ from gasla.arrays import array_module, module_of, moved
 from gasla.engines import engine
 from gasla.graph.graph import Adjacency, Graph, as_graph
 from gasla.operations.primitives import compress, hook, intersect, link, number
-from gasla.program.binding import NeighbourLists, layout
+from gasla.program.binding import NeighbourLists, by_number, layout
 from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.program.program import VertexProgram, as_program
 from gasla.program.tracing import Traced
@@ -122,7 +122,7 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     program, graph = as_program(program), as_graph(graph)
     if program.edge_fields:
         graph.notice_values()
-    return State(program, graph, fields)
+    return State(program, graph, by_number(graph, fields))
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
@@ -321,4 +321,4 @@ def _require(state: State, function: str) -> None:
 
 def _frontier(graph: Graph, vertices: Any) -> Frontier:
     """A set of vertices given as a frontier, ids or mask, as a Frontier on the graph's device."""
-    return as_frontier(graph.n, vertices).to(graph.device)
+    return as_frontier(graph, vertices).to(graph.device)

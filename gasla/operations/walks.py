@@ -14,9 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from gasla.engines import engine
-from gasla.graph.arguments import NO_LIMIT, check_flags, whole_number
+from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
 from gasla.graph.graph import as_graph
-from gasla.operations.sampling import Array, check_lists, seed_hash, vertex_ids, weights_of
+from gasla.operations.sampling import Array, check_lists, seed_hash, weights_of
+from gasla.program.binding import by_number
 from gasla.program.walk_plan import WalkBinding
 from gasla.program.walk_program import WalkProgram, as_walk_program
 
@@ -39,7 +40,7 @@ def walk(
         An instance (with its parameters), or a class (with the default parameters).
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. Parallel edges each count, and a self loop is a step that stays.
-    starts : (walkers,) array of integers
+    starts : (walkers,) array of ids or names
         Start vertex of each walker; a vertex may occur several times.
     steps : int
         Number of steps of each walker, 0 or more.
@@ -107,4 +108,4 @@ def walk(
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
     weights = weights_of(graph, primitives) if weighted and graph.values is not None and graph.m else None
-    return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights)
+    return primitives.walk(WalkBinding(program, graph, by_number(graph, values)), starts, steps, key, weights)

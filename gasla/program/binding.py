@@ -11,6 +11,7 @@ import numpy as np
 
 from gasla.arrays import address, as_bits, as_values, converted, module_of, moved
 from gasla.graph.adjacency import Adjacency
+from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner, meant
@@ -26,6 +27,18 @@ Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 # The state of a run, as in `Result`: fields, iterations, converged, edges, active vertices, aggregates.
 Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
+
+
+def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
+    """Start values of a run, with vertices by number where a dict gives them by name."""
+    if graph.naming is None:
+        return values
+    return {
+        field: {translate_vertex(graph, v, f"{field}: vertex"): one for v, one in given.items()}
+        if isinstance(given, FEW)
+        else given
+        for field, given in values.items()
+    }
 
 
 class Binding:
@@ -174,8 +187,8 @@ class Binding:
 
     def _vertex(self, name: str, v: Any) -> int:
         if not hasattr(v, "__index__"):
-            named = f": graph.vertex({v!r}) gives the id of a name" if isinstance(v, str) else ""
-            raise TypeError(f"{self._where(name)} is given for {v!r}; expected a vertex id, an integer{named}")
+            unnamed = ": the graph has no names" if isinstance(v, str) else ""
+            raise TypeError(f"{self._where(name)} is given for {v!r}; expected a vertex id, an integer{unnamed}")
         if not 0 <= v < self.graph.n:
             raise ValueError(f"{self._where(name)} is given for vertex {v}, outside a graph of {self.graph.n} vertices")
         return int(v)

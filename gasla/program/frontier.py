@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import Device, array_module, device_of, module_of, moved
+from gasla.graph.exchange.vertex_names import OfVertices, translate_vertices
 from gasla.graph.validate import for_names
 
 __all__ = ["EdgeFrontier", "Frontier"]
@@ -181,14 +182,17 @@ class EdgeFrontier:
         return f"EdgeFrontier({len(self)} edges)"
 
 
-def as_frontier(n: int, active: Any) -> Frontier:
-    """An active set as a Frontier: given as None for all vertices, a Frontier, a boolean mask, or ids."""
+def as_frontier(graph: OfVertices, active: Any) -> Frontier:
+    """An active set as a Frontier: given as None for all vertices, a Frontier, a boolean mask, ids or names."""
+    n = graph.n
     if active is None:
         return Frontier.all(n)
     if isinstance(active, Frontier):
         if active.n != n:
             raise ValueError(f"the frontier is of a graph of {active.n} vertices; this graph has {n}")
         return active
+    if graph.naming is not None:
+        active = translate_vertices(graph, [active] if isinstance(active, str) else active, "active")
     if type(active) is list and len(active) == 1 and type(active[0]) is int and 0 <= active[0] < n:
         return Frontier.one(n, active[0])  # the usual case, handled fast
     array = array_module(active).asarray(active)

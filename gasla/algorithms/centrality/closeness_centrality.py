@@ -7,7 +7,7 @@ L. C. Freeman: Centrality in social networks: conceptual clarification. Social N
 D. Eppstein, J. Wang: Fast approximation of centrality. J. Graph Algorithms and Applications 8 (2004), on sampling.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -26,11 +26,11 @@ from gasla.graph.graph import as_graph
 
 def closeness_centrality(
     graph: Any,
-    u: int | None = None,
+    u: Hashable | None = None,
     distance: Literal["weight"] | None = None,
     wf_improved: bool = True,
     *,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Hashable] | None = None,
     k: int | None = None,
     seed: Any = None,
 ) -> Any:
@@ -41,14 +41,14 @@ def closeness_centrality(
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j. Distances are those *to* a vertex along the edges; pass the transposed matrix for
         distances from it.
-    u : int, optional
+    u : int or name, optional
         Compute the closeness of this vertex alone.
     distance : "weight", optional
         "weight" if values are lengths, 0 or more; by default every edge has length 1.
     wf_improved : bool
         Whether to multiply by the fraction of vertices that reach a vertex (Wasserman and Faust). Without it, a vertex
         scores high if only a few near vertices reach it.
-    sources : ids, optional
+    sources : ids or names, optional
         Use only distances from these vertices: mean and fraction are taken over them, which estimates the result for
         all.
     k : int, optional

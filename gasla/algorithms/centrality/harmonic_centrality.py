@@ -6,7 +6,7 @@ each add to a sum at every vertex that they reach (distance_sums.py).
 P. Boldi, S. Vigna: Axioms for centrality. Internet Mathematics 10 (2014).
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -25,9 +25,9 @@ from gasla.graph.graph import Graph, as_graph
 
 def harmonic_centrality(
     graph: Any,
-    nbunch: Iterable[int] | None = None,
+    nbunch: Iterable[Hashable] | None = None,
     distance: Literal["weight"] | None = None,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Hashable] | None = None,
     *,
     k: int | None = None,
     seed: Any = None,
@@ -39,11 +39,11 @@ def harmonic_centrality(
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j. Distances are those *to* a vertex along the edges; pass the transposed matrix for
         distances from it.
-    nbunch : ids, optional
+    nbunch : ids or names, optional
         Compute only the scores of these vertices, by one search each.
     distance : "weight", optional
         "weight" if values are lengths, 0 or more; by default every edge has length 1.
-    sources : ids, optional
+    sources : ids or names, optional
         Sum only over distances from these vertices.
     k : int, optional
         Number of sources to draw at random, instead of `sources`. The sum is scaled to estimate the sum over all.

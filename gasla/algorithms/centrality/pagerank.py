@@ -128,9 +128,9 @@ def pagerank(
         `A[i, j]` is the edge i -> j.
     alpha : float
         Damping factor: the probability that the surfer follows an edge instead of jumping; 0 to 1.
-    personalization : (n,) array or dict of vertex to number, optional
-        Distribution of the jumps, up to a factor; uniform by default. A (k, n) array, or a list of k arrays or dicts,
-        computes k personalized PageRanks at once.
+    personalization : (n,) array, dict of vertex to number, or names, optional
+        Distribution of the jumps, up to a factor; uniform by default. Vertices whose names are given are equally
+        likely. A (k, n) array, or a list of k arrays or dicts, computes k personalized PageRanks at once.
     nstart : (n,) array or dict, optional
         Initial ranks, up to a factor; uniform by default. With k personalizations, one for all or k.
     dangling : (n,) array or dict, optional

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.arguments import vertex_numbers
+from gasla.graph.arguments import are_names, several_vertices, vertex_numbers
 from gasla.graph.graph import Graph
 from gasla.operations.result import ConvergenceWarning
 
@@ -40,7 +40,9 @@ def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:
-    """Convert an array or a dict of numbers to an array that sums to 1."""
+    """Convert an array or a dict of numbers, or the names of equally likely vertices, to an array that sums to 1."""
+    if graph.naming is not None and are_names(given):
+        given = dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
     numbers = vertex_numbers(graph, name, given, least=0)
     total = numbers.sum()
     if not 0 < total < np.inf:

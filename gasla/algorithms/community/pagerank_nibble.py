@@ -14,6 +14,7 @@ R. Andersen, F. Chung, K. Lang: Local Graph Partitioning using PageRank Vectors.
 Khorasani, K. Fountoulakis, M. Mahoney: Parallel Local Graph Clustering. VLDB 2016 (all pushes at once).
 """
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -96,7 +97,7 @@ class NibbleResult(NamedTuple):
 
 
 def pagerank_nibble(
-    graph: Any, source: int, *, alpha: float = 0.1, epsilon: float = 1e-6, weighted: bool = False
+    graph: Any, source: Hashable, *, alpha: float = 0.1, epsilon: float = 1e-6, weighted: bool = False
 ) -> NibbleResult:
     """Find the community of a vertex by personalized PageRank and a sweep cut.
 
@@ -104,7 +105,7 @@ def pagerank_nibble(
     ----------
     graph : Graph or SciPy or CuPy sparse array or matrix
         Read as undirected: if the matrix is not symmetric, the two directions of an edge add up.
-    source : int
+    source : int or name
         The vertex to find the community of.
     alpha : float
         Probability that the paper's lazy surfer, who stays in place in every other step, jumps back to the source; more

@@ -9,6 +9,7 @@ the source's, everything runs in reverse. Float capacities are scaled to integer
 A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 """
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ class MaximumFlow(NamedTuple):
     flow: np.ndarray
 
 
-def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
+def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     """Find a maximum flow from one vertex to another.
 
     Parameters
@@ -31,7 +32,7 @@ def maximum_flow(graph: Any, source: int, target: int) -> MaximumFlow:
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the capacity of the edge i -> j, inf for no limit. Without values every capacity is 1. An
         undirected edge is an edge in each direction.
-    source, target : int
+    source, target : int or name
         The vertex that sends, and the vertex that receives.
 
     Returns

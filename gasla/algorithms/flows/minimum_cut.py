@@ -8,6 +8,7 @@ source's side are the vertices without a residual path to the target; every edge
 L. R. Ford, D. R. Fulkerson: Maximal flow through a network. Canadian Journal of Mathematics 8 (1956).
 """
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,14 +23,14 @@ class MinimumCut(NamedTuple):
     source_side: np.ndarray
 
 
-def minimum_cut(graph: Any, source: int, target: int) -> MinimumCut:
+def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
     """Find a minimum cut between two vertices.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the capacity of the edge i -> j, as in `maximum_flow`.
-    source, target : int
+    source, target : int or name
         The vertices to separate.
 
     Returns

@@ -12,7 +12,7 @@ G. E. Blelloch, J. T. Fineman, J. Shun: Greedy Sequential Maximal Independent Se
 SPAA 2012.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ class ChosenNeighbors(VertexProgram):
         return {"in_conflict": gathered}
 
 
-def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, seed: int = 0) -> np.ndarray:
+def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None, *, seed: int = 0) -> np.ndarray:
     """Find a maximal independent set: no two of its vertices are neighbors, and no vertex can be added.
 
     Parameters
@@ -111,7 +111,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is an edge between i and j, read as undirected. Values are ignored; stored zeros are edges. Self loops
         and parallel edges do not matter.
-    nodes : ids, optional
+    nodes : ids or names, optional
         Vertices that must be in the set.
     seed : int
         Seed of the random ranks: 0 to 2**64 - 1.
@@ -156,7 +156,7 @@ def maximal_independent_set(graph: Any, nodes: Iterable[int] | None = None, *, s
     return run(Decide(direction=undirected(graph)), graph, wait=False, rank=rank).rank == JOINED
 
 
-def _chosen(graph: Graph, nodes: Iterable[int]) -> Any:
+def _chosen(graph: Graph, nodes: Iterable[Hashable]) -> Any:
     """A mask of the required vertices; raises ValueError if two of them are neighbors."""
     chosen = module_of(graph.device).zeros(graph.n, bool)
     chosen[several_vertices(graph, "nodes", nodes, "node")] = True

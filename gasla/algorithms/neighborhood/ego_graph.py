@@ -6,6 +6,7 @@ whether it is within the radius. Then only the edges of these vertices are read.
 M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
 """
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class WithinRadius(VertexProgram):
 
 def ego_graph(
     graph: Any,
-    source: int,
+    source: Hashable,
     radius: float = 1,
     *,
     center: bool = True,
@@ -51,7 +52,7 @@ def ego_graph(
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. All edges between the vertices are kept in their order.
-    source : int
+    source : int or name
         The center.
     radius : float
         Maximum distance from the source, in edges, or in length if `weighted`.

@@ -33,8 +33,8 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         A bipartite graph, read as undirected: every edge joins a vertex of the side with one of the other side.
-    side : (n,) array of bool, or array of integers
-        The vertices of the side, as a mask or as ascending ids. A mask can be made by `gasla.is_bipartite(graph,
+    side : (n,) array of bool, or array of ids or names
+        The vertices of the side, as a mask, ascending ids, or names. A mask can be made by `gasla.is_bipartite(graph,
         colors=True)`: ``colors == 0``.
     combine : semirings.Semiring, optional
         Multiplies the values of the edges from two vertices to a common neighbor, and reduces over all common

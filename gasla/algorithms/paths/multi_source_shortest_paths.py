@@ -7,7 +7,7 @@ distances, and one read of an edge serves all of them. Otherwise each source run
 go first and visits fewer edges in total.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ class BatchedDistances(VertexProgram):
         return semirings.min(vertex.distance)
 
 
-def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: Any = None) -> np.ndarray:
+def multi_source_shortest_paths(graph: Any, sources: Iterable[Hashable], *, dtype: Any = None) -> np.ndarray:
     """Find the lengths of shortest paths from each of several sources to every vertex.
 
     Parameters
@@ -55,7 +55,7 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], *, dtype: An
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
         allowed, unless a source reaches a negative cycle.
-    sources : ids
+    sources : ids or names
         The vertices to start from: any number, in any order, repetitions allowed.
     dtype : float32 or float64, optional
         Type of the distances; by default float32 for float32 lengths, else float64.

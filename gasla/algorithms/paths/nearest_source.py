@@ -6,7 +6,7 @@ whose length equals the difference of the distances of their ends, and each vert
 M. Erwig: The Graph Voronoi Diagram with Applications. Networks 36 (2000).
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +55,7 @@ class NearestSourceResult(NamedTuple):
 
 
 def nearest_source(
-    graph: Any, sources: Iterable[int], *, cutoff: float | None = None, dtype: Any = None
+    graph: Any, sources: Iterable[Hashable], *, cutoff: float | None = None, dtype: Any = None
 ) -> NearestSourceResult:
     """Find the nearest of several sources for every vertex, and the distance from it.
 
@@ -66,7 +66,7 @@ def nearest_source(
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
         allowed without `cutoff`, unless a source reaches a negative cycle.
-    sources : ids
+    sources : ids or names
         The vertices to start from: any number, in any order, repetitions allowed.
     cutoff : float, optional
         Maximum distance to search to, as in `gasla.sssp`.

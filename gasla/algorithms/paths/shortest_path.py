@@ -17,6 +17,7 @@ on Systems Science and Cybernetics 4 (1968). I. Pohl: Bi-directional Search. Mac
 """
 
 import math
+from collections.abc import Hashable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -137,8 +138,8 @@ class PathResult(NamedTuple):
 
 def shortest_path(
     graph: Any,
-    source: int,
-    target: int,
+    source: Hashable,
+    target: Hashable,
     *,
     bound: Any = None,
     check_bound: bool = False,
@@ -151,7 +152,7 @@ def shortest_path(
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j, 0 or more. A graph without values has edges of length 1.
-    source, target : int
+    source, target : int or name
         The ends of the path.
     bound : (n,) array of float, or function, optional
         A lower bound of the distance from each vertex to the target, such as the straight-line distance: finite, 0 or

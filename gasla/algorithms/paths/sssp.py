@@ -10,7 +10,7 @@ vertices go first, one bucket of width delta at a time (delta-stepping). With ne
 U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -22,6 +22,7 @@ from gasla.graph.arguments import (
     check_previous,
     check_source,
     float_type,
+    is_one_vertex,
     new_edges,
     real_number,
     score_type,
@@ -147,7 +148,7 @@ class NegativeCycleError(ValueError):
 @overload
 def sssp(
     graph: Any,
-    source: int | Iterable[int],
+    source: Hashable | Iterable[Hashable],
     *,
     parents: Literal[False] = ...,
     cutoff: float | None = ...,
@@ -158,7 +159,7 @@ def sssp(
 @overload
 def sssp(
     graph: Any,
-    source: int | Iterable[int],
+    source: Hashable | Iterable[Hashable],
     *,
     parents: Literal[True],
     cutoff: float | None = ...,
@@ -170,7 +171,7 @@ def sssp(
 
 def sssp(
     graph: Any,
-    source: int | Iterable[int],
+    source: Hashable | Iterable[Hashable],
     *,
     parents: bool = False,
     cutoff: float | None = None,
@@ -185,7 +186,7 @@ def sssp(
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
         allowed, unless the source reaches a negative cycle.
-    source : int or ids
+    source : int or name, or several of them
         The vertex to start from; of several, the nearest counts for each vertex.
     parents : bool
         Whether to return a parent of every vertex as well: its predecessor on a shortest path.
@@ -245,8 +246,11 @@ def sssp(
     graph = as_graph(graph)
     given: Any = source
     check_flags(parents=parents)
-    is_one = isinstance(given, str) or not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0
-    sources = [source_vertex(graph, given)] if is_one else several_vertices(graph, "source", given, "vertex")
+    sources = (
+        [source_vertex(graph, given)]
+        if is_one_vertex(graph, given)
+        else several_vertices(graph, "source", given, "vertex")
+    )
     graph.notice_values()
     bounds = weight_range(graph)
     is_negative = bounds[0] < 0

@@ -14,6 +14,7 @@ import numpy as np
 
 from gasla.algorithms.community.edge_support import at_stored_edges, edge_support
 from gasla.arrays import array_module, device_of, module_of
+from gasla.graph.exchange.vertex_names import translate_vertices
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_ids, check_range
 from gasla.operations.primitives import intersect, simplify
@@ -50,7 +51,7 @@ graph : Graph, or SciPy or CuPy sparse array
     Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are edges.
     The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and 4 per
     vertex (`Graph.nbytes`).{kept}
-pairs : (u, v), two arrays of vertices, optional
+pairs : (u, v), two arrays of ids or names, optional
     The pairs to score; by default the ends of each stored edge, in input order.
 
 Returns
@@ -236,7 +237,7 @@ def _chosen(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
         return graph.edges()
     if not isinstance(pairs, (tuple, list)) or len(pairs) != 2:
         raise TypeError(f"pairs is {type(pairs).__name__}; expected (u, v), two arrays of vertices of one length")
-    u, v = as_ids("u", pairs[0]), as_ids("v", pairs[1])
+    u, v = (as_ids(name, translate_vertices(graph, ends, name)) for name, ends in zip("uv", pairs))
     if len(u) != len(v):
         raise ValueError(f"u has {len(u)} entries and v has {len(v)}; expected equal lengths")
     for name, ids in (("u", u), ("v", v)):

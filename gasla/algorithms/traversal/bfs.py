@@ -7,6 +7,7 @@ unvisited vertex stops at the first parent it finds.
 S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search. SC 2012.
 """
 
+from collections.abc import Hashable
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -104,16 +105,16 @@ class BFSResult(NamedTuple):
 
 @overload
 def bfs(
-    graph: Any, source: int, *, parents: Literal[False] = ..., depth_limit: int | None = ..., start: Any = ...
+    graph: Any, source: Hashable, *, parents: Literal[False] = ..., depth_limit: int | None = ..., start: Any = ...
 ) -> np.ndarray: ...
 @overload
 def bfs(
-    graph: Any, source: int, *, parents: Literal[True], depth_limit: int | None = ..., start: Any = ...
+    graph: Any, source: Hashable, *, parents: Literal[True], depth_limit: int | None = ..., start: Any = ...
 ) -> BFSResult: ...
 
 
 def bfs(
-    graph: Any, source: int, *, parents: bool = False, depth_limit: int | None = None, start: Any = None
+    graph: Any, source: Hashable, *, parents: bool = False, depth_limit: int | None = None, start: Any = None
 ) -> np.ndarray | BFSResult:
     """Find the distance from a source to every vertex, in edges, by breadth-first search.
 
@@ -121,7 +122,7 @@ def bfs(
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j. Values are ignored.
-    source : int
+    source : int or name
         The vertex to start from.
     parents : bool
         Whether to return a parent of every vertex as well: its predecessor on a shortest path.

@@ -11,7 +11,7 @@ M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neuma
 The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,14 +132,14 @@ class Rows(VertexProgram):
 PROGRAMS = {4: BinaryLevels(), 8: BinaryLevels(digits=8), 16: BinaryLevels(digits=8, is_high=True)}
 
 
-def multi_source_bfs(graph: Any, sources: Iterable[int], *, depth_limit: int | None = None) -> np.ndarray:
+def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: int | None = None) -> np.ndarray:
     """Find the distances from many sources to every vertex, in edges.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j. Values are ignored.
-    sources : ids
+    sources : ids or names
         The vertices to start from: any number, in any order, repetitions allowed.
     depth_limit : int, optional
         Maximum distance to search to.

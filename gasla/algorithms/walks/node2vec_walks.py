@@ -48,7 +48,7 @@ def node2vec_walks(
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         As for `random_walks`. Stored zeros count as edges u -> x as well.
-    starts : (walkers,) array of integers
+    starts : (walkers,) array of ids or names
         The first vertex of each walker; repetitions allowed.
     length : int
         Number of steps of each walker, 0 or more.

@@ -25,7 +25,7 @@ def random_walks(graph: Any, starts: Any, length: int, *, weighted: bool = False
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j.
-    starts : (walkers,) array of integers
+    starts : (walkers,) array of ids or names
         The first vertex of each walker; repetitions allowed.
     length : int
         Number of steps of each walker, 0 or more.

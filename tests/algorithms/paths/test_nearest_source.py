@@ -82,7 +82,7 @@ def test_cells_are_those_of_networkx_where_no_two_are_as_near() -> None:
     ("sources", "kind", "words"),
     [
         ([0, 3], ValueError, "sources: source 3 is outside a graph of 2 vertices"),
-        (0, TypeError, "sources is 0; expected ids of vertices"),
+        (0, TypeError, "sources is 0; expected several vertices"),
         ([0.5], TypeError, r"sources: source is 0\.5"),
     ],
 )

@@ -6,7 +6,7 @@ Brandes' accumulation from every source (brandes.py).
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from gasla.graph.graph import as_graph, is_undirected
 def betweenness_centrality(
     graph: Any,
     *,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Hashable] | None = None,
     k: int | None = None,
     seed: Any = None,
     normalized: bool = True,
@@ -33,7 +33,7 @@ def betweenness_centrality(
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j. A symmetric matrix is an undirected graph, in which each pair counts once.
-    sources : ids, optional
+    sources : ids or names, optional
         Count only paths that start at these vertices, and scale the result to estimate the betweenness over all
         sources.
     k : int, optional

@@ -8,7 +8,7 @@ U. Brandes: On variants of shortest-path betweenness centrality and their generi
 Networks 30 (2008).
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class Share(VertexProgram):
 def edge_betweenness_centrality(
     graph: Any,
     *,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Hashable] | None = None,
     k: int | None = None,
     seed: Any = None,
     normalized: bool = True,
@@ -73,7 +73,7 @@ def edge_betweenness_centrality(
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. A symmetric matrix is an undirected graph: each pair counts once, and both entries
         of an edge have the same score.
-    sources : ids, optional
+    sources : ids or names, optional
         Count only paths that start at these vertices, and scale the result to estimate the betweenness over all
         sources.
     k : int, optional
