@@ -37,8 +37,8 @@ NAMES = (
     "resource_allocation_index", "shortest_path", "shortest_path_length", "single_source_dijkstra",
     "single_source_dijkstra_path", "single_source_dijkstra_path_length", "single_source_shortest_path",
     "single_source_shortest_path_length", "single_target_shortest_path", "single_target_shortest_path_length",
-    "square_clustering", "strongly_connected_components", "topological_generations", "transitivity", "triangles",
-    "voronoi_cells", "weakly_connected_components",
+    "square_clustering", "strongly_connected_components", "topological_generations", "transitivity",
+    "triadic_census", "triangles", "voronoi_cells", "weakly_connected_components",
 )  # fmt: skip
 
 

@@ -753,7 +753,7 @@ ROWS: tuple[Row, ...] = (
     Row("subgraph_matches", matches, verbs="subgraph-matches count-matches"),
     Row("subgraph_matches", cycles, "directed=True"),
     Row("motif_counts", lambda q: gasla.motif_counts(q.given), verbs="motif-counts"),
-    Row("triadic_census", triads, verbs="triadic-census"),
+    Row("triadic_census", triads, verbs="triadic-census", networkx="triadic_census"),
     Row("louvain_communities", labels_of("louvain_communities", verify.louvain_communities),
         verbs="louvain-communities", networkx="leiden_communities leiden_partitions", renamed=VERIFIED, **WEIGHED),
     Row("label_propagation", labels_of("label_propagation", verify.label_propagation, weighted=True, tol=0),

@@ -116,7 +116,7 @@ OF_ALL = [
     "average_shortest_path_length", "all_pairs_dijkstra", "all_pairs_dijkstra_path_length", "harmonic_centrality",
     "closeness_centrality", "betweenness_centrality", "edge_betweenness_centrality", "pagerank",
     "minimum_spanning_edges", "maximum_spanning_edges", "katz_centrality", "jaccard_coefficient", "adamic_adar_index",
-    "resource_allocation_index", "preferential_attachment",
+    "resource_allocation_index", "preferential_attachment", "triadic_census",
 ]  # fmt: skip
 
 
@@ -312,6 +312,16 @@ def test_refusals_have_reasons() -> None:
     assert door.should_run("shortest_path", (large,), {"target": 3}) is True
     assert "part" in str(door.should_run("shortest_path", (large, 0, 3), {}))
     assert "backend" in str(door.should_run("strongly_connected_components", (nx.DiGraph(PAIRS),), {}))
+
+
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph])
+def test_triads_as_networkx(kind: type) -> None:
+    """Of all nodes; of some NetworkX counts them itself."""
+    for seed in range(12):
+        assert compare("triadic_census", drawn(kind, seed, names=seed % 2 == 0, weights=None))
+    assert "nodelist" in str(door.can_run("triadic_census", (kind(PAIRS),), {"nodelist": [0, 1]}))
+    assert "undirected" in str(door.can_run("triadic_census", (nx.Graph(PAIRS),), {}))
+    assert "not offered" in str(door.can_run("simple_cycles", (kind(PAIRS),), {"length_bound": 3}))
 
 
 @pytest.mark.thorough

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import by_name, is_directed, is_multigraph, register, when
+from gasla.backends.networkx.dispatch import by_name, is_directed, is_multigraph, only, register, when
 from gasla.graph.graph import Graph
 
 UNDIRECTED = when("a directed graph", is_directed)
@@ -126,6 +126,12 @@ def transitivity(G: Converted) -> Any:
     closed = 2 * int(_triangles(G).sum()) if len(G) else 0
     degrees = _neighbors(G)
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
+
+
+@register(when("an undirected graph", lambda given: not is_directed(given)), only("nodelist", None), least=5_000)
+def triadic_census(G: Converted, nodelist: Any = None) -> dict[str, int]:
+    """The number of triads of each type."""
+    return gasla.triadic_census(G.plain().to(G.device))
 
 
 @register(SIMPLE, least=10_000)
