@@ -7,8 +7,8 @@ import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
+from gasla.distributed.collectives.product import product
 from gasla.distributed.collectives.properties import SHARE, find_properties, simple_edges
-from gasla.distributed.collectives.vector_product import product
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges, distribute_edges
@@ -289,7 +289,7 @@ class Graph(OneGraph):
         return Graph.from_shares(self.ranks, self.n, simple_edges, self.handle.key)
 
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-        """The product with a vector: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
+        """The product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
         return product(self, x, semiring, by_column)
 
     def edges(self) -> NoReturn:

@@ -408,7 +408,6 @@ def test_what_no_process_has_is_refused() -> None:
         lambda: spread.select([0]),
         lambda: gasla.stages.start(programs.Hops, spread),
         lambda: gasla.workspace(programs.Hops, spread),
-        lambda: gasla.mxv(spread, np.ones((5, 2))),
         lambda: distributed.Graph.from_csr([0, 0], []),
     ):
         with pytest.raises(TypeError, match=r"distributed( g|\.G)raph"):
@@ -510,6 +509,43 @@ def test_forests_and_strong_components_of_shapes(name: str) -> None:
     np.testing.assert_array_equal(found.labels, expected.labels)
 
 
+@pytest.mark.parametrize("columns", [(), (1,), (5,)])
+@pytest.mark.parametrize("kind", [np.float32, np.int64, None])
+def test_products_have_the_bits_of_one_process(columns: tuple[int, ...], kind: Any) -> None:
+    """Sums of floats, too: kernels reduce the last rows of a matrix in another order, wherever ranks end."""
+    rng = np.random.default_rng(3)
+    ends, weights = rng.integers(0, 90, (2, 900)), (9 * rng.random(900)).astype(kind or float)
+    one = gasla.Graph.from_edges(*ends, None if kind is None else weights, n=90)
+    x, most = rng.random((90, *columns)).astype(np.float32), semirings.Semiring(semirings.max, lambda a, x: a - x)
+    for ranks in (2, 5, 120):
+        spread = over(one, ranks)
+        for semiring in (semirings.plus_times, most):
+            found = gasla.vxm(x, spread, semiring)
+            np.testing.assert_array_equal(found, gasla.vxm(x, one, semiring))
+            np.testing.assert_array_equal(gasla.mxv(spread, found, semiring), gasla.mxv(one, found, semiring))
+            assert found.local.dtype == found.dtype
+
+
+def test_what_products_over_ranks_cannot_do_is_refused() -> None:
+    spread = over(GRAPH, 2)
+    with pytest.raises(ValueError, match=r"x has shape \(4,\); expected \(5,\) or \(5, k\)"):
+        gasla.mxv(spread, np.ones(4))
+    with pytest.raises(TypeError, match="reads indices, which a product of a distributed graph"):
+        gasla.vxm(np.ones(5), spread, semirings.max_secondi)
+    pairs = semirings.Semiring(semirings.product(semirings.min, semirings.max), lambda a, x: (a * x, a * x))
+    with pytest.raises(TypeError, match="several values, which a product of a distributed graph"):
+        gasla.vxm(np.ones(5), spread, pairs)
+
+
+@settings(max_examples=8, deadline=None, database=None)
+@given(weighted_graphs(), st.integers(1, 4), st.sampled_from(["sum", "mean", "max", "min"]), st.booleans())
+def test_features_are_those_of_one_process(graph: gasla.Graph, ranks: int, reduce: Any, weighted: bool) -> None:
+    features = (np.arange(2 * graph.n).reshape(-1, 2) * 7 % 11 / 3).astype(np.float32)
+    one, found = (gasla.aggregate_features(g, features, reduce, weighted=weighted) for g in (graph, over(graph, ranks)))
+    np.testing.assert_array_equal(found, one)
+    assert found.dtype == one.dtype
+
+
 class Groups(gasla.VertexProgram):
     """The size of each vertex's group."""
 
@@ -590,6 +626,7 @@ EXACT = {
     "label_propagation": lambda g: gasla.label_propagation(g, seed=3),
     "strongly_connected_components": lambda g: gasla.strongly_connected_components(g).labels,
     "minimum_spanning_forest": lambda g: gasla.minimum_spanning_forest(g).edges,
+    "aggregate_features": lambda g: gasla.aggregate_features(g, np.arange(3.0 * g.n).reshape(-1, 3) / 7, "mean"),
     "clustering": gasla.clustering,
     "transitivity": lambda g: np.array(gasla.transitivity(g)),
     "count_cliques": lambda g: np.array(gasla.count_cliques(g, 3)),
@@ -643,7 +680,6 @@ NOT_HAD: dict[str, Any] = {
     "greedy_color": lambda g: gasla.greedy_color(g, seed=1),
     "maximum_flow": lambda g: gasla.maximum_flow(g, 0, 1),
     "minimum_cut": lambda g: gasla.minimum_cut(g, 0, 1),
-    "aggregate_features": lambda g: gasla.aggregate_features(g, np.ones((5, 2), np.float32)),
     "random_walks": lambda g: gasla.random_walks(g, [0], 3, seed=1),
     "node2vec_walks": lambda g: gasla.node2vec_walks(g, [0], 3, p=1, q=2, seed=1),
     "sample_neighbors": lambda g: gasla.sample_neighbors(g, [0], 2, seed=1),

@@ -105,12 +105,14 @@ def aggregate_features(
         features = features.astype(np.float64)
     semiring = _semiring(reduce, weighted, features.dtype)
     found: np.ndarray[Any, Any] = vxm(features, graph, semiring)
+    if reduce == "sum":
+        return found
+    found = module_of(graph.device).asarray(found)  # over ranks, all rows
     if reduce == "mean":
         total = _weights_of(graph, weighted)
         means = _divided(found, total)
         return means if features.dtype.kind != "f" else _where_sums_overflow(graph, features, semiring, total, means)
-    if reduce != "sum":
-        found[array_module(found).equal(graph.in_degrees, 0)] = 0
+    found[graph.in_degrees == 0] = 0
     return found
 
 
@@ -136,7 +138,7 @@ def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
         return True
     xp, limit = module_of(graph.device), int(np.iinfo(kind).max)
     count = graph.max_in_degree if adds else 1
-    bound = _largest(features) * (_largest(graph.values) if weighted else 1)
+    bound = _largest(features) * (_largest(graph.values, graph.value_range) if weighted else 1)
     if bound * count <= limit or not adds:
         return bound * count <= limit
     sizes = abs(features.astype(np.float64))
@@ -145,14 +147,14 @@ def _fits(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
     return most * (1 + 1e-6) <= limit
 
 
-def _largest(values: Any) -> int:
-    """An upper bound of the absolute values of integers; for types of up to 32 bits by the type alone."""
+def _largest(values: Any, bounds: Any = None) -> int:
+    """An upper bound of the absolute values of integers: by `bounds` if known, for up to 32 bits by the type alone."""
     kind = values.dtype
     if kind.kind == "b":
         return 1
     if kind.itemsize < 8:
         return max(-int(np.iinfo(kind).min), int(np.iinfo(kind).max))
-    least, most = map(int, range_of(values.ravel()))
+    least, most = map(int, bounds or range_of(values.ravel()))
     return max(-least, most)
 
 

@@ -207,18 +207,18 @@ class _Reference(NamedTuple):
 def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
     """The rank's shard of a graph for a direction, made at first use (collective)."""
     share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
-    return _make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
+    return make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: bool = False) -> np.ndarray:
     """The degrees of a shard's vertices, computed at first use (collective)."""
     shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
     key = direction, mirrors_all, which
-    made: np.ndarray = _make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
+    made: np.ndarray = make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
     return made
 
 
-def _make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
+def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
     """The value of a collective function, cached; repeated if any rank lacks it, because it had failed."""
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):

@@ -1,0 +1,77 @@
+"""The product of a distributed graph and a vector or a dense matrix: each rank multiplies its shard.
+
+A rank receives the rows of x for its mirrors. It has all edges of its own rows, in the order of the input, so the
+result has the bits of one process.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.communicator import Communicator, Rank
+from gasla.distributed.engine.distributed_run import make_once, shard_on
+from gasla.distributed.engine.shard import Shard
+from gasla.distributed.engine.unsupported import unsupported
+from gasla.engines import engine
+from gasla.program.terms import Lists, Ready, trace
+from semirings import Semiring, TupleType
+
+FOLLOWING = 64  # entries beyond the end of a row that may matter to kernels
+
+
+def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
+    """The product with x, of shape (n,) or (n, k), by rows or by columns.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If x has another length, or the multiply operator reads indices or returns a tuple.
+    """
+    x = x if isinstance(x, BlockArray) else np.asarray(x)
+    if x.ndim not in (1, 2) or x.shape[0] != graph.n:
+        raise ValueError(f"x has shape {x.shape}; expected ({graph.n},) or ({graph.n}, k), a value or row per vertex")
+    if semiring.positional:
+        raise unsupported(f"{semiring!r} reads indices, which a product of a distributed graph can't")
+    value = None if graph.values is None else graph.values.dtype
+    if isinstance(trace(semiring, by_column, value, x.dtype, None, wide=x.ndim > 1).out_type, TupleType):
+        raise unsupported(f"{semiring!r} gives several values, which a product of a distributed graph can't")
+    handle = Handle(graph.ranks)
+    sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
+    kind = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
+    return BlockArray(handle, "y", x.shape, kind)
+
+
+def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
+    """Multiply the rank's shard, and keep the rows of own vertices; returns their type."""
+    shard = shard_on(rank, graph, "in" if by_column else "out")
+    rows = shard.with_mirrors(rank.communicator, rank.kept[x[0]][x[1]]) if isinstance(x, tuple) else x[shard.ids]
+    rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
+    lists = make_once(rank, graph, ("lists of a product", by_column), lambda: _lists(rank.communicator, shard))
+    key = semiring, by_column, rows.dtype, rows.ndim
+    ready = lists.products.get(key)
+    if ready is None:
+        value = None if lists.values is None else lists.values.dtype
+        terms = trace(semiring, by_column, value, rows.dtype, None, wide=rows.ndim > 1)  # shards have in-edges only
+        products = engine("cpu").products()
+        multiply = (products.ready if rows.ndim == 1 else products.ready_wide)(lists, terms, False)
+        ready = lists.products[key] = Ready(terms, multiply)
+    found = np.empty((len(lists.indptr) - 1, *rows.shape[1:]), ready.terms.out_type)
+    ready.multiply(rows, None, False, (found,))
+    rank.kept[result] = {"y": found[: shard.own].copy()}
+    return found.dtype
+
+
+def _lists(communicator: Communicator, shard: Shard) -> Lists:
+    """The edges of own vertices, in the order of the input, and a row that stands for those of later ranks.
+
+    Kernels read entries beyond the end of a row, and reduce the last rows of a matrix in another order: where own
+    rows are not the last ones of the whole matrix, other entries follow them here, too.
+    """
+    held = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))
+    following = min(int(held[communicator.rank + 1 :].sum()), FOLLOWING) if len(shard.ids) else 0
+    local, values = shard.graph.in_, shard.graph.in_values
+    indptr = np.append(local.indptr[: shard.own + 1], local.indptr[shard.own] + following).astype(local.indptr.dtype)
+    indices = np.concatenate([local.indices, np.zeros(following, local.indices.dtype)])
+    values = None if values is None else np.concatenate([values, np.zeros(following, values.dtype)])
+    return Lists(indptr, indices, values, len(shard.ids))
