@@ -179,7 +179,7 @@ class Own:
         return primitives.label_components(self.graph)[1]
 
     def triangles(self) -> Any:
-        return primitives.count_common_neighbours(primitives.orient(self.graph))[0]
+        return primitives.count_common_neighbors(primitives.orient(self.graph))[0]
 
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "betweenness", "components", "triangles")

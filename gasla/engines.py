@@ -175,7 +175,7 @@ class Primitives(Protocol):
     def orient(self, graph: Graph) -> Any:
         """The engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
 
-    def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[Any, Any]:
+    def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[Any, Any]:
         """Count triangles, and if wanted those at each vertex. A whole algorithm (forward lists)."""
 
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:

@@ -186,7 +186,7 @@ def count_cliques(graph: Any, k: int) -> int:
         return 0
     lists = primitives.orient(simple)
     if k == 3:
-        return int(primitives.count_common_neighbours(lists, False)[0])
+        return int(primitives.count_common_neighbors(lists, False)[0])
     return primitives.count_cliques(simple, lists, k)
 
 

@@ -6,7 +6,7 @@ work on forests. `simplify` and `orient` prepare a graph as simple and undirecte
 work on pairs of vertices.
 
 Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
-`count_common_neighbours` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
+`count_common_neighbors` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
 
 All run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
@@ -31,7 +31,7 @@ __all__ = [
     "common",
     "compress",
     "count_cliques",
-    "count_common_neighbours",
+    "count_common_neighbors",
     "has_edges",
     "hook",
     "intersect",
@@ -345,7 +345,7 @@ def orient(graph: Any) -> Oriented:
     return Oriented(simple, primitives.orient(simple))
 
 
-def count_common_neighbours(
+def count_common_neighbors(
     oriented: Oriented, *, per_vertex: bool = False, per_edge: bool = False
 ) -> tuple[Any, Array | None]:
     """Count triangles: the sum, over all edges of an oriented graph, of the common neighbors that follow both ends.
@@ -388,7 +388,7 @@ def count_common_neighbours(
     --------
     >>> from gasla import Graph, primitives
     >>> oriented = primitives.orient(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
-    >>> primitives.count_common_neighbours(oriented, per_vertex=True)
+    >>> primitives.count_common_neighbors(oriented, per_vertex=True)
     (1, array([1, 1, 1, 0]))
     """
     if not isinstance(oriented, Oriented):
@@ -398,7 +398,7 @@ def count_common_neighbours(
     primitives = _on(oriented.graph.engine)
     if per_edge:
         return primitives.count_at_edges(oriented.graph, oriented._lists)
-    return primitives.count_common_neighbours(oriented._lists, per_vertex)
+    return primitives.count_common_neighbors(oriented._lists, per_vertex)
 
 
 # --- checks of arguments ---------------------------------------------------------------------------------------------

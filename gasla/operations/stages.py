@@ -16,7 +16,7 @@ from gasla.arrays import array_module, module_of, moved
 from gasla.engines import engine
 from gasla.graph.graph import Adjacency, Graph, as_graph
 from gasla.operations.primitives import compress, hook, intersect, link, number
-from gasla.program.binding import NeighbourLists, by_number, layout
+from gasla.program.binding import NeighborLists, by_number, layout
 from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
 from gasla.program.program import VertexProgram, as_program
 from gasla.program.tracing import Traced
@@ -145,7 +145,7 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     (array([0, 0, 1]), array([1, 2, 3], dtype=int32))
     """
     graph = on.graph if isinstance(on, State) else as_graph(on)
-    lists = on._bound.sends if isinstance(on, State) else NeighbourLists(graph, "out", False)
+    lists = on._bound.sends if isinstance(on, State) else NeighborLists(graph, "out", False)
     xp: Any = module_of(graph.device)
     ids, indptr = _frontier(graph, frontier).ids, lists.indptr()
     starts = indptr[ids]

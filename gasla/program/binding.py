@@ -132,20 +132,20 @@ class Binding:
             raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {kind}")
         return array.astype(kind).item()
 
-    def _sides(self) -> tuple["NeighbourLists", "NeighbourLists"]:
+    def _sides(self) -> tuple["NeighborLists", "NeighborLists"]:
         """The neighbor lists that vertices gather over, and the lists along which activity spreads."""
         ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
-            both = NeighbourLists(self.graph, "all", ordered)
+            both = NeighborLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
         if self.plan.only_pushes:  # transposing the lists may take as long as a search
-            sent = NeighbourLists(self.graph, names[1], False)
+            sent = NeighborLists(self.graph, names[1], False)
             return sent, sent
-        return NeighbourLists(self.graph, names[0], ordered), NeighbourLists(self.graph, names[1], False)
+        return NeighborLists(self.graph, names[0], ordered), NeighborLists(self.graph, names[1], False)
 
     @cached_property
-    def sends(self) -> "NeighbourLists":
+    def sends(self) -> "NeighborLists":
         """The lists along which activity spreads."""
         return self._sides()[1]
 
@@ -258,7 +258,7 @@ class Binding:
         return fresh
 
 
-class NeighbourLists:
+class NeighborLists:
     """One side of a graph's adjacency for a program: neighbor lists, edge ids and edge values in their order."""
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.graph.graph import Graph
 from gasla.names import given
-from gasla.program.binding import AUTO, PULL, PUSH, Binding, NeighbourLists, field_layouts, layout
+from gasla.program.binding import AUTO, PULL, PUSH, Binding, NeighborLists, field_layouts, layout
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
@@ -218,7 +218,7 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
     """What is read of the graph, and what is copied; `made` tells when the copies are made."""
     bound = Bound(plan, program, graph)
     gather, send = bound._sides()
-    sides: list[tuple[str, NeighbourLists]] = []
+    sides: list[tuple[str, NeighborLists]] = []
     sides += [("gathered over", gather)] if plan.gathers else []
     only_searches = not (plan.gathers or plan.everyone or plan.scheduled)
     sides += [("searched for active neighbors", gather)] if only_searches else []
@@ -236,7 +236,7 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
     return found
 
 
-def _whence(lists: NeighbourLists, made: str) -> str:
+def _whence(lists: NeighborLists, made: str) -> str:
     """Where neighbor lists come from, and their size."""
     if lists.are_given:
         return "as the graph was given"
@@ -245,7 +245,7 @@ def _whence(lists: NeighbourLists, made: str) -> str:
     return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
 
 
-def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighbourLists, made: str) -> str:
+def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
     """Where the values of an edge field come from, for one side of the adjacency."""
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * kind.itemsize:,} bytes"
     if graph.values is None:

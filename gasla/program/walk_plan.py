@@ -13,7 +13,7 @@ import semirings
 from gasla.arrays import as_bits
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
-from gasla.program.binding import Binding, NeighbourLists
+from gasla.program.binding import Binding, NeighborLists
 from gasla.program.fields import as_index, bounds_of, check_parameters, check_spelling
 from gasla.program.records import Lazy, Record
 from gasla.program.tracing import Function, Traced, Tracer
@@ -203,7 +203,7 @@ class WalkBinding(Binding):
         return [numbers[one.field] if one.is_number else as_bits(self._array(one)) for one in self.plan.inputs]
 
     def _array(self, wanted: Input) -> Any:
-        lists = NeighbourLists(self.graph, "out", ordered=False)
+        lists = NeighborLists(self.graph, "out", ordered=False)
         if wanted.role == "edge":
             by_id = wanted.field == "id"
             return lists.ids().astype(np.int64) if by_id else lists.values(wanted.type, self.weighted(wanted.field))

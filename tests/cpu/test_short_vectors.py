@@ -17,7 +17,7 @@ pytestmark = pytest.mark.thorough
 
 
 class Around(gasla.VertexProgram):
-    """Rows of in-neighbours, summed."""
+    """Rows of in-neighbors, summed."""
 
     row = gasla.vertex((np.float32, (8,)))
     total = gasla.vertex((np.float32, (8,)))

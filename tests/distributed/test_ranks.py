@@ -451,7 +451,7 @@ def test_components_are_those_of_scipy(n: int, data: Any, ranks: int) -> None:
 
 
 def test_components_take_few_supersteps_wherever_a_path_leads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that changes ranks 2,000 times; labels that went from neighbour to neighbour took that many."""
+    """One that changes ranks 2,000 times; labels that went from neighbor to neighbor took that many."""
     meet, rounds = ThreadCommunicator.meet, [0] * 3
 
     def counting(self: ThreadCommunicator, kind: int, parts: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reductions by key on a GPU, against the reference: rows for every way, hubs of a hundred thousand neighbours too."""
+"""Reductions by key on a GPU, against the reference: rows for every way, hubs of a hundred thousand neighbors too."""
 
 import itertools
 from typing import Any

@@ -25,7 +25,7 @@ SLOTS = 64  # of a warp: 48 entries, and 96 of a block
 
 
 class Moods(gasla.VertexProgram):
-    """Where something changed nearby: the least total of what neighbours that are active, and heavy, bring by mood."""
+    """Where something changed nearby: the least total of what neighbors that are active, and heavy, bring by mood."""
 
     mood = gasla.vertex(np.int64, init=lambda v: semirings.cast(v.id % 7, np.int64) + 2**40)
     seen = gasla.vertex(np.float32)
@@ -54,7 +54,7 @@ class Moods(gasla.VertexProgram):
 
 
 class Heard(Moods):
-    """The same of all neighbours, changed or not."""
+    """The same of all neighbors, changed or not."""
 
     sources = "all"
     direction = "all"

@@ -1,4 +1,4 @@
-"""What is asked of neighbour lists on the GPU: the kernel without a GPU; on one, see tests/gpu/test_graph.py."""
+"""What is asked of neighbor lists on the GPU: the kernel without a GPU; on one, see tests/gpu/test_graph.py."""
 
 import ctypes
 import shutil

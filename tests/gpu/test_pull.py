@@ -1,4 +1,4 @@
-"""Searches that pull on the GPU: the neighbour that is looked at first, and rows that begin anywhere in memory."""
+"""Searches that pull on the GPU: the neighbor that is looked at first, and rows that begin anywhere in memory."""
 
 from types import ModuleType
 from typing import Any
@@ -30,7 +30,7 @@ def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str)
 @pytest.mark.gpu
 @pytest.mark.sanitize
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_a_head_has_most_neighbours(cupy: ModuleType, kind: type) -> None:
+def test_a_head_has_most_neighbors(cupy: ModuleType, kind: type) -> None:
     rng = np.random.default_rng(1)
     src, dst = rng.integers(0, 900, 4000), (1000 * rng.random(4000) ** 2).astype(np.int64)
     lists = Graph.from_edges(src, dst, n=1000).out
@@ -42,7 +42,7 @@ def test_a_head_has_most_neighbours(cupy: ModuleType, kind: type) -> None:
 
 
 @pytest.mark.gpu
-def test_a_hub_is_its_own_neighbours_head(cupy: ModuleType) -> None:
+def test_a_hub_is_its_own_neighbors_head(cupy: ModuleType) -> None:
     star = np.zeros(5000, np.int32), np.arange(1, 5001, dtype=np.int32)
     lists = Graph.from_edges(np.append(*star), np.append(*star[::-1]), n=5001).out
     found = cupy.empty(5001, np.int32)

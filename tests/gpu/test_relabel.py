@@ -18,7 +18,7 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.program.relabel import Numbering, RenumberedLists
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
-from gasla.program.binding import NeighbourLists
+from gasla.program.binding import NeighborLists
 from gasla.program.fields import aggregate, edge, parameter, vertex
 from tests.gpu.test_programs import same
 from tests.helpers import programs
@@ -64,7 +64,7 @@ class Everything(gasla.VertexProgram):
 @given(graph=graphs())
 def test_renumbered_lists(graph: Graph) -> None:
     for side in ("in", "out", "all"):
-        lists = NeighbourLists(graph, side, ordered=False)
+        lists = NeighborLists(graph, side, ordered=False)
         numbering = Numbering(lists)
         positions = RenumberedLists(graph, side, numbering)._positions()
         np.testing.assert_array_equal(numbering.inverse[numbering.originals], np.arange(graph.n))

@@ -96,7 +96,7 @@ class FloatSum(gasla.VertexProgram):
 
 
 class Largest(gasla.VertexProgram):
-    """The largest out-neighbour: reads nothing but the out-edges."""
+    """The largest out-neighbor: reads nothing but the out-edges."""
 
     largest = gasla.vertex(gasla.ID, init=-1)
     reduce = semirings.max

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.gpu
 
 
 class First(gasla.VertexProgram):
-    """Any neighbour will do where all are the same; counts who applied, and notes it afterwards."""
+    """Any neighbor will do where all are the same; counts who applied, and notes it afterwards."""
 
     x = vertex(np.int64, init=1)
     seen = vertex(np.int32, init=0)

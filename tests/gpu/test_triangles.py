@@ -1,4 +1,4 @@
-"""Triangles and common neighbours on the GPU, by every order and way of sharing work out."""
+"""Triangles and common neighbors on the GPU, by every order and way of sharing work out."""
 
 from itertools import product
 from typing import Any
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import gasla
 from gasla import Graph, primitives
-from gasla.gpu.primitive import neighbours as module
+from gasla.gpu.primitive import neighbors as module
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph import generators
 from gasla.graph.adjacency import Adjacency
@@ -116,7 +116,7 @@ def test_edges_of_random_graphs(way: str, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(src))
     src, dst = src[order], dst[order]
     for graph, ends in ((Graph(matrix), matrix.nonzero()), (Graph.from_edges(src, dst, n=1500), (src, dst))):
-        total, found = primitives.count_common_neighbours(primitives.orient(graph.to("gpu")), per_edge=True)
+        total, found = primitives.count_common_neighbors(primitives.orient(graph.to("gpu")), per_edge=True)
         wanted = support_of(1500, *ends)
         assert found.dtype == np.int64 and int(total) * 6 == wanted.sum()
         np.testing.assert_array_equal(found.get(), wanted)
@@ -172,7 +172,7 @@ def test_complete_graph(n: int) -> None:
 
 @pytest.mark.gpu
 def test_lists_longer_than_half_a_table() -> None:
-    """A complete graph whose forward lists are looked up in parts, with all neighbours in pieces."""
+    """A complete graph whose forward lists are looked up in parts, with all neighbors in pieces."""
     n = 5000
     indices = np.tile(np.arange(n, dtype=np.int32), n)
     indices = indices[np.repeat(np.arange(n), n) != indices]
@@ -229,16 +229,16 @@ def test_int64_ids(offset: type, seed: int) -> None:
     indptr, indices = cupy.asarray(matrix.indptr.astype(offset)), cupy.asarray(matrix.indices.astype(np.int64))
     counts = scipy_triangles(matrix)
     for lists in (Adjacency(indptr, indices), module.by_degree(indptr, indices, cupy.diff(indptr))):
-        total, found = module.count_common_neighbours(lists, per_vertex=True)
+        total, found = module.count_common_neighbors(lists, per_vertex=True)
         assert total == counts.sum() // 3
         np.testing.assert_array_equal(found.get(), counts)
-        assert module.count_common_neighbours(lists, per_vertex=False) == (total, None)
+        assert module.count_common_neighbors(lists, per_vertex=False) == (total, None)
 
 
 @pytest.mark.gpu
 def test_orient_is_what_it_is_on_the_cpu(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph(undirected(100, 800, 4, True))
-    monkeypatch.setattr("gasla.cpu.primitive.neighbours.SHORT", WAYS[way])
+    monkeypatch.setattr("gasla.cpu.primitive.neighbors.SHORT", WAYS[way])
     here, there = primitives.orient(graph), primitives.orient(graph.to("gpu"))
     assert here.order == there.order
     assert (there.graph.device, there.forward.device) == ("gpu", "gpu")
@@ -280,7 +280,7 @@ def test_verified() -> None:
 @pytest.mark.gpu
 @settings(max_examples=60)
 @given(edge_lists(), st.data())
-def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
+def test_intersect_counts_common_neighbors(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
     n, src, dst = edges
     graph = Graph.from_edges(src, dst, n=n)
     ends = st.lists(st.integers(0, n - 1), min_size=5, max_size=5)
@@ -293,7 +293,7 @@ def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.nda
 @pytest.mark.gpu
 @pytest.mark.sanitize
 def test_intersect_searches_long_lists() -> None:
-    """Vertex 0 has every vertex as a neighbour, the others every seventh, thrice, up to the number of their id."""
+    """Vertex 0 has every vertex as a neighbor, the others every seventh, thrice, up to the number of their id."""
     lists = [np.arange(20_000), *(np.arange(0, v, 7).repeat(3) for v in range(1, 20_000, 199))]
     lists += [np.zeros(0, int)] * (20_000 - len(lists))
     graph = Graph.from_csr(np.cumsum([0, *map(len, lists)]), np.concatenate(lists))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gasla.gpu.primitive import neighbours
+from gasla.gpu.primitive import neighbors
 from gasla.graph.graph import Graph
 from tests.algorithms.community.test_edge_support import support_of
 from tests.algorithms.community.test_triangles import undirected
@@ -31,8 +31,8 @@ def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     @cache
     def built(threads: int, *kinds: Any) -> Any:
-        text = f"{neighbours.source(*kinds)}using namespace gasla;"
-        functions = (BY_BLOCKS,) if threads == neighbours.BLOCK_THREADS else BY_WARPS
+        text = f"{neighbors.source(*kinds)}using namespace gasla;"
+        functions = (BY_BLOCKS,) if threads == neighbors.BLOCK_THREADS else BY_WARPS
         return library(text, functions, tmp_path / f"{threads}{kinds}", threads, **SMALL, **SLOTS)
 
     def kernel(
@@ -43,11 +43,11 @@ def emulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         made.blocks = 1
         return made
 
-    monkeypatch.setattr(neighbours, "_kernel", kernel)
-    monkeypatch.setattr(neighbours, "counters", lambda words: np.zeros(words, np.uint64))
+    monkeypatch.setattr(neighbors, "_kernel", kernel)
+    monkeypatch.setattr(neighbors, "counters", lambda words: np.zeros(words, np.uint64))
     monkeypatch.setattr("gasla.gpu.runtime.compile.struct", lambda value: value)
     for name, value in SMALL.items():
-        monkeypatch.setattr(neighbours, name, value)
+        monkeypatch.setattr(neighbors, name, value)
 
 
 def with_a_clique() -> csr_array:
@@ -73,8 +73,8 @@ def test_support(way: str) -> None:
     graph = shuffled(with_a_clique())
     lists: Any = graph.sorted_out
     if way == "looked up":
-        lists = neighbours.by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
-    total, found = neighbours.count_at_edges(graph, lists)
+        lists = neighbors.by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
+    total, found = neighbors.count_at_edges(graph, lists)
     wanted = support_of(graph.n, graph.out.owners(), graph.out.indices)
     np.testing.assert_array_equal(found, wanted)
     assert int(total) * 6 == wanted.sum()
@@ -86,13 +86,13 @@ def test_vertices(way: str) -> None:
     graph = Graph(with_a_clique())
     lists: Any = graph.sorted_out
     if way == "looked up":
-        lists = neighbours.by_degree(lists.indptr, lists.indices, graph.out_degrees)
-    total, found = neighbours.count_common_neighbours(lists, True)
+        lists = neighbors.by_degree(lists.indptr, lists.indices, graph.out_degrees)
+    total, found = neighbors.count_common_neighbors(lists, True)
     support = support_of(graph.n, graph.out.owners(), graph.out.indices)
     np.testing.assert_array_equal(found, np.bincount(graph.out.owners(), support, graph.n) / 2)
     assert int(total) * 6 == support.sum()
 
 
 def test_without_edges() -> None:
-    total, found = neighbours.count_at_edges(Graph.from_edges([], [], n=3), Graph.from_edges([], [], n=3).sorted_out)
+    total, found = neighbors.count_at_edges(Graph.from_edges([], [], n=3), Graph.from_edges([], [], n=3).sorted_out)
     assert int(total) == 0 and len(found) == 0

@@ -39,7 +39,7 @@ def edge_lists(draw, max_n=8, max_m=24):
 
 
 def listed(lists):
-    """[(owner, neighbour, edge number)] of an adjacency."""
+    """[(owner, neighbor, edge number)] of an adjacency."""
     indptr, indices, ids = lists
     ids = np.arange(len(indices)) if ids is None else ids
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -55,7 +55,7 @@ def check(graph, n, src, dst, values):
     edges = list(zip(src.tolist(), dst.tolist(), range(len(src))))
     assert (graph.n, graph.m) == (n, len(edges))
     assert same_bits(graph.values, values)
-    # neighbours by owner, and within a list in the order of the input
+    # neighbors by owner, and within a list in the order of the input
     assert listed(graph.out) == sorted(edges, key=lambda e: (e[0], e[2]))
     assert listed(graph.in_) == sorted([(v, u, e) for u, v, e in edges], key=lambda e: (e[0], e[2]))
     assert listed(graph.sorted_out) == sorted(edges)

@@ -184,7 +184,7 @@ def test_metis_forms(tmp_path):
     path.write_text("% the manual's first example\n7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n5 4 7\n6 4\n")
     plain = io.read(path)
     assert plain.nnz == 22 and (plain != plain.T).nnz == 0 and plain.dtype == np.float32
-    # sizes, two weights a vertex, weights of edges, a comment in the middle, a vertex without neighbours
+    # sizes, two weights a vertex, weights of edges, a comment in the middle, a vertex without neighbors
     path.write_text("3 1 111 2\n9 1 2 3 40\n% here\n9 1 2\n9 1 2 1 40\n\n")
     assert entries(io.read(path)) == [(0, 2, 40), (2, 0, 40)]
     path.write_text("3 1 10\n8 2\n8 1\n8")

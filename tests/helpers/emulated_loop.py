@@ -47,7 +47,7 @@ def kernel_file(name: str, kernels: Path = KERNELS) -> Path:
 
 
 def hub_neighbors(lists: Any) -> np.ndarray:
-    """For each vertex the neighbour that has most neighbours itself, the first of them; itself if it has none."""
+    """For each vertex the neighbor that has most neighbors itself, the first of them; itself if it has none."""
     degrees = np.diff(lists.indptr)
     order = np.lexsort((lists.indices, -degrees[lists.indices], np.repeat(np.arange(len(degrees)), degrees)))
     found = np.arange(len(degrees), dtype=lists.indices.dtype)

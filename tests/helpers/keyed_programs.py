@@ -58,7 +58,7 @@ class Chosen(gasla.VertexProgram):
 
 
 def hub_of_a_million(kind: str) -> tuple[Graph, np.ndarray, int]:
-    """A vertex with a million neighbours, labels that are alike, all different or some, and the one that it takes."""
+    """A vertex with a million neighbors, labels that are alike, all different or some, and the one that it takes."""
     n = 10**6
     some = np.arange(n + 1) % 1000
     some[::2] = 17

@@ -148,7 +148,7 @@ def edge_free(src: Any) -> Any:
 
 
 class Spread(gasla.VertexProgram):
-    """Vectors, every vertex in every iteration, in-neighbours' values of the iteration before."""
+    """Vectors, every vertex in every iteration, in-neighbors' values of the iteration before."""
 
     x = gasla.vertex((np.int64, (3,)), init=lambda vertex: np.stack([vertex.id, vertex.id * 2, vertex.id % 5]))
     weight = gasla.edge(np.int64)
@@ -252,7 +252,7 @@ class LateFlow(Late):
 
 
 class Waking(gasla.VertexProgram):
-    """VertexAPI2's rule: the out-neighbours of who changed gather over all their in-edges."""
+    """VertexAPI2's rule: the out-neighbors of who changed gather over all their in-edges."""
 
     load = gasla.vertex(np.int64, init=lambda vertex: vertex.id % 9)
     reduce = semirings.plus
@@ -379,7 +379,7 @@ class Drawing(gasla.VertexProgram):
 
 
 class Cores(gasla.VertexProgram):
-    """The vertices of the lowest degree go first; a neighbour's degree sinks no further than the open bucket."""
+    """The vertices of the lowest degree go first; a neighbor's degree sinks no further than the open bucket."""
 
     degree = gasla.vertex(np.int32, init=lambda vertex: vertex.out_degree)
     reduce = semirings.plus
@@ -449,7 +449,7 @@ class Thawing(gasla.VertexProgram):
 
 
 class Stirring(gasla.VertexProgram):
-    """Everyone takes part, and who wakes is asked of a field that neighbours read, and so has two copies."""
+    """Everyone takes part, and who wakes is asked of a field that neighbors read, and so has two copies."""
 
     everyone = True
     x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)

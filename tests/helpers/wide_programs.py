@@ -17,7 +17,7 @@ def counting(vertex: Any, lanes: int) -> np.ndarray:
 
 
 def summing(lanes: int) -> Any:
-    """Everyone sums the features of neighbours, once."""
+    """Everyone sums the features of neighbors, once."""
 
     class Summing(gasla.VertexProgram):
         x = gasla.vertex((np.float32, (lanes,)), init=lambda vertex: counting(vertex, lanes))
@@ -70,7 +70,7 @@ def scaled(lanes: int) -> Any:
 
 
 def spreading(lanes: int, sources: str = "active") -> Any:
-    """From who is active to their neighbours: a tuple, states of edges, and a look after all have applied."""
+    """From who is active to their neighbors: a tuple, states of edges, and a look after all have applied."""
 
     class Spreading(gasla.VertexProgram):
         x = gasla.vertex((np.int32, (lanes,)), init=lambda vertex: counting(vertex, lanes))

@@ -271,7 +271,7 @@ def test_floats_that_are_all_1_stay_floats() -> None:
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-7, 0.1, 1, 1e9, 1e160, 1e300])
 def test_scores_by_weights_of_any_size(scale: float) -> None:
-    """A node's own score is added to those of its neighbours: the steps, and where they end, depend on the scale."""
+    """A node's own score is added to those of its neighbors: the steps, and where they end, depend on the scale."""
     G = nx.path_graph(4)
     nx.set_edge_attributes(G, scale, "weight")
     taken = compare("eigenvector_centrality", G, weight="weight", max_iter=1000)

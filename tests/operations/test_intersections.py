@@ -1,4 +1,4 @@
-"""Common neighbours of chosen pairs, counted and weighed: both engines' kernels against NumPy's sets."""
+"""Common neighbors of chosen pairs, counted and weighed: both engines' kernels against NumPy's sets."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ N = 80
 
 
 def graph_of(parallel: bool, offsets: Any = np.int32) -> Graph:
-    """A vertex of all neighbours, hubs, vertices of none; unsorted lists; loops, and parallel edges if wanted."""
+    """A vertex of all neighbors, hubs, vertices of none; unsorted lists; loops, and parallel edges if wanted."""
     rng = np.random.default_rng(6)
     src, dst = rng.integers(0, N - 5, (2, 900)) ** 2 // N
     src, dst = np.append(src, np.full(N, 3)), np.append(dst, np.arange(N))

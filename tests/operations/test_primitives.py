@@ -15,7 +15,7 @@ from gasla.bench import graphs, peers
 from gasla.engines import Primitives
 
 OTHERWISE = {  # what an engine offers, and the public function that is made of it
-    "count_at_edges": primitives.count_common_neighbours,
+    "count_at_edges": primitives.count_common_neighbors,
     "walk": gasla.random_walks,
     "sample": gasla.sample_neighbors,
     "sample_lists": gasla.sample_neighbors,

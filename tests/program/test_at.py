@@ -1,4 +1,4 @@
-"""`self.at(index)`: fields of vertices that are no neighbours, on both engines and by plain loops of Python."""
+"""`self.at(index)`: fields of vertices that are no neighbors, on both engines and by plain loops of Python."""
 
 import os
 import shutil

@@ -114,7 +114,7 @@ def test_of_parallel_edges(device: str, monoid: Monoid, data: Any, seed: int) ->
 
 
 def program(kind: Any, monoid: Monoid, tuples: bool = False, vectors: int = 0) -> Any:
-    """Each vertex takes the first, or last, of its in-neighbours' values."""
+    """Each vertex takes the first, or last, of its in-neighbors' values."""
     of = (kind, (vectors,)) if vectors else kind
 
     class Takes(gasla.VertexProgram):

@@ -141,7 +141,7 @@ class Everyone(Stamps):
 
 
 class Anywhere(gasla.VertexProgram):
-    """The same of a vertex that is no neighbour."""
+    """The same of a vertex that is no neighbor."""
 
     order = "in place"
     everyone = True
@@ -288,7 +288,7 @@ def test_many_monotone_programs(engine: Engine) -> None:
 
 
 class Contraction(gasla.VertexProgram):
-    """x = c + 0.9 times the mean of the neighbours' x."""
+    """x = c + 0.9 times the mean of the neighbors' x."""
 
     everyone = True
     x = gasla.vertex(np.float64, init=lambda v: v.id % 7 * 1.0)
@@ -405,7 +405,7 @@ def test_ranks_in_place_of_other_shapes_and_kinds(two_threads: None) -> None:
 
 
 class Wide(Contraction):
-    """Neighbours read two numbers."""
+    """Neighbors read two numbers."""
 
     x = gasla.vertex((np.float32, (2,)))
 
@@ -415,7 +415,7 @@ class Wide(Contraction):
 
 
 class Heard(Stamps):
-    """Only active neighbours count."""
+    """Only active neighbors count."""
 
     sources = "active"
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.thorough
 
 
 class Total(gasla.VertexProgram):
-    """The weighted sum, and how many there are, of the in-neighbours' features."""
+    """The weighted sum, and how many there are, of the in-neighbors' features."""
 
     x = gasla.vertex((np.float32, (20,)))
     total = gasla.vertex((np.float32, (20,)))
@@ -87,7 +87,7 @@ SHAPES: dict[str, tuple[Any, Any, int]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("offsets", [np.int32, pytest.param(np.int64, marks=pytest.mark.slow)])
-def test_features_of_neighbours_add_up(shape: str, offsets: Any) -> None:
+def test_features_of_neighbors_add_up(shape: str, offsets: Any) -> None:
     src, dst, n = SHAPES[shape]
     weights = np.arange(1, len(src) + 1, dtype=np.float32) % 5
     graph = gasla.Graph.from_edges(np.array(src, int), np.array(dst, int), weights, n=n)

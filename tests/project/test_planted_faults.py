@@ -64,7 +64,7 @@ FAULTS = [
         "algorithms/patterns/test_cliques.py",
     ),
     Fault(
-        "gasla/cpu/primitive/neighbours.py",
+        "gasla/cpu/primitive/neighbors.py",
         "counts[thread, np.uint64(w)] += 1",
         "counts[thread, u] += 1",
         "algorithms/community/test_triangles.py",

@@ -123,7 +123,7 @@ def test_hash_tells_arguments_apart() -> None:
 
 
 def test_random_looks_drawn() -> None:
-    """The mean, what neighbours have to do with each other, and how many fall into each of 100 parts."""
+    """The mean, what neighbors have to do with each other, and how many fall into each of 100 parts."""
     count = 100_000
     ids = np.arange(count)
     for drawn in (semirings.random(1, ids), semirings.random(ids, 1), semirings.random(1, 2, ids, 3)):

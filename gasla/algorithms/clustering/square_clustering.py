@@ -24,7 +24,7 @@ from gasla.arrays import any_true, array_module, module_of, running_sums, shares
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.matrices import mxm
-from gasla.operations.primitives import Oriented, count_common_neighbours, orient
+from gasla.operations.primitives import Oriented, count_common_neighbors, orient
 from gasla.operations.sparse import Sparse
 
 Array = np.ndarray[Any, Any]
@@ -82,7 +82,7 @@ def square_clustering(graph: Any) -> Array:
     degrees = simple.out_degrees.astype(np.int64)
     around = two_hops.paths_from(simple)  # the sum of the neighbors' degrees
     _require_exact(degrees, around)
-    triangles: Any = count_common_neighbours(oriented, per_vertex=True)[1]
+    triangles: Any = count_common_neighbors(oriented, per_vertex=True)[1]
     squares = _squares(oriented, degrees)
     possible = (degrees - 1) * (around - degrees) - 2 * triangles - squares
     return xp.where(possible > 0, squares / xp.maximum(possible, 1), 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.primitives import count_common_neighbours, orient
+from gasla.operations.primitives import count_common_neighbors, orient
 
 Array = np.ndarray[Any, Any]
 
@@ -50,7 +50,7 @@ def edge_support(graph: Any) -> Array:
     """
     graph = as_graph(graph)
     oriented = orient(graph)
-    _, counts = count_common_neighbours(oriented, per_edge=True)
+    _, counts = count_common_neighbors(oriented, per_edge=True)
     assert counts is not None
     return at_stored_edges(graph, oriented.graph, counts)
 

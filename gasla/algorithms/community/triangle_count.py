@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.arguments import check_flags
-from gasla.operations.primitives import count_common_neighbours, orient
+from gasla.operations.primitives import count_common_neighbors, orient
 
 
 class TrianglesResult(NamedTuple):
@@ -61,5 +61,5 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
     """
     check_flags(per_vertex=per_vertex)
-    total, counts = count_common_neighbours(orient(graph), per_vertex=per_vertex)
+    total, counts = count_common_neighbors(orient(graph), per_vertex=per_vertex)
     return total if counts is None else TrianglesResult(total, counts)

@@ -30,7 +30,7 @@ from gasla.arrays import array_module, running_sums, shares
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.operations.matrices import mxm
-from gasla.operations.primitives import count_cliques, count_common_neighbours, orient
+from gasla.operations.primitives import count_cliques, count_common_neighbors, orient
 from gasla.operations.sparse import Sparse
 
 PART = 1 << 24  # paths of two edges per block
@@ -67,7 +67,7 @@ class Sums:
     @cached_property
     def triangles(self) -> Any:
         """The number of triangles at each vertex."""
-        return count_common_neighbours(orient(self.simple), per_vertex=True)[1]
+        return count_common_neighbors(orient(self.simple), per_vertex=True)[1]
 
     def stars(self, leaves: int) -> int:
         """Vertices with some of their neighbors."""
@@ -90,7 +90,7 @@ class Sums:
 
     def diamonds(self) -> int:
         """Edges with two of their triangles."""
-        _, triangles = count_common_neighbours(orient(self.simple), per_edge=True)
+        _, triangles = count_common_neighbors(orient(self.simple), per_edge=True)
         return sum_of_choices(triangles, 2) // 2  # each edge is stored twice
 
     def cycles(self) -> int:

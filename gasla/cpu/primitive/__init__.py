@@ -5,7 +5,7 @@ from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
-from gasla.cpu.primitive.neighbours import count_common_neighbours, orient, simplify
+from gasla.cpu.primitive.neighbors import count_common_neighbors, orient, simplify
 from gasla.cpu.primitive.select_top_k import top_k
 from gasla.cpu.primitive.support import count_at_edges
 from gasla.cpu.program.walk_runs import walk
@@ -16,7 +16,7 @@ __all__ = [
     "compress",
     "count_at_edges",
     "count_cliques",
-    "count_common_neighbours",
+    "count_common_neighbors",
     "has_edges",
     "hook",
     "intersect",

@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.primitive.neighbours import ByDegree
+from gasla.cpu.primitive.neighbors import ByDegree
 from gasla.cpu.runtime.blocks import blocks, run, threads_for
 from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
 from gasla.cpu.runtime.threads import STOP

@@ -125,7 +125,7 @@ def _unite(parents, root, v):
 
 @inlined
 def _link_list(parents, v, indices, low, high):
-    """Unite the tree of v with those of the neighbours at positions low to high."""
+    """Unite the tree of v with those of the neighbors at positions low to high."""
     if low < high:
         root = _find(parents, v)
         for k in range(low, high):

@@ -1,6 +1,6 @@
 """The number of triangles at each edge of a simple undirected graph, for all edges at once.
 
-As in `neighbours`, each triangle u < v < w is found once, by the thread of v. It counts at three edges. Other threads
+As in `neighbors`, each triangle u < v < w is found once, by the thread of v. It counts at three edges. Other threads
 may count at u -> v and u -> w meanwhile, so each thread has its own counters, which are summed at the end. Where all
 lists are short, the lists of both ends of each edge are merged instead.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.primitive.neighbours import ByDegree
+from gasla.cpu.primitive.neighbors import ByDegree
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, run, threads_for
 from gasla.cpu.runtime.intrinsics import prefetch
 from gasla.cpu.runtime.threads import barrier

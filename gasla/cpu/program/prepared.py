@@ -28,7 +28,7 @@ from gasla.program.binding import (
     PULL,
     Binding,
     Found,
-    NeighbourLists,
+    NeighborLists,
     field_layouts,
     layout,
     values_in_order,
@@ -329,7 +329,7 @@ class Prepared(Binding):
             found.append(Start(name, self._places[f"v_{name}"], kind, value, shapes[name], wanted))
         return found
 
-    def _is_cached(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> bool:
+    def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
         """Whether the graph caches an array."""
         if name in ("in_p", "out_p"):
             return True
@@ -359,7 +359,7 @@ class Prepared(Binding):
         longest = graph.max_in_degree if self.program.direction == "in" else graph.max_out_degree
         return (whole[2] if whole else longest) <= 16
 
-    def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
+    def _make(self, name: str, fields: Mapping[str, Any], sides: tuple[NeighborLists, NeighborLists]) -> np.ndarray:
         if name.startswith(("e_", "was_")):
             field = name.partition("_")[2]
             self.check({field: fields[field] for field in fields.keys() & {field}})
@@ -369,7 +369,7 @@ class Prepared(Binding):
             return values_in_order(self.weighted(field), self.traced.edge_types[field])
         return self._graph_array(name, sides)
 
-    def _graph_array(self, name: str, sides: tuple[NeighbourLists, NeighbourLists]) -> np.ndarray:
+    def _graph_array(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> np.ndarray:
         if name in ("in_p", "out_p"):
             return (self.graph.in_ if name == "in_p" else self.graph.out).indptr
         lists = sides[0 if name[0] == "g" else 1]

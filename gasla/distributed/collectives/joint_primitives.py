@@ -27,7 +27,7 @@ class DistributedPrimitives:
         """`graph` itself, because ranks orient their own edges."""
         return graph
 
-    def count_common_neighbours(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
+    def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
         """The number of triangles of a simple graph, and optionally the number at each vertex."""
         handle = Handle(lists.ranks)
         total = lists.ranks.each(count_triangles, lists.handle.key, handle.key, per_vertex)[0]

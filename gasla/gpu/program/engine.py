@@ -16,7 +16,7 @@ from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
-from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighbourLists
+from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -208,7 +208,7 @@ class Run(Binding):
         array = super()._start_array(name, given)
         return array if self.numbering is None else self.numbering.renumber(array)
 
-    def _sides(self) -> tuple[NeighbourLists, NeighbourLists]:
+    def _sides(self) -> tuple[NeighborLists, NeighborLists]:
         gather, send = super()._sides()
         if self.numbering is not None:
             gather = relabel.RenumberedLists(self.graph, gather.side, self.numbering)

@@ -14,7 +14,7 @@ from gasla.gpu.program import rows
 from gasla.gpu.program.plan import GpuPlan
 from gasla.graph import lists_gpu
 from gasla.graph.graph import Graph
-from gasla.program.binding import NeighbourLists
+from gasla.program.binding import NeighborLists
 
 LEAST_EDGES = 1 << 22  # below this, gathered values fit the cache in any order
 SKEW = 16  # minimum ratio of the longest list to the mean
@@ -37,7 +37,7 @@ class Numbering:
         The new id of each of the user's vertices.
     """
 
-    def __init__(self, base: NeighbourLists) -> None:
+    def __init__(self, base: NeighborLists) -> None:
         xp: Any = module_of(base.graph.device)
         indptr, indices = base.indptr(), base.indices()
         order = xp.argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
@@ -55,14 +55,14 @@ class Numbering:
         return as_bits(array)[self.inverse].view(array.dtype)
 
 
-class RenumberedLists(NeighbourLists):
+class RenumberedLists(NeighborLists):
     """Neighbor lists in a numbering."""
 
     has_ids = True
 
     def __init__(self, graph: Graph, side: str, numbering: Numbering) -> None:
         super().__init__(graph, side, ordered=False)
-        self._base, self._numbering = NeighbourLists(graph, side, ordered=False), numbering
+        self._base, self._numbering = NeighborLists(graph, side, ordered=False), numbering
 
     def indptr(self) -> Any:
         return self._numbering.indptr
@@ -93,7 +93,7 @@ class RenumberedLists(NeighbourLists):
 def numbering(graph: Graph, side: str) -> Numbering:
     """The numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
     with _lock:
-        return graph.kept(("numbering", side), lambda graph: Numbering(NeighbourLists(graph, side, ordered=False)))
+        return graph.kept(("numbering", side), lambda graph: Numbering(NeighborLists(graph, side, ordered=False)))
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph
-from gasla.program.binding import NeighbourLists
+from gasla.program.binding import NeighborLists
 from gasla.program.plan import Plan
 from gasla.program.reductions.keys import Keyed
 
@@ -67,7 +67,7 @@ def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSize
     put_off = lengths[lengths > max(SHORT, most_for(slots))]
     if len(put_off) and int(put_off.max()) > LONGEST:
         raise ValueError(
-            f"a vertex has {int(put_off.max()):,} neighbours; expected at most {LONGEST:,}, for which a GPU can have a "
+            f"a vertex has {int(put_off.max()):,} neighbors; expected at most {LONGEST:,}, for which a GPU can have a "
             "table of keys"
         )
     in_memory = put_off[put_off > most_for(WARPS * slots)] if shares else put_off
@@ -75,7 +75,7 @@ def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSize
 
 
 def _lengths(graph: Graph, side: str) -> np.ndarray:
-    offsets = NeighbourLists(graph, side, ordered=False).indptr().astype(np.int64)
+    offsets = NeighborLists(graph, side, ordered=False).indptr().astype(np.int64)
     return module_of(graph.device).diff(offsets)
 
 

@@ -12,7 +12,7 @@ from gasla.gpu.program.plan import Variant, has_wide_values
 from gasla.gpu.program.workspace import SHARED_VERTICES
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
-from gasla.program.binding import NeighbourLists
+from gasla.program.binding import NeighborLists
 from gasla.program.program import VertexProgram
 
 
@@ -35,7 +35,7 @@ class ShapeOf:
     def __init__(self, program: VertexProgram, graph: Graph, scheduled: bool, small: bool) -> None:
         gathers = program.everyone or scheduled
         side = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
-        self._lists, self._graph, self._direction = NeighbourLists(graph, side, ordered=False), graph, program.direction
+        self._lists, self._graph, self._direction = NeighborLists(graph, side, ordered=False), graph, program.direction
         self.is_small, self.fits_shared = small, graph.n <= SHARED_VERTICES
 
     @functools.cached_property

@@ -15,7 +15,7 @@ import numpy as np
 
 import semirings
 from gasla import engines
-from gasla.gpu.primitive import forest, intersections, neighbours, sampling
+from gasla.gpu.primitive import forest, intersections, neighbors, sampling
 from gasla.gpu.product import dense, numeric, products, symbolic
 from gasla.gpu.program import generate, levels, rows, variants, walk_runs
 from gasla.gpu.program.plan import Variant
@@ -117,16 +117,16 @@ class Recorder:
         """The CPU's primitives."""
         found: Any = self._cpu.primitives()
         return _Noting(found, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
-                       count_common_neighbours=self._count_common_neighbours)  # fmt: skip
+                       count_common_neighbors=self._count_common_neighbors)  # fmt: skip
 
     def _intersect(self, graph: Any, sources: Any, targets: Any, weights: Any) -> None:
         self._note(intersections.source(SIZE, SIZE, weights is not None))
 
-    def _count_common_neighbours(self, lists: Any, per_vertex: bool) -> None:
-        self._note(neighbours.source(SIZE, SIZE, per_vertex))
+    def _count_common_neighbors(self, lists: Any, per_vertex: bool) -> None:
+        self._note(neighbors.source(SIZE, SIZE, per_vertex))
 
     def _count_at_edges(self, graph: Any, lists: Any) -> None:
-        self._note(neighbours.source(SIZE, SIZE, False, True))
+        self._note(neighbors.source(SIZE, SIZE, False, True))
 
     def _walk(self, walking: Any, starts: Any, steps: int, key: int, weights: Any) -> None:
         self._note(walk_runs.source(walking.plan, SIZE, weights is not None))
@@ -168,7 +168,7 @@ def _always() -> Iterator[str]:
     yield rows.HUB_NEIGHBORS.format(offset="int", vertex="int")
     yield levels.source(SIZE)
     yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "components"))
-    yield neighbours.source(SIZE, SIZE, False)
+    yield neighbors.source(SIZE, SIZE, False)
     yield intersections.source(SIZE, 8, False)
     yield sampling.source(SIZE, SIZE)
 

@@ -1,4 +1,4 @@
-"""Reduction by key, and what is told of communities, components and neighbourhoods: against NumPy and NetworkX."""
+"""Reduction by key, and what is told of communities, components and neighborhoods: against NumPy and NetworkX."""
 
 import functools
 from typing import Any

@@ -14,9 +14,9 @@ from gasla import datasets, verify
 from gasla.bench import graphs
 from gasla.bench.peers import make
 from gasla.bench.tasks import Gasla
-from gasla.cpu.primitive import neighbours
+from gasla.cpu.primitive import neighbors
 from gasla.graph.graph import Graph
-from gasla.operations.primitives import count_common_neighbours, orient
+from gasla.operations.primitives import count_common_neighbors, orient
 from tests import oracles
 from tests.algorithms.community.test_triangles import edge_lists, undirected, use_threads
 
@@ -41,7 +41,7 @@ def peer(n: int, src: np.ndarray, dst: np.ndarray) -> nx.Graph:
 
 
 def support_of(n: int, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-    """By a matrix product: common neighbours of both ends."""
+    """By a matrix product: common neighbors of both ends."""
     pattern = csr_array((np.ones(len(src), np.int64), (src, dst)), shape=(n, n))
     both = csr_array(pattern + pattern.T)
     both.setdiag(0)
@@ -82,7 +82,7 @@ def check(device: Any, edges: Edges) -> None:
 def test_random_graphs_give_right_answers(device: Any, edges: Edges) -> None:
     for short in (-1, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(neighbours, "SHORT", short)
+            patch.setattr(neighbors, "SHORT", short)
             check(device, edges)
 
 
@@ -90,7 +90,7 @@ def test_random_graphs_give_right_answers(device: Any, edges: Edges) -> None:
 @pytest.mark.parametrize("shape", HARD)
 def test_hard_shapes_give_right_answers(device: Any, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for short in (-1, 10**9):
-        monkeypatch.setattr(neighbours, "SHORT", short)
+        monkeypatch.setattr(neighbors, "SHORT", short)
         check(device, HARD[shape])
 
 
@@ -113,18 +113,18 @@ def test_several_threads_agree_on_larger_graphs(seed: int, n: int, degree: int, 
         use_threads(patch, threads)
         patch.setattr("gasla.cpu.primitive.support.MOST_COUNTING", 2)
         for short in (10**9, -1):
-            patch.setattr(neighbours, "SHORT", short)
+            patch.setattr(neighbors, "SHORT", short)
             oriented = orient(Graph.from_edges(src, dst, n=n))
-            total, found = count_common_neighbours(oriented, per_edge=True)
+            total, found = count_common_neighbors(oriented, per_edge=True)
             np.testing.assert_array_equal(found, wanted)
-            assert total == wanted.sum() // 6 == count_common_neighbours(oriented)[0]
+            assert total == wanted.sum() // 6 == count_common_neighbors(oriented)[0]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("way", [-1, 10**9])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_int64_and_lists_in_any_order(kind: Any, way: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "SHORT", way)
+    monkeypatch.setattr(neighbors, "SHORT", way)
     matrix = undirected(50, 300, 2, True)
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(kind)
     for v in range(50):
@@ -146,7 +146,7 @@ def test_every_edge_of_a_truss_has_its_triangles_there(edges: Edges, k: int) -> 
 def test_arguments_are_checked() -> None:
     graph = on("cpu", HARD["two pieces"])
     with pytest.raises(ValueError, match="per_vertex and per_edge are both True"):
-        count_common_neighbours(orient(graph), per_vertex=True, per_edge=True)
+        count_common_neighbors(orient(graph), per_vertex=True, per_edge=True)
     with pytest.raises(TypeError, match="k is"):
         gasla.k_truss(graph, 2.5)
     with pytest.raises(ValueError, match="k is -1"):

@@ -114,7 +114,7 @@ def test_a_lot_gives_every_vertex_a_label_of_its_own(seed: int, ids: Any) -> Non
     labels = lot.labels(vertices)
     assert labels.dtype == ids and labels.min() >= 0 and len(np.unique(labels)) == len(vertices)
     np.testing.assert_array_equal(lot.vertices(labels), vertices)
-    comes_first = (labels[1:5000] < labels[:4999]).mean()  # a neighbour on a path
+    comes_first = (labels[1:5000] < labels[:4999]).mean()  # a neighbor on a path
     assert 0.45 < comes_first < 0.55 and 0.4 < labels[:5000].mean() / most < 0.6
 
 

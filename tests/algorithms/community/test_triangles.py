@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import gasla
-from gasla.cpu.primitive import neighbours as module
+from gasla.cpu.primitive import neighbors as module
 from gasla.graph.graph import Graph
-from gasla.operations.primitives import Oriented, count_common_neighbours, intersect, orient, simplify
+from gasla.operations.primitives import Oriented, count_common_neighbors, intersect, orient, simplify
 from gasla.program.frontier import EdgeFrontier
 from tests import oracles
 
@@ -97,10 +97,10 @@ def test_two_threads_agree_on_larger_graphs(seed: int, n: int, degree: int, skew
             patch.setattr(module, "SHORT", short)
             oriented = orient(graph)
             assert oriented.order == order
-            total, found = count_common_neighbours(oriented, per_vertex=True)
+            total, found = count_common_neighbors(oriented, per_vertex=True)
             assert total == counts.sum() // 3
             np.testing.assert_array_equal(found, counts)
-            assert count_common_neighbours(oriented) == (total, None)
+            assert count_common_neighbors(oriented) == (total, None)
 
 
 def test_a_graph_is_made_simple_once() -> None:
@@ -217,7 +217,7 @@ def test_a_call_works_while_another_run_holds_the_threads(way: str, monkeypatch:
 
 @pytest.mark.thorough
 @given(edge_lists(), st.data())
-def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
+def test_intersect_counts_common_neighbors(edges: tuple[int, np.ndarray, np.ndarray], data: st.DataObject) -> None:
     n, src, dst = edges
     graph = Graph.from_edges(src, dst, n=n)
     ends = st.lists(st.integers(0, n - 1), min_size=5, max_size=5)
@@ -228,7 +228,7 @@ def test_intersect_counts_common_neighbours(edges: tuple[int, np.ndarray, np.nda
 
 
 def test_intersect_searches_long_lists() -> None:
-    """Vertex 0 has every vertex as a neighbour, the others every seventh up to the number of their id."""
+    """Vertex 0 has every vertex as a neighbor, the others every seventh up to the number of their id."""
     lists = [np.arange(3000), *(np.arange(0, v, 7) for v in range(1, 3000))]
     graph = Graph.from_csr(np.cumsum([0, *map(len, lists)]), np.concatenate(lists))
     others = np.arange(1, 3000)
@@ -262,7 +262,7 @@ PAIR = Graph.from_edges([0], [2])
             "the ends of edges are float64; expected integers",
         ),
         (lambda: intersect(PAIR, ([0], [2])), TypeError, "expected an EdgeFrontier, as stages.expand gives it"),
-        (lambda: count_common_neighbours(PAIR), TypeError, r"expected an Oriented: gasla.primitives.orient\(graph\)"),
+        (lambda: count_common_neighbors(PAIR), TypeError, r"expected an Oriented: gasla.primitives.orient\(graph\)"),
         (lambda: orient([[1]]), TypeError, "sparse"),
     ],
 )
@@ -287,7 +287,7 @@ def test_orient_keeps_each_edge_once_towards_the_later_vertex(way: str, threads:
 
 
 def test_lists_by_degree_hold_the_same_edges(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the engine goes by, in ranks; and the rests of lists, each from after a neighbour to the list's end."""
+    """What the engine goes by, in ranks; and the rests of lists, each from after a neighbor to the list's end."""
     graph = Graph(undirected(100, 800, 4, True))
     lists = module.by_degree(graph)
     src = np.repeat(np.arange(100), np.diff(lists.indptr))

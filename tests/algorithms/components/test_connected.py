@@ -162,7 +162,7 @@ def test_link_makes_a_forest_of_the_components(edges: tuple[int, np.ndarray, np.
 
 
 @given(edge_lists())
-def test_hook_only_joins_neighbours(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
+def test_hook_only_joins_neighbors(edges: tuple[int, np.ndarray, np.ndarray]) -> None:
     n, src, dst = edges
     parents = hook(Graph.from_edges(src, dst, n=n))
     joined = np.flatnonzero(parents != np.arange(n))

@@ -64,7 +64,7 @@ SHAPES: dict[str, Callable[[], Any]] = {
 }
 
 
-def neighbours_of(matrix: Any) -> list[set[int]]:
+def neighbors_of(matrix: Any) -> list[set[int]]:
     """Who has an edge with whom, in either direction."""
     found: list[set[int]] = [set() for _ in range(matrix.shape[0])]
     for u, v in zip(*(ends.tolist() for ends in coo_array(matrix).coords)):
@@ -88,13 +88,13 @@ def hashes(n: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_independent_sets_are_those_of_a_loop(shape: str, device: Any) -> None:
     matrix, seed = SHAPES[shape](), 3
-    n, neighbours = matrix.shape[0], neighbours_of(matrix)
+    n, neighbors = matrix.shape[0], neighbors_of(matrix)
     found = on_host(gasla.maximal_independent_set(gasla.Graph(matrix).to(device), seed=seed))
     verify.maximal_independent_set(matrix, found)
     few, drawn = np.minimum(degrees(matrix), 254), hashes(n, seed) >> np.uint64(40)
     expected: set[int] = set()
     for v in np.lexsort((-np.arange(n), -drawn.astype(np.int64), few)).tolist():
-        if not expected & neighbours[v]:
+        if not expected & neighbors[v]:
             expected.add(v)
     assert set(np.flatnonzero(found).tolist()) == expected
 
@@ -115,7 +115,7 @@ def test_colours_are_those_of_networkx(shape: str, strategy: Any, device: Any) -
     order = np.lexsort((-np.arange(n), -drawn, -most)).tolist()
     theirs = nx.Graph()
     theirs.add_nodes_from(range(n))
-    theirs.add_edges_from((u, v) for u, others in enumerate(neighbours_of(matrix)) for v in others)
+    theirs.add_edges_from((u, v) for u, others in enumerate(neighbors_of(matrix)) for v in others)
     expected = nx.greedy_color(theirs, strategy=lambda graph, colours: order)
     for part in nx.connected_components(theirs):
         if nx.is_bipartite(theirs.subgraph(part)):
@@ -132,9 +132,9 @@ def test_colours_by_priority_are_those_of_a_loop(shape: str, device: Any) -> Non
     priority = np.random.default_rng(5).integers(-2, 3, matrix.shape[0])
     given = gasla.arrays.moved(priority, device)
     found = on_host(gasla.greedy_color(gasla.Graph(matrix).to(device), priority=given))
-    neighbours, expected = neighbours_of(matrix), np.full(len(priority), -1)
+    neighbors, expected = neighbors_of(matrix), np.full(len(priority), -1)
     for v in np.argsort(-priority, kind="stable").tolist():
-        taken = {expected[u] for u in neighbours[v]}
+        taken = {expected[u] for u in neighbors[v]}
         expected[v] = next(colour for colour in range(len(taken) + 1) if colour not in taken)
     np.testing.assert_array_equal(found, expected)
 
@@ -208,10 +208,10 @@ def test_any_small_graph_gives_a_right_answer(edges: list[tuple[int, int, int]],
 def test_members_that_are_asked_for(device: Any) -> None:
     matrix = SHAPES["random"]()
     graph = gasla.Graph(matrix).to(device)
-    away = next(v for v in range(1, 60) if v not in neighbours_of(matrix)[0])
+    away = next(v for v in range(1, 60) if v not in neighbors_of(matrix)[0])
     found = on_host(gasla.maximal_independent_set(graph, [0, away]))
     verify.maximal_independent_set(matrix, found, [0, away])
-    beside = max(neighbours_of(matrix)[0])
+    beside = max(neighbors_of(matrix)[0])
     with pytest.raises(ValueError, match="vertex 0 and a neighbor are both among nodes; leave out one"):
         gasla.maximal_independent_set(graph, [0, beside])
     loops = gasla.Graph(SHAPES["loops alone"]()).to(device)

@@ -47,7 +47,7 @@ def test_projections_equal_networkxs(kind: str, device: str) -> None:
 
 
 def test_a_side_by_colour_and_by_flag() -> None:
-    graph = Graph.from_edges([0, 1, 1, 2, 5], [3, 3, 4, 4, 3], n=7)  # 6 has no neighbour
+    graph = Graph.from_edges([0, 1, 1, 2, 5], [3, 3, 4, 4, 3], n=7)  # 6 has no neighbor
     colors = np.array([0, 0, 0, 1, 1, 0, 0])  # those of gasla.is_bipartite
     assert projected(graph, colors == 0).n == 5
     mask = np.arange(7) > 2

@@ -1,4 +1,4 @@
-"""Cliques, against NetworkX on small graphs; and common neighbours that are listed, and edges looked up."""
+"""Cliques, against NetworkX on small graphs; and common neighbors that are listed, and edges looked up."""
 
 from math import comb
 from typing import Any
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla import EdgeFrontier, datasets, primitives
-from gasla.cpu.primitive import intersect, neighbours
+from gasla.cpu.primitive import intersect, neighbors
 from gasla.cpu.primitive import listing as cpu
 from gasla.gpu.primitive import listing as gpu
 from gasla.graph.graph import Graph
@@ -55,7 +55,7 @@ def test_cliques_of_random_graphs(device: Any, dense: tuple[int, int, float]) ->
     wanted = cliques_of(peer(*edges), 10)
     for short in (-1, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(neighbours, "SHORT", short)
+            patch.setattr(neighbors, "SHORT", short)
             graph = on(device, edges)
             assert [gasla.count_cliques(graph, k) for k in range(1, 11)] == wanted
 
@@ -105,7 +105,7 @@ def test_a_clique_has_a_number_of_vertices(k: Any, error: type[Exception]) -> No
         gasla.count_cliques(complete(3), k)
 
 
-# --- common neighbours -----------------------------------------------------------------------------------------------
+# --- common neighbors -----------------------------------------------------------------------------------------------
 
 
 def some_pairs(graph: Graph, seed: int) -> tuple[EdgeFrontier, Any]:
@@ -115,7 +115,7 @@ def some_pairs(graph: Graph, seed: int) -> tuple[EdgeFrontier, Any]:
 
 
 @given(edge_lists(), st.integers(0, 2**32 - 1))
-def test_common_neighbours(edges: Edges, seed: int) -> None:
+def test_common_neighbors(edges: Edges, seed: int) -> None:
     """By NumPy over both lists; what a GPU does, on arrays of NumPy; and of graphs that aren't simple."""
     n, src, dst = edges
     graph = on("cpu", edges)
@@ -138,7 +138,7 @@ def test_common_neighbours(edges: Edges, seed: int) -> None:
 
 @pytest.mark.gpu
 @given(edge_lists(), st.integers(0, 2**32 - 1))
-def test_common_neighbours_on_a_gpu(edges: Edges, seed: int) -> None:
+def test_common_neighbors_on_a_gpu(edges: Edges, seed: int) -> None:
     graph = on("cpu", edges)
     pairs, above = some_pairs(graph, seed)
     for bound in (None, above):

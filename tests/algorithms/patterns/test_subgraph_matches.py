@@ -112,7 +112,7 @@ def test_in_parts(n: int, seed: int, density: float) -> None:
             oracles.subgraph_matches(graph, found, matrix(name), induced=seed % 2 == 0)
 
 
-def test_hubs_are_met_from_their_neighbours() -> None:
+def test_hubs_are_met_from_their_neighbors() -> None:
     """A star has some 10^14 stars of three leaves, which are told, and no cycle, not looked for in its pairs."""
     star = Graph.from_edges(np.zeros(100_000, int), np.arange(1, 100_001))
     leaves = 100_000

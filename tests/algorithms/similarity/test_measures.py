@@ -38,7 +38,7 @@ NETWORKX: dict[str, Callable[..., Any]] = {
 
 
 def by_sets(measure: str, other: nx.Graph, u: int, v: int) -> float:
-    """What NetworkX says; where it has no such measure, by its neighbours."""
+    """What NetworkX says; where it has no such measure, by its neighbors."""
     a, b = set(other[u]), set(other[v])
     if measure == "adamic_adar" and u == v and any(len(other[w]) == 1 for w in a):
         return np.inf  # NetworkX divides by zero

@@ -92,7 +92,7 @@ def test_hubs_cost_what_their_edges_do(device: Any, hubs: int) -> None:
 
 @settings(max_examples=20)
 @given(edges=edge_lists(), k=st.integers(0, 5))
-def test_what_neighbours_have_in_common_is_looked_at_and_not_their_sums_alone(edges: Edges, k: int) -> None:
+def test_what_neighbors_have_in_common_is_looked_at_and_not_their_sums_alone(edges: Edges, k: int) -> None:
     graph = on("cpu", edges)
     vertices, scores = gasla.top_k_similar(graph, k)
     with pytest.MonkeyPatch.context() as patch:

@@ -74,7 +74,7 @@ inline void go_on(unsigned next) {
     lanes[next].begun = true;
     setcontext(&lanes[next].context);
 }
-// Let one go on of those that can: mostly the same is ahead, and its neighbours after it, as far as they come alone.
+// Let one go on of those that can: mostly the same is ahead, and its neighbors after it, as far as they come alone.
 inline void change() {
     BLOCKS_OWN unsigned first = 0;
     bool all_done = true;

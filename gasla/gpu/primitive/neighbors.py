@@ -109,13 +109,13 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """The lists that `count_common_neighbours` takes: sorted lists if they are short, else ByDegree."""
+    """The lists that `count_common_neighbors` takes: sorted lists if they are short, else ByDegree."""
     if graph.m == 0 or graph.max_out_degree <= FLAT:
         return graph.sorted_out
     return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
 
 
-def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
+def count_common_neighbors(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
     """Count the triangles; with `per_vertex` also those at each vertex.
 
     The total is a 0-dimensional array, whose computation is not waited for.

@@ -69,11 +69,11 @@ def _simplified(graph: Graph) -> Graph:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """The input of `count_common_neighbours`: a simple graph's sorted lists if all are short, else its `ByDegree`."""
+    """The input of `count_common_neighbors`: a simple graph's sorted lists if all are short, else its `ByDegree`."""
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
-def count_common_neighbours(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
+def count_common_neighbors(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
     """Count the triangles; with `per_vertex`, also those at each vertex."""
     return _by_merging(lists, per_vertex) if isinstance(lists, Adjacency) else _by_marking(lists, per_vertex)
 
@@ -135,7 +135,7 @@ def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
 
 @compiled
 def _merge(thread, threads, control, indptr, indices, totals, counts, grain):
-    """For u, its smaller neighbours v, and its neighbours w smaller than those: is w in v's list?
+    """For u, its smaller neighbors v, and its neighbors w smaller than those: is w in v's list?
 
     v's list holds u, which is larger than any w, so no search in it runs over its end.
     """
@@ -264,7 +264,7 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
 
 @compiled
 def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
-    """Append each rank to the lists of its lower neighbours. Ranks come in order, so the lists ascend."""
+    """Append each rank to the lists of its lower neighbors. Ranks come in order, so the lists ascend."""
     for r in range(first, last):
         if r % _STOP_EVERY == 0 and control[STOP]:
             break
