@@ -277,6 +277,11 @@ def _lengths(lists: Adjacency, ids: Array, k: int, replace: bool) -> Array:
 
 def seed_hash(seed: Any) -> int:
     """The hash of a seed, checked."""
+    return int(semirings.hash(seed_word(seed)))
+
+
+def seed_word(seed: Any) -> np.uint64:
+    """The 64 bits of a seed, checked."""
     try:
         number = index(seed)
     except TypeError:
@@ -285,7 +290,7 @@ def seed_hash(seed: Any) -> int:
         raise TypeError(f"seed is {seed!r}; expected a whole number")
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"seed is {number}; expected an integer of at most 64 bits")
-    return int(semirings.hash(np.uint64(number % 2**64)))
+    return np.uint64(number % 2**64)
 
 
 def check_lists(graph: Graph, direction: Direction = "out") -> None:

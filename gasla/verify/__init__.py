@@ -68,6 +68,7 @@ from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import condensation, ego_graph, project
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
+from gasla.verify.edge_samples import negative_edges, split_edges, walk_pairs
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, nearest_source, sssp
@@ -121,6 +122,7 @@ __all__ = [
     "multi_source_bfs",
     "multi_source_shortest_paths",
     "nearest_source",
+    "negative_edges",
     "pagerank",
     "pagerank_nibble",
     "project",
@@ -129,8 +131,10 @@ __all__ = [
     "sample_neighbors",
     "shortest_path",
     "similarity",
+    "split_edges",
     "sssp",
     "strong_components",
     "topological_order",
     "triangles",
+    "walk_pairs",
 ]

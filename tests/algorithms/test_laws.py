@@ -33,6 +33,7 @@ WITHOUT = {
     "explain source": "a text",
     "workspace": "the engine's own memory",
     "reduce_by_key": "takes keys, no graph",
+    "walk_pairs": "takes walks, no graph",
     "vertex edge parameter option aggregate": "declare fields",
     "set_num_threads get_num_threads": "of no graph",
 }

@@ -683,6 +683,8 @@ NOT_HAD: dict[str, Any] = {
     "random_walks": lambda g: gasla.random_walks(g, [0], 3, seed=1),
     "node2vec_walks": lambda g: gasla.node2vec_walks(g, [0], 3, p=1, q=2, seed=1),
     "sample_neighbors": lambda g: gasla.sample_neighbors(g, [0], 2, seed=1),
+    "negative_edges": lambda g: gasla.negative_edges(g, 1),
+    "split_edges": gasla.split_edges,
     "mxm": lambda g: gasla.mxm(g, g),
     "top_k": lambda g: gasla.top_k(g, 2),
 }

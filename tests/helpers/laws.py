@@ -528,6 +528,22 @@ def sampled_layers(q: Asked) -> Answer:
     return {"edges": np.array(sorted(zip(src.tolist(), dst.tolist())))}
 
 
+def apart(q: Asked) -> Answer:
+    count = min(4, q.n * (q.n - 1) - q.plain.simple().m)
+    found = gasla.negative_edges(q.given, count, seed=q.seed)
+    q.check(lambda graph, found: verify.negative_edges(graph, count, found), found)
+    return {"pairs": q.was[host(found)] if q.n == len(q.now) else host(found)}
+
+
+def sets(q: Asked) -> Answer:
+    found = gasla.split_edges(q.given, (0.5, 0.3, 0.2), seed=q.seed)
+    q.check(lambda graph, *found: verify.split_edges(graph, (0.5, 0.3, 0.2), found), *found)
+    number = np.zeros(q.plain.m, int)
+    for k, part in enumerate(found):
+        number[host(part)] = k
+    return {"sets": q.at_edges(number)}
+
+
 def mxv(q: Asked) -> Answer:
     x = q.here(features(q)[:, 0])
     return {
@@ -814,6 +830,9 @@ ROWS: tuple[Row, ...] = (
     Row("sample_neighbors", sampled_layers, 'k=[2, 2], direction="in", weighted=True', weights=True,
         order=only("other samples of the same distribution: verified"), split=ANY_ORDER,
         forms=only("other samples of the same distribution: verified")),
+    Row("negative_edges", apart, isolated=only("other pairs of the same distribution: verified"),
+        renamed=only("other pairs of the same distribution: verified")),
+    Row("split_edges", sets, renamed=only("other sets of the same distribution: verified")),
     Row("mxv", mxv, ranks=False, weights=True, split=Law("sums are the same if the parts share its weight",
         lambda before, then, now: {"sums": before["sums"]}, "shares"), scaled=times(TIMES, sums=1, least=1)),
     Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED),

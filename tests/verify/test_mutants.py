@@ -941,6 +941,56 @@ def sample_neighbors(g: Small) -> Asked:
         yield Question(check, {"sampled": sampled}, is_right)
 
 
+def negative_edges(g: Small) -> Asked:
+    for undirected in (False, True):
+        joined = g.counts + g.counts.T if undirected else g.counts
+        free = (joined == 0) & (np.triu(np.ones((g.n, g.n)), 1) > 0 if undirected else ~np.eye(g.n, dtype=bool))
+        pairs = np.argwhere(free)[:5].T.astype(np.int64)
+        count = pairs.shape[1]
+
+        def is_right(pairs: Array, free: Array = free, count: int = count) -> bool:
+            if pairs.shape != (2, count) or pairs.min(initial=0) < 0 or pairs.max(initial=0) >= g.n:
+                return False
+            return bool(free[tuple(pairs)].all()) and len({*zip(*pairs.tolist())}) == count
+
+        def check(pairs: Array, undirected: bool = undirected, count: int = count) -> None:
+            verify.negative_edges(g.matrix, count, pairs, undirected=undirected)
+
+        yield Question(check, {"pairs": pairs}, is_right)
+
+
+def split_edges(g: Small) -> Asked:
+    symmetric = bool((g.counts == g.counts.T).all())
+    ends = np.sort(np.stack([g.src, g.dst]), axis=0) if symmetric else np.stack([g.src, g.dst])
+    _, unit = np.unique(ends, axis=1, return_inverse=True)
+    half = round((int(unit.max()) + 1) / 2)
+
+    def is_right(first: Array, second: Array) -> bool:
+        both = [first.tolist(), second.tolist()]
+        if any(part != sorted(part) for part in both) or sorted(both[0] + both[1]) != [*range(len(g.src))]:
+            return False
+        units = [{*unit[part].tolist()} for part in both]
+        return not units[0] & units[1] and abs(len(units[0]) - len(units[1])) <= 2
+
+    yield Question(
+        lambda first, second: verify.split_edges(g.matrix, (0.5, 0.5), [first, second]),
+        {"first": np.flatnonzero(unit < half), "second": np.flatnonzero(unit >= half)},
+        is_right,
+    )
+
+
+def walk_pairs(g: Small) -> Asked:
+    walks = np.array([[0, 1, 2, -1], [3, 3, 0, 1]])
+    wanted = [(a, b) for walk in ([0, 1, 2], [3, 3, 0, 1]) for a, b in permutations(range(len(walk)), 2)]
+    rows = [[0, 1, 2]] * 6 + [[3, 3, 0, 1]] * 12
+    near = [(row[a], row[b]) for row, (a, b) in zip(rows, wanted) if abs(a - b) <= 2]
+
+    def is_right(pairs: Array) -> bool:
+        return pairs.shape == (2, len(near)) and sorted(zip(*pairs.tolist())) == sorted(near)
+
+    yield Question(lambda pairs: verify.walk_pairs(walks, 2, pairs), {"pairs": np.array(near).T}, is_right)
+
+
 def _made(n: int, src: Array, dst: Array, value: Array | None, origin: Any = None) -> gasla.Graph:
     graph = gasla.Graph.from_edges(src, dst, value, n=n)
     graph.origin = origin
@@ -1061,6 +1111,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "multi_source_shortest_paths": (multi_source_shortest_paths, ALL),
     "nearest_source": (nearest_source, ALL),
     "pagerank": (pagerank, ALL),
+    "negative_edges": (negative_edges, ALL),
     "pagerank_nibble": (pagerank_nibble, ("directed", "undirected", "islands", "star")),
     "project": (project, ("two sides",)),
     "random_walks": (random_walks, ALL),
@@ -1068,6 +1119,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "sample_neighbors": (sample_neighbors, ALL),
     "shortest_path": (shortest_path, ALL),
     "similarity": (similarity, ("directed", "multigraph", "star")),
+    "split_edges": (split_edges, ALL),
     "square_clustering": (square_clustering, ("directed", "multigraph", "two sides", "star")),
     "sssp": (sssp, ALL),
     "strong_components": (strong_components, ALL),
@@ -1076,6 +1128,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "topological_order": (topological_order, ("acyclic", "two sides")),
     "triadic_census": (triadic_census, ALL),
     "triangles": (triangles, ALL),
+    "walk_pairs": (walk_pairs, ("directed", "star")),
 }
 
 

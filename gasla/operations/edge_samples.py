@@ -1,0 +1,251 @@
+"""Edges for link prediction: pairs of vertices that are not edges, and edges split into training and test sets.
+
+All pairs are numbered row by row, and a pair that is not an edge has a rank among those. Distinct random ranks are
+drawn, and the pair of a rank is found by bisection in the sorted numbers of the edges. So no pair is ever rejected
+because it is an edge, and a dense graph is no slower than a sparse one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.arrays import array_module
+from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.memory_limit import available, require_memory
+from gasla.operations.sampling import LARGE, seed_word
+
+Array = Any  # NumPy's or CuPy's
+MOST = 2**31  # vertices: numbers of pairs fit int64
+ROUNDS = 128  # of draws; at least half of them are new, so that all are found in far fewer
+ENTRY = 96  # bytes, at most, for each pair that is drawn
+
+
+def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: int = 0) -> Array:
+    """Draw distinct pairs of different vertices that are not edges, uniformly at random.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        `A[i, j]` is the edge i -> j. Stored zeros are edges. Values, self loops and parallel edges make no difference.
+    count : int
+        Number of pairs, 0 or more.
+    undirected : bool
+        Whether to draw pairs i < j with neither i -> j nor j -> i an edge. Otherwise all pairs (i, j) with i and j
+        different are drawn of which i -> j is not an edge.
+    seed : int
+        At most 64 bits. The same seed gives the same pairs on both engines.
+
+    Returns
+    -------
+    (2, count) array of int64
+        The first and the second vertex of each pair, in random order, without repeats; on the graph's device.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `count` or `seed` is not a valid number, there are fewer pairs than `count`, or the graph has more than 2**31
+        vertices.
+    MemoryError
+        If the result does not fit memory.
+
+    Notes
+    -----
+    The numbers of the graph's edges are sorted at first use, and kept with the graph: 8 bytes per edge. All sets of
+    `count` pairs are equally likely, up to n * n / 2**64.
+
+    References
+    ----------
+    J. Leskovec, L. Backstrom: Supervised Random Walks. WSDM 2011.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> graph = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
+    >>> gasla.negative_edges(graph, 3)
+    array([[1, 3, 0],
+           [0, 2, 2]])
+    >>> gasla.negative_edges(graph, 2, undirected=True)
+    array([[0, 1],
+           [2, 3]])
+    """
+    graph, count, word = as_graph(graph), whole_number("count", count, NO_LIMIT), seed_word(seed)
+    check_flags(undirected=undirected)
+    if graph.n > MOST:
+        raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
+    before = graph.kept(("pairs before edges", bool(undirected)), _either_way if undirected else _one_way)
+    pairs = graph.n * (graph.n - 1) // (2 if undirected else 1)
+    if count > pairs - len(before):
+        raise ValueError(
+            f"count is {count}; expected {pairs - len(before)} at most, the number of pairs of vertices without an edge"
+        )
+    if count * ENTRY >= LARGE:
+        require_memory("the result needs", count, ENTRY, available(graph.device), "a smaller count")
+    xp: Any = array_module(before)
+    ranks = _distinct(xp, count, pairs - len(before), word)
+    return _pairs(ranks + xp.searchsorted(before, ranks, side="right"), graph.n, undirected)
+
+
+def _one_way(graph: Graph) -> Array:
+    """For each pair (i, j) with an edge i -> j, the number of pairs before it without an edge."""
+    return _free_before(graph, undirected=False)
+
+
+def _either_way(graph: Graph) -> Array:
+    """For each pair i < j with an edge, the number of pairs before it without an edge."""
+    return _free_before(graph, undirected=True)
+
+
+def _free_before(graph: Graph, undirected: bool) -> Array:
+    i, j = (side.astype(np.int64) for side in graph.edges())
+    xp: Any = array_module(i)
+    if undirected:
+        i, j = xp.maximum(i, j), xp.minimum(i, j)
+    numbers = _row_start(i, graph.n, undirected) + j - (0 if undirected else j > i)
+    numbers = _distinct_values(numbers[i != j])
+    return numbers - xp.arange(len(numbers))
+
+
+def _distinct_values(x: Array) -> Array:
+    """The distinct values of an array, ascending."""
+    xp: Any = array_module(x)
+    x = xp.sort(x)
+    return x[xp.concatenate([xp.ones(min(len(x), 1), bool), x[1:] != x[:-1]])]
+
+
+def _row_start(i: Array, n: int, undirected: bool) -> Array:
+    """The number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
+    return i * (i - 1) // 2 if undirected else i * (n - 1)
+
+
+def _pairs(numbers: Array, n: int, undirected: bool) -> Array:
+    """The pairs with these numbers."""
+    xp: Any = array_module(numbers)
+    if not undirected:
+        first = numbers // max(n - 1, 1)
+        second = numbers - _row_start(first, n, False)
+        return xp.stack([first, second + (second >= first)])
+    larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)  # rounding: one too large or too small, at most
+    larger -= _row_start(larger, n, True) > numbers
+    larger += _row_start(larger + 1, n, True) <= numbers
+    return xp.stack([numbers - _row_start(larger, n, True), larger])
+
+
+def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
+    """Distinct random numbers below `total`, in random order.
+
+    If most numbers are wanted, all are put in random order. Otherwise at least half of the draws are new.
+    """
+    if 2 * count >= total:
+        order = xp.argsort(semirings.hash(seed, xp.arange(total)))
+        return order[:count].astype(np.int64, copy=False)
+    found, drawn = xp.zeros(0, np.int64), 0
+    for _ in range(ROUNDS):
+        if len(found) == count:
+            break
+        more = 2 * (count - len(found))
+        words = semirings.hash(seed, xp.arange(drawn, drawn + more))
+        found, drawn = _appended(found, _shares(words, total))[:count], drawn + more
+    return found
+
+
+def _appended(found: Array, more: Array) -> Array:
+    """The distinct numbers of both arrays, in order of first appearance."""
+    xp: Any = array_module(found)
+    both = xp.concatenate([found, more])
+    order = xp.argsort(both, kind="stable")
+    first = xp.ones(len(both), bool)
+    first[1:] = both[order][1:] != both[order][:-1]
+    return both[xp.sort(order[first])]
+
+
+def _shares(words: Array, total: int) -> Array:
+    """`words * total // 2**64`, from products of 32 bits."""
+    low, high, half = np.uint64(total % 2**32), np.uint64(total >> 32), np.uint64(32)
+    bits = np.uint64(2**32 - 1)
+    upper, lower = words >> half, words & bits
+    middle = upper * low + (lower * low >> half)
+    rest = lower * high + (middle & bits)
+    return (upper * high + (middle >> half) + (rest >> half)).astype(np.int64)
+
+
+def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, seed: int = 0) -> list[Array]:
+    """Split the edges at random, for example into a training, a validation and a test set.
+
+    All edges between two vertices go into the same set: parallel edges, and in an undirected graph both directions.
+    So no edge of a test set is known from the training set.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        `A[i, j]` is the edge i -> j. It is undirected if `Graph.is_symmetric`.
+    fractions : sequence of float
+        The fraction of each set, 0 or more; they add up to 1.
+    seed : int
+        At most 64 bits. The same seed gives the same sets on both engines.
+
+    Returns
+    -------
+    list of arrays of integers
+        The numbers of the edges of each set, ascending, on the graph's device. ``graph.select(numbers)`` is the graph
+        of a set, and ``graph.to_edge_index()[:, numbers]`` are its edges.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If fractions are not numbers from 0 to 1 that add up to 1, `seed` is not a valid number, or the graph has more
+        than 2**31 vertices.
+
+    Notes
+    -----
+    Pairs of vertices are put in the order of `semirings.hash(seed, i, j)`, and set k begins at the sum of all fractions
+    before it, times the number of pairs, rounded. The order of the edges makes no difference.
+
+    References
+    ----------
+    D. Liben-Nowell, J. Kleinberg: The link-prediction problem for social networks. JASIST 58 (2007).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path = gasla.Graph.from_edges([0, 1, 2, 3, 1, 2, 3, 4], [1, 2, 3, 4, 0, 1, 2, 3])
+    >>> train, test = gasla.split_edges(path, (0.75, 0.25))
+    >>> train, test
+    (array([1, 2, 3, 5, 6, 7]), array([0, 4]))
+    >>> path.select(train)
+    Graph(n=5, m=6, values=None)
+    """
+    graph, word = as_graph(graph), seed_word(seed)
+    ends = _cumulative(fractions)
+    if graph.n > MOST:
+        raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
+    i, j = (side.astype(np.int64) for side in graph.edges())
+    xp: Any = array_module(i)
+    if graph.is_symmetric:
+        i, j = xp.minimum(i, j), xp.maximum(i, j)
+    keys = i * graph.n + j
+    pairs = _distinct_values(keys)
+    order = xp.argsort(semirings.hash(word, pairs // max(graph.n, 1), pairs % max(graph.n, 1)), kind="stable")
+    rank = xp.empty(len(pairs), np.int64)
+    rank[order] = xp.arange(len(pairs))
+    place = rank[xp.searchsorted(pairs, keys)]
+    bounds = [0, *(round(end * len(pairs)) for end in ends)]
+    return [
+        xp.flatnonzero((place >= first) & (place < last)).astype(np.int64, copy=False)
+        for first, last in pairwise(bounds)
+    ]
+
+
+def _cumulative(fractions: Sequence[float]) -> list[float]:
+    """The sums of the first, the first two, … fractions, checked; the last is 1."""
+    if not isinstance(fractions, Sequence | np.ndarray) or isinstance(fractions, str | bytes) or len(fractions) == 0:
+        raise TypeError(f"fractions is {fractions!r}; expected several numbers, such as (0.8, 0.1, 0.1)")
+    parts = [real_number(f"fractions[{k}]", part, 0, 1) for k, part in enumerate(fractions)]
+    if abs(sum(parts) - 1) > 1e-6:
+        raise ValueError(f"fractions add up to {sum(parts):g}; expected 1, such as (0.8, 0.1, 0.1)")
+    return [min(sum(parts[: k + 1]), 1.0) for k in range(len(parts) - 1)] + [1.0]

@@ -1,0 +1,135 @@
+"""Verifiers of pairs without an edge, of edges split into sets, and of the pairs of walks."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import as_graph
+from gasla.verify._common import VerificationError, edges_of, require
+
+
+def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool = False) -> None:
+    """Verify pairs without an edge: their number, and that they are distinct, of different vertices, and no edges.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    count, undirected
+        The arguments of `gasla.negative_edges`.
+    found : (2, count) array of integers
+        The answer.
+
+    Raises
+    ------
+    VerificationError
+        If the answer has another shape, or a pair breaks a property.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> pair = csr_array([[0, 1], [0, 0]])
+    >>> negative_edges(pair, 1, [[1], [0]])
+    >>> negative_edges(pair, 1, [[0], [1]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: pair 0 is 0, 1: an edge
+    """
+    edges, pairs = edges_of(graph), np.asarray(found)
+    if pairs.shape != (2, count) or pairs.dtype.kind != "i":
+        raise VerificationError(f"pairs are {pairs.dtype}{pairs.shape}; expected integers of shape {2, count}")
+    i, j = pairs.astype(np.int64)
+    right = ((pairs >= 0) & (pairs < edges.n)).all(axis=0) & ((i < j) if undirected else (i != j))
+    wanted = "i < j" if undirected else "different vertices"
+    require(np.asarray(right), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
+    stored = edges.src.astype(np.int64) * edges.n + edges.dst
+    back = edges.dst.astype(np.int64) * edges.n + edges.src
+    is_edge = np.isin(i * edges.n + j, np.concatenate([stored, back]) if undirected else stored)
+    require(~is_edge, lambda p: f"pair {p} is {i[p]}, {j[p]}: an edge")
+    if len(set(zip(i.tolist(), j.tolist()))) != count:
+        raise VerificationError("a pair occurs twice; expected distinct pairs")
+
+
+def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike]) -> None:
+    """Verify edges split into sets: each edge is in one set, with all edges between its ends; the sizes of the sets.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    fractions
+        The argument of `gasla.split_edges`.
+    sets : sequence of arrays of integers
+        The answer.
+
+    Raises
+    ------
+    VerificationError
+        If the sets break a property.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> split_edges(path, (0.5, 0.5), [[0, 1], [2, 3]])
+    >>> split_edges(path, (0.5, 0.5), [[0, 2], [1, 3]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: edges between 0 and 1 are in sets 0 and 1
+    """
+    graph = as_graph(graph)
+    if len(sets) != len(fractions):
+        raise VerificationError(f"there are {len(sets)} sets; expected {len(fractions)}")
+    parts = [np.asarray(part) for part in sets]
+    numbers = np.concatenate(parts)
+    if not np.array_equal(np.sort(numbers), np.arange(graph.m)):
+        raise VerificationError(f"the sets do not have each of {graph.m} edges once")
+    for k, part in enumerate(parts):
+        require(np.append(True, part[1:] > part[:-1]), lambda e: f"set {k} does not ascend at entry {e}")  # noqa: B023
+    set_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[np.argsort(numbers)]
+    symmetric, homes = graph.is_symmetric, dict[tuple[int, int], int]()
+    for u, v, k in zip(*(side.tolist() for side in graph.edges()), set_of.tolist()):
+        ends = (min(u, v), max(u, v)) if symmetric else (u, v)
+        if homes.setdefault(ends, k) != k:
+            raise VerificationError(f"edges between {ends[0]} and {ends[1]} are in sets {homes[ends]} and {k}")
+    counts = np.bincount(np.array(list(homes.values()), int), minlength=len(parts))
+    wanted = np.asarray(fractions) * len(homes)
+    require(abs(counts - wanted) <= 1, lambda k: f"set {k} has {counts[k]} pairs of vertices; expected {wanted[k]:g}")
+
+
+def walk_pairs(walks: ArrayLike, window: int, pairs: ArrayLike) -> None:
+    """Verify the pairs of walks: each center and context that are near each other, as often as they are.
+
+    Parameters
+    ----------
+    walks, window
+        The arguments of `gasla.walk_pairs`.
+    pairs : (2, count) array of integers
+        The answer.
+
+    Raises
+    ------
+    VerificationError
+        If a pair is missing, or occurs too often.
+
+    Examples
+    --------
+    >>> walk_pairs([[0, 1]], 1, [[0, 1], [1, 0]])
+    >>> walk_pairs([[0, 1]], 1, [[0], [1]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the pair 1, 0 occurs 0 times; expected 1
+    """
+    found, wanted = np.asarray(pairs), Counter[tuple[int, int]]()
+    if found.ndim != 2 or len(found) != 2 or found.dtype.kind not in "iu":
+        raise VerificationError(f"pairs are {found.dtype}{found.shape}; expected two rows of integers")
+    for walk in np.asarray(walks).tolist():
+        for i, center in enumerate(walk):
+            near = walk[max(i - window, 0) : i] + walk[i + 1 : i + 1 + window]
+            wanted.update((center, x) for x in near if center >= 0 and x >= 0)
+    counted = Counter(zip(*found.tolist()))
+    for pair in wanted | counted:
+        if counted[pair] != wanted[pair]:
+            raise VerificationError(
+                f"the pair {pair[0]}, {pair[1]} occurs {counted[pair]} times; expected {wanted[pair]}"
+            )

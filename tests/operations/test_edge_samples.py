@@ -1,0 +1,157 @@
+"""Pairs without an edge and edges in sets: every small case by brute force, chi-square tests, hostile input."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.stats import chisquare
+
+import gasla
+from gasla import datasets, verify
+from gasla.graph.graph import Graph
+from gasla.operations import edge_samples
+from tests.algorithms.walks.test_random_walks import graphs
+
+
+def free_pairs(graph: Graph, undirected: bool) -> set[tuple[int, int]]:
+    """All pairs without an edge."""
+    stored = set(zip(*(side.tolist() for side in graph.edges())))
+    stored |= {(j, i) for i, j in stored} if undirected else set()
+    return {(i, j) for i in range(graph.n) for j in range(graph.n) if (i < j if undirected else i != j)} - stored
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.booleans(), st.integers(0, 2**64 - 1), st.data())
+def test_pairs_are_distinct_and_no_edges(graph: Graph, undirected: bool, seed: int, data: st.DataObject) -> None:
+    free = free_pairs(graph, undirected)
+    for count in (len(free), data.draw(st.integers(0, len(free)))):
+        found = gasla.negative_edges(graph, count, undirected=undirected, seed=seed)
+        pairs = {*zip(*found.tolist())}
+        assert found.shape == (2, count) and found.dtype == np.int64 and len(pairs) == count and pairs <= free
+        verify.negative_edges(graph, count, found, undirected=undirected)
+    with pytest.raises(ValueError, match=f"count is {len(free) + 1}; expected {len(free)} at most"):
+        gasla.negative_edges(graph, len(free) + 1, undirected=undirected)
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("count", [2, 15])  # by draws that may repeat, and by the order of all pairs
+def test_pairs_are_fair(undirected: bool, count: int) -> None:
+    graph = Graph.from_edges([0, 1, 2, 5, 3, 3], [1, 0, 4, 3, 3, 2], n=7)
+    free = sorted(free_pairs(graph, undirected))
+    draws = [gasla.negative_edges(graph, min(count, len(free)), undirected=undirected, seed=s) for s in range(3000)]
+    for k in (0, 1):  # the first pair drawn, and the second
+        some = np.stack([draw[:, k] for draw in draws], axis=1)
+        counts = np.array([(some == np.array(pair)[:, None]).all(axis=0).sum() for pair in free])
+        assert chisquare(counts).pvalue > 1e-3
+
+
+def test_products_of_64_bits_are_exact() -> None:
+    words = np.append(np.random.default_rng(0).integers(0, 2**64, 500, np.uint64), np.uint64(2**64 - 1))
+    for total in (1, 5, 2**32 - 1, 2**32, 2**40 + 7, 2**62 - 3):
+        assert edge_samples._shares(words, total).tolist() == [int(word) * total >> 64 for word in words]
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+def test_numbers_of_pairs_are_exact_in_large_graphs(undirected: bool) -> None:
+    """Also the first and the last pair of rows, where square roots round."""
+    n = 2**31
+    rows = np.append(np.random.default_rng(0).integers(2, n, 2000), [2, 3, n - 2, n - 1])
+    numbers = np.concatenate([edge_samples._row_start(rows, n, undirected) + d for d in (-1, 0)])
+    i, j = edge_samples._pairs(numbers, n, undirected)
+    if undirected:
+        i, j = j, i
+    assert i.min() >= 0 and i.max() < n and j.min() >= 0 and ((j < i) if undirected else (i != j)).all()
+    np.testing.assert_array_equal(edge_samples._row_start(i, n, undirected) + j - (0 if undirected else j > i), numbers)
+
+
+def test_a_large_sparse_graph_and_dense_ones() -> None:
+    sparse = Graph.from_edges([0, 10**6], [10**6, 5], n=10**6 + 1)
+    verify.negative_edges(sparse, 1000, gasla.negative_edges(sparse, 1000, undirected=True), undirected=True)
+    full = Graph(csr_array(np.ones((40, 40))))
+    assert gasla.negative_edges(full, 0).shape == (2, 0)
+    with pytest.raises(
+        ValueError, match="count is 1; expected 0 at most, the number of pairs of vertices without an e"
+    ):
+        gasla.negative_edges(full, 1)
+    holes = np.ones((40, 40))
+    holes[3, 7] = holes[9, 2] = 0
+    assert {*zip(*gasla.negative_edges(Graph(csr_array(holes)), 2).tolist())} == {(3, 7), (9, 2)}
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.booleans(), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 2**64 - 1))
+def test_sets_are_whole(graph: Graph, both: bool, parts: list[int], seed: int) -> None:
+    graph = graph.with_values(None)
+    graph = graph.symmetrized() if both else graph
+    fractions = (np.array(parts) / sum(parts)).tolist() if sum(parts) else [1.0]
+    found = gasla.split_edges(graph, fractions, seed=seed)
+    verify.split_edges(graph, fractions, found)
+    src, dst = graph.edges()
+    turn = np.random.default_rng(seed).permutation(graph.m)
+    again = gasla.split_edges(Graph.from_edges(src[turn], dst[turn], n=graph.n), fractions, seed=seed)
+    for one, other in zip(found, again):
+        assert np.array_equal(one, np.sort(turn[other]))
+
+
+def test_sets_are_fair() -> None:
+    """Each edge is as often in each set, and pairs of edges are together as often as chance has it."""
+    graph = Graph.from_edges(np.arange(12), np.arange(1, 13))
+    inside = np.zeros((3000, 12), bool)
+    for seed in range(3000):
+        inside[seed, gasla.split_edges(graph, (0.25, 0.75), seed=seed)[0]] = True
+    assert (inside.sum(axis=1) == 3).all()
+    assert chisquare(inside.sum(axis=0)).pvalue > 1e-3
+    together = (inside.T.astype(int) @ inside)[np.triu_indices(12, 1)]
+    assert chisquare(together).pvalue > 1e-3
+
+
+def test_hard_shapes() -> None:
+    for n in (0, 1):
+        empty = Graph.from_edges([], [], n=n)
+        for undirected in (False, True):
+            assert gasla.negative_edges(empty, 0, undirected=undirected).shape == (2, 0)
+            with pytest.raises(ValueError, match="count is 1; expected 0 at most"):
+                gasla.negative_edges(empty, 1, undirected=undirected)
+        assert [part.tolist() for part in gasla.split_edges(empty)] == [[], [], []]
+    loop = Graph.from_edges([0, 0], [0, 0])
+    assert [part.tolist() for part in gasla.split_edges(loop, [0.0, 1.0])] == [[], [0, 1]]
+
+
+GRAPH = Graph(datasets.rmat(5))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: gasla.negative_edges(GRAPH, -1), ValueError, "count is -1; expected 0 or more"),
+        (lambda: gasla.negative_edges(GRAPH, 1.5), TypeError, "count is 1.5; expected a whole number"),  # type: ignore[arg-type]
+        (lambda: gasla.negative_edges(GRAPH, 1, seed=2**64), ValueError, "expected an integer of at most 64 bits"),
+        (lambda: gasla.negative_edges(GRAPH, 1, undirected=2), TypeError, "undirected is 2; expected True or False"),  # type: ignore[arg-type]
+        (lambda: gasla.split_edges(GRAPH, (0.5, 0.6)), ValueError, r"fractions add up to 1.1; expected 1, such as \(0"),
+        (lambda: gasla.split_edges(GRAPH, (1.5, -0.5)), ValueError, r"fractions\[0\] is 1.5; expected a number from 0"),
+        (lambda: gasla.split_edges(GRAPH, (0.5, "x")), TypeError, r"fractions\[1\] is 'x'; expected a number"),  # type: ignore[list-item]
+        (lambda: gasla.split_edges(GRAPH, (0.5, float("nan"))), ValueError, r"fractions\[1\] is nan; expected a num"),
+        (lambda: gasla.split_edges(GRAPH, 0.8), TypeError, "fractions is 0.8; expected several numbers, such as"),  # type: ignore[arg-type]
+        (lambda: gasla.split_edges(GRAPH, ()), TypeError, r"fractions is \(\); expected several numbers, such as"),
+        (lambda: gasla.split_edges(GRAPH, seed=True), TypeError, "seed is True; expected a whole number"),
+    ],
+)
+def test_errors_say_what_is_wrong(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("undirected", [False, True])
+def test_gpu_gives_the_same(undirected: bool) -> None:
+    there = GRAPH.to("gpu")
+    for count in (20, 400):
+        expected = gasla.negative_edges(GRAPH, count, undirected=undirected, seed=3)
+        found = gasla.negative_edges(there, count, undirected=undirected, seed=3)
+        np.testing.assert_array_equal(found.get(), expected)
+    for one, other in zip(gasla.split_edges(there, seed=3), gasla.split_edges(GRAPH, seed=3)):
+        np.testing.assert_array_equal(one.get(), other)
