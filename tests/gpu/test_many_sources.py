@@ -9,16 +9,16 @@ import gasla
 from gasla import datasets
 from tests.algorithms.paths import test_many_sources
 from tests.algorithms.paths.test_many_sources import (  # noqa: F401  (collected)
+    test_all_sources_drawn_give_the_exact_centrality,
     test_bad_arguments_of_centrality_are_refused,
     test_bad_sources_are_refused,
     test_centrality_of_hard_shapes,
-    test_closeness,
-    test_distances,
+    test_closeness_is_right_however_sources_are_batched,
+    test_distances_from_many_sources_are_right,
     test_distances_have_the_type_of_lengths,
     test_distances_of_hard_shapes,
-    test_drawn_sources,
-    test_harmonic,
-    test_levels,
+    test_harmonic_centrality_is_right_however_sources_are_batched,
+    test_levels_from_many_sources_are_right,
     test_levels_go_on_where_digits_end,
     test_levels_of_hard_shapes,
     test_levels_of_real_graphs,

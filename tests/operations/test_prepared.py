@@ -88,7 +88,7 @@ def thread_count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("thread_count")
 @settings(max_examples=40)
 @given(A=matrices(), data=st.data())
-def test_searches(A: csr_array, data: st.DataObject) -> None:
+def test_a_prepared_search_equals_bfs(A: csr_array, data: st.DataObject) -> None:
     graph, ones = Graph(A), csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
     search = gasla.prepare(Levels, graph)
     for source in data.draw(st.lists(st.integers(0, A.shape[0] - 1), min_size=2, max_size=4)):
@@ -121,7 +121,7 @@ def test_betweenness_of_all_sources_is_the_sum_of_each(A: csr_array, weighted: b
 @pytest.mark.thorough
 @pytest.mark.usefixtures("thread_count")
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), SOME_AND_ALL, ids=NAMES)
-def test_any_program(program: Any, start: Any, alone: bool, limit: int) -> None:
+def test_a_prepared_run_equals_a_run(program: Any, start: Any, alone: bool, limit: int) -> None:
     rng = np.random.default_rng(5)
     edges, values = rng.integers(0, 50, (2, 150)), rng.integers(0, 9, 150)
     run = gasla.prepare(program, Graph.from_edges(*edges, values, n=50))
@@ -178,7 +178,7 @@ def test_parameters_and_aggregates() -> None:
 
 
 @pytest.mark.usefixtures("thread_count")
-def test_schedules() -> None:
+def test_a_schedule_is_sorted_once_for_all_runs() -> None:
     """Which the first of them sorts for all."""
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3])
     schedule = gasla.Schedule(np.array([-1, 0, 0, 1]))

@@ -26,7 +26,7 @@ OTHERWISE = {  # what an engine offers, and the public function that is made of 
 }
 
 
-def test_public_names() -> None:
+def test_every_primitive_of_an_engine_is_public() -> None:
     """Everything an engine offers has a public function, most of its name; stages have theirs from here."""
     named = {name for name in vars(Primitives) if not name.startswith("_")} - OTHERWISE.keys()
     assert named | {"Oriented"} == set(primitives.__all__)

@@ -225,7 +225,7 @@ def test_mask_and_out(problem: Any, complement: bool, has_out: bool, seed: int) 
 @pytest.mark.parametrize(
     ("accum", "index"), [(semirings.max, np.int32), (BinaryOp("minus", np.subtract), np.int64)], ids=label
 )
-def test_accum(accum: Any, index: Any) -> None:
+def test_an_accumulator_combines_old_and_new_values(accum: Any, index: Any) -> None:
     @settings(max_examples=30)
     @given(problems(np.float64, index), st.booleans())
     def run(problem: Any, masked: bool) -> None:
@@ -415,7 +415,7 @@ def test_inputs_of_any_layout() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
-def test_nothing(shape: tuple[int, int]) -> None:
+def test_matrices_without_rows_or_columns_have_products(shape: tuple[int, int]) -> None:
     A = csr_array(shape)
     assert_array_equal(gasla.mxv(A, np.ones(shape[1]), semirings.min_plus), np.full(shape[0], np.inf))
     assert_array_equal(gasla.vxm(np.ones(shape[0]), A, semirings.min_plus), np.full(shape[1], np.inf))
@@ -470,7 +470,7 @@ def test_a_semiring_first_used_by_several_threads_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["plus_times", "min_plus", "max_second", "plus_pair"])
-def test_equals_graphblas(name: str) -> None:
+def test_products_equal_those_of_graphblas(name: str) -> None:
     gb = pytest.importorskip("graphblas")
     A = skewed(300, 200)
     A.sum_duplicates()
@@ -596,7 +596,7 @@ def test_nothing_of_the_callers_changes() -> None:
 
 
 @pytest.mark.slow
-def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_prints_the_route(capsys: pytest.CaptureFixture[str]) -> None:
     path = ROOT / "examples" / "custom_semiring.py"
     runpy.run_path(str(path))["main"]("JFK", "AKL")
     text = capsys.readouterr().out

@@ -108,7 +108,7 @@ def check(semiring: Semiring, kind: Any, found: Any, A: csr_array, parts: tuple[
 
 
 @pytest.mark.parametrize(("monoid", "kind"), CASES, ids=lambda p: getattr(p, "name", None))
-def test_each_monoid(monoid: Monoid, kind: Any) -> None:
+def test_each_monoid_reduces_like_numpy(monoid: Monoid, kind: Any) -> None:
     semiring = Semiring(monoid, binary.times)
 
     @settings(max_examples=6)

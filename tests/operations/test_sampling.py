@@ -158,7 +158,7 @@ def test_blocks_are_the_layers_of_message_passing() -> None:
     np.testing.assert_allclose(h, wanted)
 
 
-def test_hard_shapes() -> None:
+def test_hard_shapes_have_defined_samples() -> None:
     empty = gasla.sample_neighbors(Graph.from_edges([], [], n=0), [], [3, 2])
     assert empty.vertices.shape == (0,) and empty.edge_index.shape == (2, 0) and empty.vertex_counts == [0, 0, 0]
     none = gasla.sample_neighbors(STAR, [0, 4], [0, 9])

@@ -38,7 +38,7 @@ def matrices(draw: st.DrawFn) -> csr_array:
 
 @settings(max_examples=60)
 @given(A=matrices(), k=st.integers(0, 50))
-def test_random_matrices(A: csr_array, k: int) -> None:
+def test_the_largest_entries_equal_those_of_a_sort(A: csr_array, k: int) -> None:
     wanted = by_sorting(A, k)
     for found in (gasla.top_k(A, k), of_gpu(A.indptr, A.indices, A.data, k)):
         for part, right in zip(found, wanted):

@@ -163,7 +163,7 @@ def test_as_plain_loops_do(device: str, name: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_nothing(device: str) -> None:
+def test_an_empty_graph_is_run(device: str) -> None:
     assert len(gasla.run(Nearby(), graph_of(0, [], device)).label) == 0
     assert len(gasla.run(Roots(), graph_of(0, [], device), max_iterations=2).parent) == 0
     assert len(gasla.run(Nearby(), graph_of(0, [], "cpu"), compile=False).label) == 0
@@ -241,7 +241,7 @@ def test_what_cannot_be_read_is_refused_by_name(function: Any, told: str, fields
         wrong.traced(np.dtype(np.int32))
 
 
-def test_other_refusals() -> None:
+def test_wrong_declarations_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"P.x is, where missing, 300; expected values of uint8"):
         type("P", (gasla.VertexProgram,), {"x": gasla.vertex(np.uint8, missing=300)}).traced(np.dtype(np.int32))
     with pytest.raises(TypeError, match="has missing='a'; expected a value of type int64"):

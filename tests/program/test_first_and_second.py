@@ -79,7 +79,7 @@ def same(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @settings(max_examples=40)
 @given(data=rows())
-def test_of_keys(device: str, monoid: Monoid, data: Any) -> None:
+def test_keys_are_reduced_in_the_order_of_the_input(device: str, monoid: Monoid, data: Any) -> None:
     keys, values = data
     expected = by_key(keys, values, monoid, 5)
     same(gasla.reduce_by_key(*on(device, keys, values), monoid, 5), expected)
@@ -179,7 +179,7 @@ def test_programs_compiled(device: str, monoid: Monoid, kind: str, options: Any)
 @BOTH
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @pytest.mark.parametrize("kind", ["i1", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("?", "f4"))])
-def test_products(device: str, monoid: Monoid, kind: str) -> None:
+def test_products_reduce_in_the_order_of_the_input(device: str, monoid: Monoid, kind: str) -> None:
     """Rows of all lengths, with a mask and an accumulator, of vectors and matrices."""
     rng = np.random.default_rng(5)
     lengths = [*rng.permutation(40), 900, 0]

@@ -161,7 +161,7 @@ def test_schedules_and_numbers_to_start_with(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("length", [0, pytest.param(11, marks=pytest.mark.slow)])
-def test_stages(length: int) -> None:
+def test_stages_keep_half_precision(length: int) -> None:
     program = hearing(length, scatters=True, **SPARSE)
     test_stages_emulated.check(program, lambda source: {}, True, 2, made(), 1)
 

@@ -94,7 +94,7 @@ def ranks(weighted: bool, iterations: int, direction: str = "in", kind: Any = np
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("direction", ["in", "out"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_runs(weighted: bool, direction: str, way: dict[str, Any]) -> None:
+def test_a_program_runs_with_every_option(weighted: bool, direction: str, way: dict[str, Any]) -> None:
     program = Rank(weighted=weighted, direction=direction, settles=False)
     found = gasla.run(program, GRAPH, max_iterations=4, **way)
     np.testing.assert_allclose(moved(found.rank, "cpu"), ranks(weighted, 4, direction))
@@ -174,7 +174,7 @@ def test_ranks_run_programs_with_options(compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
-def test_walk_programs(device: str) -> None:
+def test_walk_programs_have_options_too(device: str) -> None:
     class Walk(gasla.WalkProgram):
         stays = gasla.option(False)
         home = gasla.vertex(np.int64, when=stays)

@@ -75,7 +75,7 @@ def test_steps_are_fair() -> None:
             assert chisquare(counts[some], 6000 * likely[some] / likely.sum()).pvalue > 1e-3
 
 
-def test_nothing_passes() -> None:
+def test_a_walker_ends_where_no_edge_is_accepted() -> None:
     """A walker ends where accept is 0 for all edges: it doesn't draw for ever, at a hub of few edges or of many."""
     hub = Graph.from_edges(np.zeros(5000, int), np.arange(1, 5001))
     assert gasla.walk(Heavy, hub, [0, 0], 3, mass=0).tolist() == [[0, -1, -1, -1]] * 2

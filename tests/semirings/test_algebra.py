@@ -140,7 +140,7 @@ class TestCheckLaws:
 
 
 class TestMonoid:
-    def test_identities(self) -> None:
+    def test_monoids_know_their_identity(self) -> None:
         assert semirings.min.identity(np.int8) == 127
         assert semirings.min.identity(np.float32) == np.inf
         assert semirings.min.identity(bool)
@@ -151,7 +151,7 @@ class TestMonoid:
         np.testing.assert_array_equal(semirings.plus.identity(("f4", (2,))), np.zeros(2, np.float32), strict=True)
         assert Monoid(lambda x, y: x, (1, 2.5), name="m").identity(("i4", "f4")) == (1, 2.5)
 
-    def test_terminals(self) -> None:
+    def test_monoids_know_their_terminal(self) -> None:
         assert semirings.min.terminal(np.int8) == -128
         assert semirings.min.terminal(np.float32) is None  # NaN still wins over minus infinity
         assert semirings.times.terminal(np.int8) == 0

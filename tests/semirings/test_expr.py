@@ -94,7 +94,7 @@ def test_in_place_operators_make_new_values() -> None:
 
 
 class TestTypes:
-    def test_spellings(self) -> None:
+    def test_types_have_several_spellings(self) -> None:
         assert as_type(float) == np.float64
         assert as_type(">i4") == np.dtype("=i4")
         assert as_type(("f4", (3,))) == VectorType(np.dtype("f4"), 3)
@@ -119,17 +119,17 @@ class TestTypes:
             (("f4", ("f4", "f4")), "holds a tuple"),
         ],
     )
-    def test_unsupported(self, spec: Any, message: str) -> None:
+    def test_other_types_are_refused_by_name(self, spec: Any, message: str) -> None:
         with pytest.raises(TypeError, match=message):
             as_type(spec)
 
-    def test_empty(self) -> None:
+    def test_types_without_items_are_refused(self) -> None:
         with pytest.raises(ValueError, match="at least one element"):
             VectorType(np.dtype("f4"), 0)
         with pytest.raises(ValueError, match="at least one"):
             TupleType(())
 
-    def test_names(self) -> None:
+    def test_bad_item_names_are_refused(self) -> None:
         with pytest.raises(ValueError, match="one name an item"):
             TupleType((np.dtype("f4"),), ("a", "b"))
         with pytest.raises(ValueError, match="called 'type'"):
@@ -166,7 +166,7 @@ class TestVectorsAndTuples:
         with pytest.raises(TypeError, match="does not match a vector of 3"):
             where(X > 0, V, vector(X, X))
 
-    def test_items(self) -> None:
+    def test_items_are_read_by_name_and_position(self) -> None:
         assert T.distance is T[0]
         assert T.parent.type == np.int32
         assert list(T) == [T[0], T[1]]
@@ -186,7 +186,7 @@ class TestVectorsAndTuples:
         with pytest.raises(TypeError, match="both must be tuples"):
             where(X > 0, T, X)
 
-    def test_casts(self) -> None:
+    def test_tuples_and_vectors_are_cast_by_items(self) -> None:
         assert cast(T, (np.float64, np.int64)).type == as_type((np.float64, np.int64))
         assert cast(X, (np.float32, (2,))).args == (X, X)
         with pytest.raises(TypeError, match="cannot cast v"):
@@ -198,7 +198,7 @@ class TestVectorsAndTuples:
 
 
 class TestTrace:
-    def test_results(self) -> None:
+    def test_results_of_a_trace_are_typed(self) -> None:
         class Pair(NamedTuple):
             distance: Any
             parent: Any
@@ -227,7 +227,7 @@ class TestTrace:
             ((X, [X]), "gather, item 1, returned"),
         ],
     )
-    def test_bad_results(self, result: Any, message: str) -> None:
+    def test_untypable_results_are_refused(self, result: Any, message: str) -> None:
         def gather() -> Any:
             return result
 
@@ -283,7 +283,7 @@ class TestErrorsNameTheReplacement:
         with pytest.raises(TypeError, match=advice):
             function()
 
-    def test_overflow(self) -> None:
+    def test_constants_that_do_not_fit_are_refused(self) -> None:
         with pytest.raises(OverflowError, match="the constant 300 does not fit int8"):
             Symbol("i", np.int8) + 300
         with pytest.raises(OverflowError, match="the constant 300 does not fit int8"):
@@ -336,6 +336,6 @@ def test_numbers_chosen_by_where_are_weak_on_arrays() -> None:
     assert (where(True, 1, 2) * X).type == (X * where(True, 1, 2)).type == np.float32  # beside symbols, a number
 
 
-def test_text() -> None:
+def test_expressions_print_as_formulas() -> None:
     assert repr(where(X > 0, -X * 2, N)) == "<where(x > 0.0, float64((-x) * 2.0), float64(n)): float64>"
     assert str(T.distance + V[0]) == "t.distance + v[0]"

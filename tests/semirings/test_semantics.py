@@ -95,12 +95,12 @@ def test_the_page_has_rows() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.example)
-def test_numpy(row: Row) -> None:
+def test_numpy_keeps_the_table_of_semantics(row: Row) -> None:
     actual = evaluate(row.example, array)
     assert_same(np.broadcast_to(actual, (1,)), expected(row), row.example)
 
 
-def test_compiled_python() -> None:
+def test_compiled_code_keeps_the_table_of_semantics() -> None:
     check(run_cpu)
 
 
@@ -113,7 +113,7 @@ def test_cuda_compiles(architecture: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.gpu
 @pytest.mark.sanitize
-def test_cuda() -> None:
+def test_cuda_keeps_the_table_of_semantics() -> None:
     check(run_cuda)
 
 

@@ -94,7 +94,7 @@ def test_ego_graphs_that_are_none() -> None:
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-def test_modularity(weighted: bool) -> None:
+def test_a_wrong_modularity_is_noticed(weighted: bool) -> None:
     for graph in GRAPHS[:4]:
         labels = np.arange(graph.n) % 4
         score = gasla.modularity(graph, labels, weighted=weighted, resolution=1.5)
@@ -107,7 +107,7 @@ def test_modularity(weighted: bool) -> None:
         verify.modularity(ALONE, [0, 0], 0.0)
 
 
-def test_verbs(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_check_their_results(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path, target = tmp_path / "small.txt", tmp_path / "answer.csv"
     path.write_text("0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n")
     assert main(["condensation", str(path), "--check", "-o", str(target)]) == 0

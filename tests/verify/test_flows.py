@@ -24,7 +24,7 @@ def graph_of(unit: Any, elsewhere: Any) -> gasla.Graph:
 
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1e-300, 1e300, 5e-324, 1e-12])
 @pytest.mark.parametrize("elsewhere", [math.inf, 1e308, 1e20])
-def test_floats(unit: float, elsewhere: float) -> None:
+def test_flows_of_floats_are_verified_at_any_scale(unit: float, elsewhere: float) -> None:
     graph, flow, value = graph_of(unit, max(elsewhere, 5 * unit)), FLOW * unit, 5 * unit
     maximum_flow(graph, 0, 3, value, flow)
     minimum_cut(graph, 0, 3, value, SIDE & ~(np.arange(6) == 4))

@@ -64,7 +64,7 @@ def as_networkx(matrix: Any) -> nx.DiGraph:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_orders(shape: str, device: Any) -> None:
+def test_levels_are_the_generations_of_networkx(shape: str, device: Any) -> None:
     matrix = SHAPES[shape]()
     order, levels = on_host(gasla.topological_order(gasla.Graph(matrix).to(device), levels=True))
     verify.topological_order(matrix, order, levels)
@@ -78,7 +78,7 @@ def test_orders(shape: str, device: Any) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_longest_paths(shape: str, weighted: bool, device: Any) -> None:
+def test_longest_paths_are_as_long_as_in_networkx(shape: str, weighted: bool, device: Any) -> None:
     matrix = SHAPES[shape]()
     graph = gasla.Graph(matrix).to(device)
     found = on_host(gasla.longest_path(graph, weighted=weighted))

@@ -74,7 +74,7 @@ def test_an_authority_has_its_part_of_the_in_edges() -> None:
 @pytest.mark.thorough
 @settings(max_examples=20)
 @given(A=matrices(), weighted=st.booleans())
-def test_properties(A: csr_array, weighted: bool) -> None:
+def test_scores_of_random_matrices_converge(A: csr_array, weighted: bool) -> None:
     A = abs(A)
     for function, check in ((gasla.hits, verify.hits), (gasla.salsa, verify.salsa)):
         found = function(A, tol=1e-9, max_iter=20_000, weighted=weighted, dtype=np.float64)

@@ -54,7 +54,7 @@ def summed(matrix: Any, weighted: bool) -> csr_array:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_katz(shape: str, weighted: bool, device: Any) -> None:
+def test_katz_converges_on_hard_shapes(shape: str, weighted: bool, device: Any) -> None:
     matrix = SHAPES[shape]()
     plain = summed(matrix, weighted)
     alpha = 0.8 / max(float(abs(np.linalg.eigvals(plain.toarray())).max()), 1)
@@ -71,7 +71,7 @@ def test_katz(shape: str, weighted: bool, device: Any) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_eigenvector(shape: str, weighted: bool, device: Any) -> None:
+def test_eigenvectors_converge_on_hard_shapes(shape: str, weighted: bool, device: Any) -> None:
     matrix = SHAPES[shape]()
     plain = summed(matrix, weighted)
     graph = gasla.Graph(matrix).to(device)

@@ -63,7 +63,7 @@ def test_as_many_as_there_are(k: int, device: Any) -> None:
     ],
     ids=["unweighted", "dangling", "dangling each"],
 )
-def test_options(options: dict[str, Any]) -> None:
+def test_every_option_keeps_the_equations(options: dict[str, Any]) -> None:
     given = homes(3)
     found = gasla.pagerank(directed(), personalization=given, tol=1e-9, max_iter=500, **options)
     check(directed(), given, found, **options)
@@ -71,7 +71,7 @@ def test_options(options: dict[str, Any]) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", [np.arange(N), np.random.default_rng(4).random((3, N))], ids=["one", "each"])
-def test_starts(start: np.ndarray) -> None:
+def test_any_start_converges_to_the_same_ranks(start: np.ndarray) -> None:
     options = {"nstart": start, "alpha": 0.5}
     found = gasla.pagerank(directed(), personalization=homes(3), tol=1e-9, max_iter=500, **options)
     check(directed(), homes(3), found, **options)
@@ -88,7 +88,7 @@ def test_lists_of_dicts_and_of_arrays() -> None:
     np.testing.assert_array_equal(again.ranks, found.ranks)
 
 
-def test_networkx() -> None:
+def test_ranks_equal_those_of_networkx() -> None:
     matrix = datasets.rmat(6).astype(np.float64)
     theirs, dicts = nx.from_scipy_sparse_array(csr_array(matrix)), [{1: 1.0}, {5: 2.0, 6: 1.0}, {7: 1.0}]
     found = gasla.pagerank(matrix, personalization=dicts, tol=1e-12, max_iter=500, dtype=np.float64)

@@ -73,7 +73,7 @@ def by_vertex(numbers: dict[int, int]) -> np.ndarray:
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_core_numbers(shape: str, device: Any) -> None:
+def test_core_numbers_equal_those_of_networkx(shape: str, device: Any) -> None:
     matrix = SHAPES[shape]()
     graph = gasla.Graph(matrix).to(device)
     numbers = on_host(gasla.core_number(graph))
@@ -86,7 +86,7 @@ def test_core_numbers(shape: str, device: Any) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("nothing", "airports")])
 @pytest.mark.parametrize("k", [None, 2, *(pytest.param(k, marks=pytest.mark.thorough) for k in (0, 5))])
-def test_cores(shape: str, k: int | None, device: Any) -> None:
+def test_k_cores_equal_those_of_networkx(shape: str, k: int | None, device: Any) -> None:
     matrix = SHAPES[shape]()
     graph = gasla.Graph(matrix).to(device)
     members = gasla.k_core(graph, k)
@@ -115,7 +115,7 @@ def test_any_small_graph_gives_a_right_answer(n: int, edges: Edges) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["rmat", "airports", "roads"])
-def test_beside_igraph(name: str) -> None:
+def test_core_numbers_equal_those_of_igraph(name: str) -> None:
     igraph = pytest.importorskip("igraph")
     matrix = coo_array(datasets.ny_roads() if name == "roads" else SHAPES[name]())
     ends = np.unique(np.sort(np.stack(matrix.coords).T, axis=1), axis=0)

@@ -131,7 +131,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     epsilon=st.sampled_from([0.5, 1e-2, 1e-7]),
     data=st.data(),
 )
-def test_properties(
+def test_communities_of_random_graphs_are_verified(
     device: str, graph: Graph, weighted: bool, alpha: float, epsilon: float, data: st.DataObject
 ) -> None:
     nibbled(graph, data.draw(st.integers(0, graph.n - 1)), device, alpha=alpha, epsilon=epsilon, weighted=weighted)

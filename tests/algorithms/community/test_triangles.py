@@ -141,7 +141,7 @@ def test_igraph_agrees(threads: int, way: str) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
-def test_without_edges(n: int, threads: int, way: str) -> None:
+def test_a_graph_without_edges_has_no_triangle(n: int, threads: int, way: str) -> None:
     assert gasla.triangle_count(csr_array((n, n))) == 0
     result = gasla.triangle_count(csr_array((n, n)), per_vertex=True)
     np.testing.assert_array_equal(result.per_vertex, np.zeros(n))
@@ -169,7 +169,7 @@ def test_many_parallel_edges() -> None:
     assert gasla.triangle_count(Graph.from_edges(src, dst)) == 1
 
 
-def test_complete_graph(threads: int, way: str) -> None:
+def test_a_complete_graph_has_all_triangles(threads: int, way: str) -> None:
     n = 300
     result = gasla.triangle_count(csr_array(np.ones((n, n)) - np.eye(n)), per_vertex=True)
     assert result.total == n * (n - 1) * (n - 2) // 6

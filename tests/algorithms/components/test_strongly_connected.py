@@ -116,7 +116,7 @@ def test_larger_graphs_give_right_answers(seed: int, n: int, degree: float) -> N
 
 
 @pytest.mark.parametrize("name", ["rmat", "grid", "airports"])
-def test_beside_igraph(name: str) -> None:
+def test_strong_components_equal_those_of_igraph(name: str) -> None:
     igraph = pytest.importorskip("igraph")
     matrix = coo_array(SHAPES[name]())
     theirs = igraph.Graph(n=matrix.shape[0], edges=np.stack(matrix.coords).T, directed=True)

@@ -90,7 +90,7 @@ def edge_by_edge(matrix: Any, features: np.ndarray, reduce: str, weighted: bool)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("k", [1, 3, 8, 9, 64, 100])
-def test_widths(k: int) -> None:
+def test_any_number_of_features_is_aggregated(k: int) -> None:
     matrix = SHAPES["rmat"]().astype(np.float32)
     features = np.random.default_rng(k).random((matrix.shape[0], k), np.float32)
     np.testing.assert_allclose(gasla.aggregate_features(matrix, features), matrix.T @ features, rtol=1e-5)
@@ -114,7 +114,7 @@ SLOW, OTHER = ("u1", "i4", "?"), [("max", "f8"), ("min", "f8")]
     [pytest.param(*case, marks=pytest.mark.slow if case[2] in SLOW or case[::2] in OTHER else []) for case in CASES],
 )
 @pytest.mark.slow
-def test_types(reduce: Any, weighted: bool, kind: str, expected: str) -> None:
+def test_sums_have_the_documented_types(reduce: Any, weighted: bool, kind: str, expected: str) -> None:
     matrix = SHAPES["multigraph"]()
     features = drawn(50, 3, kind)
     found = gasla.aggregate_features(matrix, features, reduce, weighted=weighted)

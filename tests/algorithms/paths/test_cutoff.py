@@ -19,7 +19,7 @@ DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_beside_networkx(data: st.DataObject) -> None:
+def test_a_cutoff_means_what_it_means_in_networkx(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 12))
     matrix = edges(n, data.draw(st.integers(0, 40)), data.draw(st.integers(0, 10**6)))
     source, cutoff = data.draw(st.integers(0, n - 1)), data.draw(st.sampled_from([0, 1, 2.5, 4, 8, np.inf]))

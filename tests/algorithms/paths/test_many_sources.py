@@ -39,7 +39,7 @@ def levels_by_scipy(A: csr_array, sources: Any) -> np.ndarray:
 @pytest.mark.thorough
 @settings(max_examples=40)
 @given(A=matrices(), data=st.data())
-def test_levels(A: csr_array, data: st.DataObject) -> None:
+def test_levels_from_many_sources_are_right(A: csr_array, data: st.DataObject) -> None:
     n = A.shape[0]
     sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=80))  # more than a word's bits
     depth = data.draw(st.integers(0, 4))
@@ -142,7 +142,7 @@ def test_the_verifier_names_source_and_vertex() -> None:
 @pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(least=-1), data=st.data())
-def test_distances(A: csr_array, data: st.DataObject) -> None:
+def test_distances_from_many_sources_are_right(A: csr_array, data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         A.data = abs(A.data)
     sources = data.draw(st.lists(st.integers(0, A.shape[0] - 1), min_size=1, max_size=20))
@@ -200,7 +200,7 @@ def by_networkx(A: csr_array, name: str, **options: Any) -> np.ndarray:
 @pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(), data=st.data())
-def test_closeness(A: csr_array, data: st.DataObject) -> None:
+def test_closeness_is_right_however_sources_are_batched(A: csr_array, data: st.DataObject) -> None:
     options = {"distance": data.draw(st.sampled_from([None, "weight"])), "wf_improved": data.draw(st.booleans())}
     is_together = data.draw(st.booleans())
     with pytest.MonkeyPatch.context() as patch:
@@ -217,7 +217,7 @@ def test_closeness(A: csr_array, data: st.DataObject) -> None:
 @pytest.mark.thorough
 @settings(max_examples=30)
 @given(A=matrices(), data=st.data())
-def test_harmonic(A: csr_array, data: st.DataObject) -> None:
+def test_harmonic_centrality_is_right_however_sources_are_batched(A: csr_array, data: st.DataObject) -> None:
     n, is_together = A.shape[0], data.draw(st.booleans())
     options: dict[str, Any] = {"distance": data.draw(st.sampled_from([None, "weight"]))}
     ids = st.lists(st.integers(0, n - 1), min_size=1, unique=True)
@@ -242,7 +242,7 @@ def test_centrality_of_hard_shapes(way: str, shape: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("distance", [None, "weight"])
-def test_drawn_sources(distance: Any) -> None:
+def test_all_sources_drawn_give_the_exact_centrality(distance: Any) -> None:
     graph = Graph(datasets.with_weights(datasets.rmat(8)).astype(np.float64))
     everyone = np.arange(graph.n)
     for name, check in (("closeness_centrality", verify.closeness), ("harmonic_centrality", verify.harmonic)):

@@ -43,7 +43,7 @@ def test_the_first_of_the_nearest(data: st.DataObject) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_hard_shapes(shape: str, device: Any) -> None:
+def test_hard_shapes_have_the_nearest_source(shape: str, device: Any) -> None:
     graph = gasla.Graph(SHAPES[shape]())
     sources = np.random.default_rng(0).integers(0, graph.n, 5).tolist()
     there = graph.to(device)
@@ -52,7 +52,7 @@ def test_hard_shapes(shape: str, device: Any) -> None:
     check(unweighted, sources, NearestSourceResult(*on_host(gasla.nearest_source(unweighted.to(device), sources))))
 
 
-def test_negative_lengths() -> None:
+def test_negative_lengths_are_allowed() -> None:
     graph = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], [5, -4, 1, 2])
     check(graph, [4, 2, 0], gasla.nearest_source(graph, [4, 2, 0]))
 

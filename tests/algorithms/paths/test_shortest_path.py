@@ -53,7 +53,7 @@ SHAPES: dict[str, Any] = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_paths(shape: str, device: Any) -> None:
+def test_paths_are_shortest_on_hard_shapes(shape: str, device: Any) -> None:
     matrix = SHAPES[shape]()
     graph, rng = gasla.Graph(matrix), np.random.default_rng(0)
     there = graph.to(device)
@@ -84,7 +84,7 @@ def test_any_graph_gives_a_right_answer(data: st.DataObject) -> None:
 
 
 @pytest.mark.thorough
-def test_beside_networkx() -> None:
+def test_flights_are_as_short_as_in_networkx() -> None:
     flights, airports = datasets.openflights()
     graph, other = gasla.Graph(flights), nx.from_scipy_sparse_array(flights, create_using=nx.DiGraph)
     place = airports.latitude, airports.longitude

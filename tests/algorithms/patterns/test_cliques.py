@@ -115,7 +115,7 @@ def some_pairs(graph: Graph, seed: int) -> tuple[EdgeFrontier, Any]:
 
 
 @given(edge_lists(), st.integers(0, 2**32 - 1))
-def test_common_neighbors(edges: Edges, seed: int) -> None:
+def test_common_neighbors_are_counted_as_by_numpy(edges: Edges, seed: int) -> None:
     """By NumPy over both lists; what a GPU does, on arrays of NumPy; and of graphs that aren't simple."""
     n, src, dst = edges
     graph = on("cpu", edges)

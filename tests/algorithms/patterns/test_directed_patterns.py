@@ -69,14 +69,14 @@ def check(device: Any, edges: Edges, pattern: Any, given: np.ndarray) -> None:
 @pytest.mark.parametrize("text", PATTERNS)
 @settings(max_examples=6)
 @given(st.integers(1, 7), st.integers(0, 2**32 - 1), st.floats(0, 1))
-def test_small_graphs(device: Any, text: str, n: int, seed: int, density: float) -> None:
+def test_named_patterns_are_found_in_random_graphs(device: Any, text: str, n: int, seed: int, density: float) -> None:
     check(device, random_edges(n, seed, density), text, matrix(text))
 
 
 @pytest.mark.thorough
 @settings(max_examples=200)
 @given(st.integers(1, 4), st.integers(0, 2**32 - 1), st.floats(0.2, 1), st.integers(1, 7), st.floats(0, 1))
-def test_random_patterns(k: int, seed: int, some: float, n: int, density: float) -> None:
+def test_random_patterns_are_found_in_random_graphs(k: int, seed: int, some: float, n: int, density: float) -> None:
     _, src, dst = random_edges(k, seed, some)
     pattern = np.zeros((k, k), int)
     pattern[src, dst] = src != dst
@@ -109,7 +109,7 @@ def test_hard_shapes_give_right_answers(device: Any, shape: str) -> None:
 @pytest.mark.thorough
 @settings(max_examples=4)
 @given(st.integers(20, 40), st.integers(0, 2**32 - 1), st.floats(0.02, 0.3))
-def test_in_parts(n: int, seed: int, density: float) -> None:
+def test_counts_do_not_depend_on_the_size_of_parts(n: int, seed: int, density: float) -> None:
     graph = on("cpu", random_edges(n, seed, density))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_sums, "LARGEST", 1 << 9)
@@ -217,7 +217,7 @@ def test_a_large_matrix_is_refused_by_its_size() -> None:
         gasla.subgraph_matches(large, large, directed=True)
 
 
-def test_limits() -> None:
+def test_more_matches_than_the_limit_are_refused() -> None:
     ring = Graph.from_edges([0, 1, 2], [1, 2, 0])
     with pytest.raises(ValueError, match="there are 3 matches, and limit is 2"):
         gasla.subgraph_matches(ring, "0>1,1>2", limit=2)

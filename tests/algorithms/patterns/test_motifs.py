@@ -23,7 +23,7 @@ SMALL = st.integers(1, 12), st.integers(0, 2**32 - 1), st.floats(0, 1)
 @pytest.mark.parametrize("device", DEVICES)
 @settings(max_examples=25)
 @given(*SMALL)
-def test_small_graphs(device: Any, n: int, seed: int, density: float) -> None:
+def test_motifs_of_random_graphs_are_counted_exactly(device: Any, n: int, seed: int, density: float) -> None:
     edges = random_edges(n, seed, density)
     graph = on(device, edges)
     counts = gasla.triadic_census(graph)
@@ -58,7 +58,7 @@ def test_hard_shapes_give_right_answers(device: Any, shape: str) -> None:
 @pytest.mark.thorough
 @settings(max_examples=6)
 @given(st.integers(15, 25), st.integers(0, 2**32 - 1), st.floats(0.02, 0.4))
-def test_in_parts(n: int, seed: int, density: float) -> None:
+def test_counts_do_not_depend_on_the_size_of_parts(n: int, seed: int, density: float) -> None:
     edges = random_edges(n, seed, density)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_sums, "LARGEST", 1 << 6)

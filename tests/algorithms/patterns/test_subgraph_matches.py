@@ -67,7 +67,7 @@ def check(device: Any, edges: Edges, name: str) -> None:
 @pytest.mark.parametrize("name", PATTERNS)
 @settings(max_examples=12)
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1), st.floats(0, 1))
-def test_small_graphs(device: Any, name: str, n: int, seed: int, density: float) -> None:
+def test_patterns_are_found_in_random_graphs(device: Any, name: str, n: int, seed: int, density: float) -> None:
     check(device, random_edges(n, seed, density), name)
 
 
@@ -100,7 +100,7 @@ def test_hard_shapes_give_right_answers(device: Any, shape: str) -> None:
 @pytest.mark.thorough
 @settings(max_examples=4)
 @given(st.integers(20, 40), st.integers(0, 2**32 - 1), st.floats(0.02, 0.3))
-def test_in_parts(n: int, seed: int, density: float) -> None:
+def test_matches_do_not_depend_on_the_size_of_parts(n: int, seed: int, density: float) -> None:
     """Sums in parts, rows in parts, of larger graphs."""
     graph = on("cpu", random_edges(n, seed, density))
     with pytest.MonkeyPatch.context() as patch:
@@ -177,7 +177,7 @@ def test_patterns_in_any_form() -> None:
         assert gasla.subgraph_matches(graph, pattern, count=True, induced=True) == 0
 
 
-def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_matches_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = complete(5)
     assert len(gasla.subgraph_matches(graph, matrix("cycle"), limit=15)) == 15  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="there are 15 matches, and limit is 14"):
