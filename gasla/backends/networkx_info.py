@@ -8,37 +8,54 @@ from typing import Any
 DEVICE = {"device : {'cpu', 'gpu'}, optional": "Where to run: by default `nx.config.backends.gasla.device`, 'cpu'."}
 SCORES = DEVICE | {"dtype : float32 or float64, optional": "The type of the scores: by default float64."}
 
+OTHER = "Only with `backend='gasla'` or `nx.config.backends.gasla.other_answers`: {}."
+
 # Additions to NetworkX's docstrings. Other functions return what NetworkX returns, in the same order.
 NOTES = {
+    "articulation_points": OTHER.format("nodes are in the order of the graph"),
     "betweenness_centrality": "With `k`, the sources are those that NetworkX draws with the seed.",
     "edge_betweenness_centrality": "With `k`, the sources are those that NetworkX draws with the seed.",
     "hits": "If scores are not unique, they may differ from NetworkX's.",
-    "label_propagation_communities": "Only on explicit request: ties between labels are broken differently.",
+    "label_propagation_communities": OTHER.format("ties between labels are broken differently"),
     "leiden_communities": "One of many partitions, chosen by the seed.",
+    "louvain_communities": OTHER.format("nodes move in another order"),
+    "louvain_partitions": OTHER.format("nodes move in another order"),
+    "minimum_cut": "Only integer capacities.",
     "shortest_path": "By weight between two nodes only if the shortest path is unique.",
-    "strongly_connected_components": "Only on explicit request: components are in the order of their first nodes.",
+    "strongly_connected_components": OTHER.format("components are in the order of their first nodes"),
 }
 SCORED = ("eigenvector_centrality", "hits", "katz_centrality", "pagerank")
 NAMES = (
-    "adamic_adar_index", "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length",
-    "all_pairs_shortest_path", "all_pairs_shortest_path_length", "ancestors", "average_clustering",
-    "average_shortest_path_length", "betweenness_centrality", "bfs_edges", "bfs_layers", "bfs_predecessors",
-    "bfs_successors", "bfs_tree", "bidirectional_shortest_path", "closeness_centrality", "clustering",
-    "connected_components", "core_number", "degree_centrality", "descendants", "descendants_at_distance",
-    "diameter", "dijkstra_path", "dijkstra_path_length", "dijkstra_predecessor_and_distance", "eccentricity",
-    "edge_betweenness_centrality", "eigenvector_centrality", "greedy_color", "harmonic_centrality", "has_cycle",
-    "has_path", "hits", "in_degree_centrality", "is_bipartite", "is_connected", "is_directed_acyclic_graph",
-    "is_strongly_connected", "is_weakly_connected", "jaccard_coefficient", "katz_centrality",
-    "label_propagation_communities", "leiden_communities", "leiden_partitions", "maximum_flow_value",
-    "maximum_spanning_edges", "minimum_spanning_edges", "multi_source_dijkstra", "multi_source_dijkstra_path",
-    "multi_source_dijkstra_path_length", "node_connected_component", "number_connected_components",
-    "number_of_isolates", "number_strongly_connected_components", "number_weakly_connected_components",
-    "out_degree_centrality", "pagerank", "periphery", "predecessor", "preferential_attachment", "radius",
-    "resource_allocation_index", "shortest_path", "shortest_path_length", "single_source_dijkstra",
-    "single_source_dijkstra_path", "single_source_dijkstra_path_length", "single_source_shortest_path",
-    "single_source_shortest_path_length", "single_target_shortest_path", "single_target_shortest_path_length",
-    "square_clustering", "strongly_connected_components", "topological_generations", "transitivity",
-    "triadic_census", "triangles", "voronoi_cells", "weakly_connected_components",
+    "adamic_adar_index", "adjacency_matrix", "all_pairs_all_shortest_paths", "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length", "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length", "all_shortest_paths", "ancestors", "articulation_points",
+    "attribute_assortativity_coefficient", "average_clustering", "average_degree_connectivity",
+    "average_neighbor_degree", "average_shortest_path_length", "barycenter", "betweenness_centrality", "bfs_edges",
+    "bfs_layers", "bfs_predecessors", "bfs_successors", "bfs_tree", "bidirectional_shortest_path", "bridges",
+    "center", "closeness_centrality", "clustering", "connected_components", "constraint", "core_number",
+    "dag_longest_path", "dag_longest_path_length", "degree_assortativity_coefficient", "degree_centrality",
+    "degree_pearson_correlation_coefficient", "descendants", "descendants_at_distance", "diameter", "dijkstra_path",
+    "dijkstra_path_length", "dijkstra_predecessor_and_distance", "eccentricity", "edge_betweenness_centrality",
+    "effective_size", "ego_graph", "eigenvector_centrality", "global_efficiency", "greedy_color", "gutman_index",
+    "harmonic_centrality", "harmonic_diameter", "has_bridges", "has_cycle", "has_path", "hits",
+    "hyper_wiener_index", "in_degree_centrality", "is_arborescence", "is_biconnected", "is_bipartite",
+    "is_branching", "is_connected", "is_directed_acyclic_graph", "is_eulerian", "is_forest", "is_regular",
+    "is_strongly_connected", "is_tree", "is_weakly_connected", "isolates", "jaccard_coefficient", "k_core",
+    "k_corona", "k_crust", "k_shell", "k_truss", "katz_centrality", "label_propagation_communities",
+    "laplacian_matrix", "leiden_communities", "leiden_partitions", "louvain_communities", "louvain_partitions",
+    "maximum_flow_value", "maximum_spanning_edges", "maximum_spanning_tree", "minimum_cut", "minimum_cut_value",
+    "minimum_spanning_edges", "minimum_spanning_tree", "modularity", "multi_source_dijkstra",
+    "multi_source_dijkstra_path", "multi_source_dijkstra_path_length", "node_connected_component",
+    "normalized_laplacian_matrix", "number_connected_components", "number_of_isolates",
+    "number_strongly_connected_components", "number_weakly_connected_components",
+    "numeric_assortativity_coefficient", "out_degree_centrality", "overall_reciprocity", "pagerank", "periphery",
+    "predecessor", "preferential_attachment", "radius", "reciprocity", "resource_allocation_index", "s_metric",
+    "schultz_index", "shortest_path", "shortest_path_length", "single_source_all_shortest_paths",
+    "single_source_dijkstra", "single_source_dijkstra_path", "single_source_dijkstra_path_length",
+    "single_source_shortest_path", "single_source_shortest_path_length", "single_target_shortest_path",
+    "single_target_shortest_path_length", "square_clustering", "strongly_connected_components", "to_numpy_array",
+    "to_scipy_sparse_array", "topological_generations", "topological_sort", "transitivity", "triadic_census",
+    "triangles", "voronoi_cells", "weakly_connected_components", "wiener_index",
 )  # fmt: skip
 
 
@@ -49,7 +66,7 @@ def get_info() -> dict[str, Any]:
         "project": "gasla",
         "package": "gasla",
         "short_summary": "Compiled for the CPU and for NVIDIA GPUs; for large graphs.",
-        "default_config": {"device": "cpu"},
+        "default_config": {"device": "cpu", "other_answers": False},
         "functions": {
             name: {
                 "additional_docs": NOTES.get(name, ""),

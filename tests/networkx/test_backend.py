@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from tests.helpers import ROOT
 
@@ -42,7 +43,12 @@ def listed(answer: Any) -> Any:
     if isinstance(answer, list | tuple):
         return [type(answer), *map(listed, answer)]
     if isinstance(answer, nx.Graph):
-        return {node: list(row.items()) for node, row in answer.adj.items()}
+        rows = [(node, list(row.items())) for node, row in answer.adj.items()]
+        return [type(answer), rows, list(answer.nodes(data=True)), answer.graph]
+    if scipy.sparse.issparse(answer):
+        return [type(answer), listed(answer.toarray())]
+    if isinstance(answer, np.ndarray):
+        return [str(answer.dtype), answer.shape, answer.tolist()]
     return answer
 
 
@@ -301,7 +307,8 @@ def test_refusals_have_reasons() -> None:
         ("pagerank", (nx.Graph(PAIRS),), {"weight": lambda u, v, d: 1}, "function"),
         ("single_source_dijkstra", (nx.Graph(PAIRS), 0), {"cutoff": "far"}, "number"),
         ("bfs_edges", (nx.Graph(PAIRS), 0), {"sort_neighbors": sorted}, "sort_neighbors"),
-        ("louvain_communities", (nx.Graph(PAIRS),), {}, "not offered"),
+        ("louvain_communities", (nx.DiGraph(PAIRS),), {}, "directed"),
+        ("greedy_modularity_communities", (nx.Graph(PAIRS),), {}, "not offered"),
         ("pagerank", (nx.Graph(PAIRS),), {"beta": 1}, "arguments"),
     ]
     for name, args, kwargs, reason in refused:
@@ -322,6 +329,35 @@ def test_triads_as_networkx(kind: type) -> None:
     assert "nodelist" in str(door.can_run("triadic_census", (kind(PAIRS),), {"nodelist": [0, 1]}))
     assert "undirected" in str(door.can_run("triadic_census", (nx.Graph(PAIRS),), {}))
     assert "not offered" in str(door.can_run("simple_cycles", (kind(PAIRS),), {"length_bound": 3}))
+
+
+def test_other_answers_only_by_request_or_by_the_setting() -> None:
+    large = nx.path_graph(100_000)
+    for name in ("louvain_communities", "label_propagation_communities", "articulation_points"):
+        assert "other_answers" in str(door.should_run(name, (large,), {}))
+        with nx.config.backends.gasla(other_answers=True):
+            assert door.should_run(name, (large,), {}) is True
+            assert "fewer" in str(door.should_run(name, (nx.Graph(PAIRS),), {}))
+
+
+@pytest.mark.thorough
+def test_louvain_communities_are_as_good_as_networkxs() -> None:
+    G = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
+    louvain = partial(nx.community.louvain_communities, backend="gasla")
+    levels = list(nx.community.louvain_partitions(G, seed=3, backend="gasla"))
+    found = louvain(G, seed=3)
+    assert levels[-1] == found and nx.community.is_partition(G, found)
+    scores = [nx.community.modularity(G, level) for level in levels]
+    assert scores == sorted(scores) and scores[-1] > 0.4
+    assert louvain(G, max_level=1, seed=3) == levels[0] == louvain(G, threshold=1, seed=3)
+    assert len(louvain(G, weight=None, resolution=3, seed=3)) > len(found)
+    assert louvain(nx.empty_graph(2)) == [{0}, {1}]
+    with pytest.raises(ValueError, match="max_level"):
+        louvain(G, max_level=0)
+    with pytest.raises(NotImplementedError):
+        louvain(nx.DiGraph(PAIRS))
+    nodes = {name for name in G if name != "member 0"}
+    assert set(nx.articulation_points(G, backend="gasla")) == set(nx.articulation_points(G)) != nodes
 
 
 @pytest.mark.thorough
@@ -427,6 +463,8 @@ def test_what_flows(kind: type) -> None:
         nodes = list(G)
         for u, v in zip(nodes, [*nodes[1:3], "nobody"]):
             assert compare("maximum_flow_value", G, u, v, capacity="weight")
+            assert compare("minimum_cut_value", G, u, v, capacity="weight")
+            assert compare("minimum_cut", G, u, v, capacity="weight") or seed % 3 == 1
     assert compare("maximum_flow_value", kind(PAIRS), 0, 1)  # no capacities: unbounded where there is a path
     large = {(0, 1): 9e15, (1, 2): 0.003}, {(0, 1): 1e20, (1, 2): 3.5}, {(0, 1): 2**60, (1, 2): 3}
     for capacities in ({}, {(0, 1): 2.5}, *large, {(0, 1): math.inf, (1, 2): 1e-300}):

@@ -177,3 +177,26 @@ def test_every_function_stands_in_the_table_of_functions() -> None:
     over_ranks = page.partition("Of the library's algorithms these take a distributed graph:")[2].partition("\n\n")[0]
     said = {name.strip("`") for name, *cells in rows if any("ranks" in cell for cell in cells[2:4])}
     assert said == set(re.findall(r"`(\w+)`", over_ranks))
+
+
+def test_the_table_of_networkxs_functions_is_what_the_backend_declares() -> None:
+    nx = pytest.importorskip("networkx", minversion="3.6")
+    pytest.importorskip("gasla.backends.networkx")
+    from gasla.backends.networkx.dispatch import OFFERED
+
+    text = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
+    supported, _, table = text.partition("## The 100 functions that are used most")
+    rows = re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", table.partition("\n## ")[0], re.MULTILINE)
+    assert len(dict(rows)) == len(rows) == 100
+    for name, served in rows:
+        assert name in nx.utils.backends._registered_algorithms
+        offer = OFFERED.get(name)
+        assert served == ("no" if offer is None else "by request" if offer.choice else "yes"), name
+    by_request = supported.partition("**By request**")[2].partition("\n\n`simple_cycles`")[0]
+    named = {
+        name
+        for line in by_request.splitlines()
+        if line[:1] == "|"
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    assert named == {name for name, offer in OFFERED.items() if offer.choice}

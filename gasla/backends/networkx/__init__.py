@@ -10,13 +10,18 @@ and looks functions up here by name.
 from typing import Any
 
 from gasla.backends.networkx import (
+    acyclic,
     breadth_first,
     centralities,
+    clustering,
     communities,
     connectivity,
+    degrees,
     kruskal,
     link_prediction,
+    matrices,
     rankings,
+    subgraphs,
 )
 from gasla.backends.networkx.conversion import Converted, convert_from_nx, convert_to_nx
 from gasla.backends.networkx.dispatch import OFFERED, can_run, should_run
@@ -24,15 +29,20 @@ from gasla.backends.networkx.expected_failures import on_start_tests
 from gasla.backends.networkx.paths import distances, flow_value, unweighted, weighted
 
 FAMILIES = (  # each registers its functions
+    acyclic,
     centralities,
+    clustering,
     communities,
     connectivity,
+    degrees,
     distances,
     flow_value,
     rankings,
     breadth_first,
     kruskal,
     link_prediction,
+    matrices,
+    subgraphs,
     unweighted,
     weighted,
 )

@@ -1,6 +1,5 @@
-"""Centralities by shortest paths and by degrees: betweenness, closeness, harmonic and degree centrality."""
+"""Centralities by shortest paths: betweenness, closeness and harmonic centrality."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
-from gasla.backends.networkx.dispatch import NEVER, by_name, is_directed, register, when
+from gasla.backends.networkx.dispatch import by_name, register, when
 from gasla.graph.graph import Graph
 
 
@@ -118,37 +117,3 @@ def harmonic_centrality(
     else:
         found = moved(gasla.harmonic_centrality(graph, distance=kind, sources=some), "cpu")[ids]
     return {name: score or 0 for name, score in zip(asked, found.tolist())}
-
-
-def _shares(G: Converted, degrees: Iterable[int]) -> dict[Any, float]:
-    """Degrees over the number of others."""
-    if len(G) <= 1:
-        return dict.fromkeys(G.names, 1)
-    share = 1.0 / (len(G) - 1.0)
-    return {name: degree * share for name, degree in zip(G.names, degrees)}
-
-
-@register(least=NEVER)
-def degree_centrality(G: Converted) -> dict[Any, float]:
-    """Degrees over the number of others."""
-    found = G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
-    return _shares(G, found.tolist())
-
-
-@register(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
-def in_degree_centrality(G: Converted) -> dict[Any, float]:
-    """In-degrees over the number of others."""
-    return _shares(G, G.degrees(reverse=True).tolist())
-
-
-@register(when("an undirected graph", lambda given: not is_directed(given)), least=NEVER)
-def out_degree_centrality(G: Converted) -> dict[Any, float]:
-    """Out-degrees over the number of others."""
-    return _shares(G, G.degrees().tolist())
-
-
-@register(least=NEVER)
-def number_of_isolates(G: Converted) -> int:
-    """How many nodes have no edge."""
-    found = G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
-    return int((found == 0).sum())

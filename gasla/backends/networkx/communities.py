@@ -1,5 +1,6 @@
-"""Triangles, squares, clustering and cores; coloring and communities."""
+"""Communities: label propagation, the methods of Louvain and Leiden, and the modularity of given communities."""
 
+import random
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -7,165 +8,14 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import csr_array
 
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import by_name, is_directed, is_multigraph, only, register, when
-from gasla.graph.graph import Graph
-
-UNDIRECTED = when("a directed graph", is_directed)
-SIMPLE = when("a multigraph", is_multigraph)
-LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
-
-
-def _triangles(G: Converted) -> Array:
-    """The number of triangles at each node."""
-    return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
-
-
-def _neighbors(G: Converted) -> Array:
-    """The number of neighbors of each node, itself excluded."""
-    return np.bincount(_proper(G)[0], minlength=len(G))
-
-
-def _proper(G: Converted) -> tuple[Array, Array]:
-    """Tails and heads of all edges but self loops; parallel edges once."""
-    out = G.plain().out
-    tails, heads = out.owners(), out.indices
-    are = tails != heads
-    return tails[are], heads[are]
-
-
-def _of(G: Converted, nodes: Any, found: list[Any]) -> Any:
-    """Select the values of all nodes, of some, or of one."""
-    if nodes is None:
-        return dict(zip(G.names, found))
-    if nodes in G:
-        return found[G.numbers[nodes]]
-    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
-
-
-@register(
-    UNDIRECTED,
-    when("nodes of a multigraph", lambda given: is_multigraph(given) and given["nodes"] is not None),
-    least=5_000,
-)
-def triangles(G: Converted, nodes: Any = None) -> Any:
-    """The number of triangles at nodes."""
-    return _of(G, nodes, _triangles(G).tolist())
-
-
-def _clustering(G: Converted, weight: Any) -> list[float]:
-    """The fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
-    if weight is None and not G.is_directed():
-        closed, degrees = 2 * _triangles(G), _neighbors(G)
-        pairs = degrees * (degrees - 1)
-    else:
-        closed, pairs = _closed(G, weight)
-    return [share or 0 for share in (closed / np.maximum(pairs, 1)).tolist()]
-
-
-def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
-    """The weight of closed walks of three edges from each node, in any direction; and their possible number.
-
-    A walk weighs the geometric mean of its edges, relative to the largest weight (J.-P. Onnela et al., 2005).
-    """
-    out = G.plain().out
-    n, tails, heads = len(G), out.owners(), out.indices
-    weights = np.ones(len(heads)) if weight is None else G.values(weight, np.add).astype(np.float64)
-    if not np.isfinite(weights).all() or (len(weights) and weights.max() == 0):
-        raise NotImplementedError(f"{weight!r} of an edge is not finite, or 0 everywhere")
-    roots = np.cbrt(weights / (weights.max() if len(weights) else 1))
-    proper = tails != heads
-    ends = tails[proper], heads[proper]
-    one_way = csr_array((roots[proper], ends), shape=(n, n))
-    joined = csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    both, met = (one_way + one_way.T, joined + joined.T) if G.is_directed() else (one_way, joined)
-    degrees = np.bincount(met.tocoo().row, met.data, n)
-    pairs = degrees * (degrees - 1)
-    if G.is_directed():
-        pairs = 2 * (pairs - 2 * np.bincount(met.tocoo().row, met.data == 2, n))
-    graph = Graph(both).to(G.device)
-    squares = moved(gasla.mxm(graph, graph, mask=graph).data, "cpu")
-    return np.bincount(both.tocoo().row, both.data * squares, n), pairs
-
+from gasla.backends.networkx.degrees import each_edge, strengths
+from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, register, when
 
 WEIGHT = by_name("weight")
-
-
-@register(SIMPLE, WEIGHT, least=5_000)
-def clustering(G: Converted, nodes: Any = None, weight: Any = None) -> Any:
-    """Clustering coefficients of nodes."""
-    return _of(G, nodes, _clustering(G, weight))
-
-
-@register(SIMPLE, WEIGHT, least=5_000)
-def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, count_zeros: bool = True) -> Any:
-    """The mean clustering coefficient."""
-    found = list(_of(G, nodes, _clustering(G, weight)).values())
-    if not count_zeros:
-        found = [share for share in found if abs(share) > 0]
-    return sum(found) / len(found)
-
-
-@register(UNDIRECTED, least=5_000)
-def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """The fraction of possible squares that exist at nodes; an integer if none is possible, as in NetworkX."""
-    degrees, (tails, heads) = _neighbors(G), _proper(G)
-    around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
-    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # whether squares are possible if there are none
-    found = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
-    return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(found, possible.tolist())])
-
-
-@register(UNDIRECTED, SIMPLE, least=5_000)
-def transitivity(G: Converted) -> Any:
-    """The fraction of adjacent pairs of neighbors, over the whole graph."""
-    closed = 2 * int(_triangles(G).sum()) if len(G) else 0
-    degrees = _neighbors(G)
-    return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
-
-
-@register(when("an undirected graph", lambda given: not is_directed(given)), only("nodelist", None), least=5_000)
-def triadic_census(G: Converted, nodelist: Any = None) -> dict[str, int]:
-    """The number of triads of each type."""
-    return gasla.triadic_census(G.plain().to(G.device))
-
-
-@register(SIMPLE, least=10_000)
-def core_number(G: Converted) -> dict[Any, int]:
-    """The core number of every node."""
-    if G.has_loops():
-        remedy = "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
-        raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")
-    graph = G.plain().to(G.device)
-    if G.is_directed() and _has_pairs(G):
-        raise NotImplementedError("edges both ways between two nodes, which NetworkX counts as two")
-    return G.by_name(gasla.core_number(graph)) if len(G) else {}
-
-
-def _has_pairs(G: Converted) -> bool:
-    """Whether two nodes of a directed graph have edges in both directions."""
-    out = G.plain().out
-    n = len(G)
-    tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
-    return bool(len(np.intersect1d(tails * n + heads, heads * n + tails, assume_unique=True)))
-
-
-@register(
-    UNDIRECTED,
-    when("strategy is other than 'largest_first'", lambda given: given["strategy"] not in LARGEST_FIRST),
-    when("interchange", lambda given: bool(given["interchange"])),
-    least=20_000,
-)
-def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
-    """The greedy coloring of nodes by decreasing degree."""
-    degrees = G.degrees()
-    found = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
-    order = np.argsort(-degrees, kind="stable")
-    return dict(zip(G.called(order), moved(found, "cpu")[order].tolist()))
 
 
 @register(UNDIRECTED, least=20_000, choice="ties between labels are broken at random")
@@ -176,30 +26,109 @@ def label_propagation_communities(G: Converted) -> Any:
     return _sets(G, gasla.label_propagation(G.plain().to(G.device), tol=0)).values()
 
 
-@register(UNDIRECTED, by_name("weight"), least=0)
-def leiden_partitions(
-    G: Converted, weight: Any = "weight", resolution: float = 1, seed: Any = None
-) -> Iterator[list[set[Any]]]:
-    """Communities by Leiden's method, level by level. A self loop counts twice in a degree, as in NetworkX."""
+def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> float:
+    """The modularity of communities numbered from 0, with NetworkX's operations in the same order."""
+    values, tails, heads = each_edge(G, weight)
+    count = int(labels.max()) + 1 if len(labels) else 0
+    inside = labels[tails] == labels[heads]
+    if not G.is_directed():
+        inside &= tails <= heads  # each edge once
+    within = np.bincount(labels[tails[inside]], values[inside], count)
+    sides = [np.bincount(labels, strengths(G, kind, weight), count) for kind in ("out", "in")]
+    total = strengths(G, "out", weight).sum().item()
+    if total == 0:
+        raise NotImplementedError(f"{weight!r} sums to 0")
+    m, norm = (total if G.is_directed() else total / 2), 1 / total**2
+    each = zip(within.tolist(), sides[0].tolist(), sides[1].tolist())
+    return sum(L_c / m - resolution * out * into * norm for L_c, out, into in each)
+
+
+@register(
+    WEIGHT,
+    when("communities that are read once", lambda given: hasattr(given["communities"], "__next__")),
+    least=20_000,
+)
+def modularity(G: Converted, communities: Any, weight: Any = "weight", resolution: float = 1) -> float:
+    """The modularity of a partition of the nodes."""
+    parts = communities if isinstance(communities, list) else list(communities)
+    if not all(hasattr(part, "__len__") for part in parts):
+        raise NotImplementedError("a community that is read once")
+    labels = np.full(len(G), -1, np.int64)
+    sizes = list(map(len, parts))
+    names = [name for part in parts for name in part]
+    ids = G.numbered(name for name in names if name in G)
+    if len(set(ids)) != len(G) or sum(sizes) != len(G):
+        raise nx.algorithms.community.quality.NotAPartition(G, parts)
+    labels[ids] = np.repeat(np.arange(len(parts)), sizes)
+    return _modularity(G, labels, weight, resolution)
+
+
+def _levels(G: Converted, weight: Any, resolution: float, seed: random.Random | None, refine: bool) -> list[Array]:
+    """The communities of each level, by Louvain's or Leiden's method. A loop counts twice in a degree, as there."""
     graph = G.weighted(weight, np.add)
     graph = graph.with_values(np.ones(graph.m) if graph.values is None else graph.values.astype(np.float64))
     out = graph.out
     graph = graph.with_values(np.where(out.owners() == out.indices, 2, 1) * graph.values)
     number = 0 if seed is None else seed.getrandbits(63)
-    found = gasla.louvain_communities(graph.to(G.device), resolution=resolution, seed=number, refine=True)
-    for labels in found.levels:
+    found = gasla.louvain_communities(graph.to(G.device), resolution=resolution, seed=number, refine=refine)
+    return [np.asarray(moved(labels, "cpu"), np.int64) for labels in found.levels]
+
+
+def _last(levels: Iterator[list[set[Any]]], max_level: int | None) -> list[set[Any]]:
+    """The communities of the last level, or of a given one."""
+    if max_level is not None and max_level <= 0:
+        raise ValueError("max_level argument must be a positive integer or None")
+    return deque(islice(levels, max_level), maxlen=1).pop()
+
+
+MOVES = "NetworkX moves nodes in a random order"
+
+
+@register(UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
+def louvain_partitions(
+    G: Converted, weight: Any = "weight", resolution: float = 1, threshold: float = 1e-7, seed: Any = None
+) -> Iterator[list[set[Any]]]:
+    """Communities by Louvain's method, level by level, while modularity grows by more than a threshold."""
+    if not len(G.plain().out.indices):
+        yield [{name} for name in G.names]
+        return
+    before = _modularity(G, np.arange(len(G)), weight, resolution)
+    for labels in _levels(G, weight, resolution, seed, False):
+        yield list(_sets(G, labels).values())
+        after = _modularity(G, labels, weight, resolution)
+        if after - before <= threshold:
+            return
+        before = after
+
+
+@register(UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
+def louvain_communities(
+    G: Converted,
+    weight: Any = "weight",
+    resolution: float = 1,
+    threshold: float = 1e-7,
+    max_level: int | None = None,
+    seed: Any = None,
+) -> list[set[Any]]:
+    """Communities by Louvain's method."""
+    return _last(louvain_partitions(G, weight, resolution, threshold, seed), max_level)
+
+
+@register(UNDIRECTED, WEIGHT, least=0)
+def leiden_partitions(
+    G: Converted, weight: Any = "weight", resolution: float = 1, seed: Any = None
+) -> Iterator[list[set[Any]]]:
+    """Communities by Leiden's method, level by level."""
+    for labels in _levels(G, weight, resolution, seed, True):
         yield list(_sets(G, labels).values())
 
 
-@register(UNDIRECTED, by_name("weight"), least=0)
+@register(UNDIRECTED, WEIGHT, least=0)
 def leiden_communities(
     G: Converted, weight: Any = "weight", resolution: float = 1, max_level: int | None = None, seed: Any = None
 ) -> list[set[Any]]:
     """Communities by Leiden's method."""
-    if max_level is not None and max_level <= 0:
-        raise ValueError("max_level argument must be a positive integer or None")
-    levels: deque[list[set[Any]]] = deque(islice(leiden_partitions(G, weight, resolution, seed), max_level), maxlen=1)
-    return levels.pop()
+    return _last(leiden_partitions(G, weight, resolution, seed), max_level)
 
 
 def _sets(G: Converted, labels: Any) -> dict[int, set[Any]]:

@@ -1,4 +1,4 @@
-"""Components, bipartiteness, acyclicity and topological generations."""
+"""Components, bipartiteness, trees, bridges."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,11 +9,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import is_directed, register, when
-from gasla.backends.networkx.visit_order import ranks
-
-UNDIRECTED = when("a directed graph", is_directed)
-DIRECTED = when("an undirected graph", lambda given: not is_directed(given))
+from gasla.backends.networkx.dispatch import DIRECTED, UNDIRECTED, only, register
 
 
 def _labels(G: Converted) -> tuple[int, Array]:
@@ -60,7 +56,8 @@ def number_weakly_connected_components(G: Converted) -> int:
     return _labels(G)[0]
 
 
-def _check_nodes(G: Converted) -> None:
+def check_nodes(G: Converted) -> None:
+    """Raise NetworkX's error for a graph without nodes."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
 
@@ -68,14 +65,14 @@ def _check_nodes(G: Converted) -> None:
 @register(UNDIRECTED, least=20_000)
 def is_connected(G: Converted) -> bool:
     """Whether there is one component."""
-    _check_nodes(G)
+    check_nodes(G)
     return _labels(G)[0] == 1
 
 
 @register(DIRECTED, least=20_000)
 def is_weakly_connected(G: Converted) -> bool:
     """Whether there is one weak component."""
-    _check_nodes(G)
+    check_nodes(G)
     return _labels(G)[0] == 1
 
 
@@ -96,7 +93,7 @@ def number_strongly_connected_components(G: Converted) -> int:
 @register(DIRECTED, least=20_000)
 def is_strongly_connected(G: Converted) -> bool:
     """Whether there is one strong component."""
-    _check_nodes(G)
+    check_nodes(G)
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) == 1
 
 
@@ -114,39 +111,84 @@ def is_bipartite(G: Converted) -> bool:
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
 
 
-def _generations(G: Converted) -> Any:
-    """The topological order and levels; None if there is a cycle."""
-    try:
-        return gasla.topological_order(G.plain().to(G.device), levels=True)
-    except ValueError:  # which names the cycle
-        return None
+def _number_of_edges(G: Converted) -> int:
+    return int(G.degrees().sum()) // (1 if G.is_directed() else 2)
+
+
+def _some_nodes(G: Converted) -> None:
+    if not len(G):
+        raise nx.NetworkXPointlessConcept("G has no nodes.")
 
 
 @register(least=20_000)
-def has_cycle(G: Converted) -> bool:
-    """Whether a directed graph has a cycle."""
-    if not G.is_directed():
-        raise nx.NetworkXError("Topological sort not defined on undirected graphs.")
-    return len(G) > 0 and _generations(G) is None
+def is_tree(G: Converted) -> bool:
+    """Whether the graph is connected and has no cycle; directions do not count."""
+    _some_nodes(G)
+    return len(G) - 1 == _number_of_edges(G) and _labels(G)[0] == 1
 
 
 @register(least=20_000)
-def is_directed_acyclic_graph(G: Converted) -> bool:
-    """Whether a graph is directed and has no cycle."""
-    return G.is_directed() and not has_cycle(G)
+def is_forest(G: Converted) -> bool:
+    """Whether the graph has no cycle; directions do not count."""
+    _some_nodes(G)
+    return _number_of_edges(G) == len(G) - _labels(G)[0]
 
 
 @register(DIRECTED, least=20_000)
-def topological_generations(G: Converted) -> Iterator[list[Any]]:
-    """Nodes by the longest path that ends at each; within a generation, in the order in which they become ready."""
-    if not len(G):
-        return iter(())
-    found = _generations(G)
-    if found is None:
-        raise NotImplementedError("a cycle, before which NetworkX gives the generations that there are")
-    levels = np.asarray(moved(found.levels, "cpu"), np.int64)
-    out = G.plain().out
-    order = ranks(levels, lambda: (out.owners(), out.indices), np.flatnonzero(levels == 0), latest=True)
-    by_rank = np.argsort(order)
-    ends = np.cumsum(np.bincount(levels))
-    return (G.called(part) for part in np.split(by_rank, ends[:-1]))
+def is_arborescence(G: Converted) -> bool:
+    """Whether the graph is a tree with at most one edge into each node."""
+    return is_tree(G) and int(G.degrees(reverse=True).max()) <= 1
+
+
+@register(DIRECTED, least=20_000)
+def is_branching(G: Converted) -> bool:
+    """Whether the graph is a forest with at most one edge into each node."""
+    return is_forest(G) and int(G.degrees(reverse=True).max()) <= 1
+
+
+@register(least=20_000)
+def is_eulerian(G: Converted) -> bool:
+    """Whether a closed walk passes every edge once."""
+    if G.is_directed():
+        return bool((G.degrees() == G.degrees(reverse=True)).all()) and is_strongly_connected(G)
+    return bool((G.degrees() % 2 == 0).all()) and is_connected(G)
+
+
+def _bridges(G: Converted) -> tuple[Array, Array]:
+    """The ends of the bridges, in the order of NetworkX's edges."""
+    out, n = G.plain().out, len(G)
+    tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
+    ends = np.asarray(moved(gasla.bridges(G.plain().to(G.device)), "cpu"), np.int64).reshape(-1, 2)
+    are = np.isin(tails * n + heads, ends[:, 0] * n + ends[:, 1])
+    if G.edges.copies is not None:
+        are &= G.edges.copies == 1
+    return tails[are], heads[are]
+
+
+NO_ROOT = only("root", None)
+
+
+@register(UNDIRECTED, NO_ROOT, least=20_000)
+def bridges(G: Converted, root: Any = None) -> Iterator[tuple[Any, Any]]:
+    """The edges on no cycle."""
+    tails, heads = _bridges(G)
+    return iter(list(zip(G.called(tails), G.called(heads))))
+
+
+@register(UNDIRECTED, NO_ROOT, least=20_000)
+def has_bridges(G: Converted, root: Any = None) -> bool:
+    """Whether any edge is on no cycle."""
+    return len(_bridges(G)[0]) > 0
+
+
+@register(UNDIRECTED, least=20_000)
+def is_biconnected(G: Converted) -> bool:
+    """Whether the graph has edges and stays connected without any one node."""
+    proper = len(G) > 1 and _labels(G)[0] == 1
+    return proper and not len(gasla.articulation_points(G.plain().to(G.device)))
+
+
+@register(UNDIRECTED, least=20_000, choice="NetworkX gives articulation points in the order of a depth-first search")
+def articulation_points(G: Converted) -> Iterator[Any]:
+    """The nodes whose removal disconnects their component, in the graph's order, which is not NetworkX's."""
+    return iter(G.called(moved(gasla.articulation_points(G.plain().to(G.device)), "cpu")) if len(G) else [])

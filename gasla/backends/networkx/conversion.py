@@ -62,6 +62,7 @@ class Converted:
 
     __networkx_backend__ = "gasla"
     device: Device = "cpu"
+    is_placed = False  # whether a call has chosen the device, for the calls that it makes
 
     def __init__(self, G: Any, wanted: Mapping[Any, Any], *, everything: bool, node_data: bool) -> None:
         self.names: list[Any] = list(G)
@@ -121,6 +122,12 @@ class Converted:
         found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return found
 
+    def __str__(self) -> str:
+        kind = PLAIN[2 * self._multigraph + self._directed].__name__
+        name = self.graph.get("name", "")
+        edges = int(self.degrees().sum()) // (1 if self._directed else 2)
+        return f"{kind}{f' named {name!r}' if name else ''} with {len(self)} nodes and {edges} edges"
+
     # The interface for the functions of this backend.
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
@@ -132,7 +139,7 @@ class Converted:
     def on(self, device: Device) -> "Converted":
         """The same graph for a call that runs on a device."""
         other = copy(self)  # which shares all that is known, and will be
-        other.device, other._called = device, {}
+        other.device, other.is_placed, other._called = device, True, {}
         return other
 
     def plain(self, reverse: bool = False) -> Graph:
@@ -206,7 +213,7 @@ class Converted:
                 given = self.values(name, combine)
                 values = None if len(given) and bool((given == 1).all()) else given.astype(np.float64)
             if values is not None and reverse and self._directed:
-                values = values[self._backwards()]
+                values = values[self.backwards()]
             graph = self.plain(reverse)
             if callable(name) and self._called[name][1].any():
                 out, shown = graph.out, ~self._called[name][1]
@@ -222,7 +229,7 @@ class Converted:
         found: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
         return found
 
-    def _backwards(self) -> Array:
+    def backwards(self) -> Array:
         """For every entry into a node, in order, where it is among those out of one."""
 
         def make() -> Array:

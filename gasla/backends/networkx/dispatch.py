@@ -31,7 +31,7 @@ class Offer:
     signature: inspect.Signature
     conditions: tuple[Condition, ...]
     least: int  # minimum of nodes + edges for which converting a graph pays off
-    choice: str | None  # why results may differ from NetworkX's; then it only runs on explicit request
+    choice: str | None  # why results may differ from NetworkX's; then it only runs on request or by the setting
 
 
 OFFERED: dict[str, Offer] = {}
@@ -44,12 +44,28 @@ def register(*conditions: Condition, least: int, choice: str | None = None) -> C
         @wraps(function)
         def called(G: Converted | Unconverted, *args: Any, device: Device | None = None, **kwargs: Any) -> Any:
             G = G.convert() if isinstance(G, Unconverted) else G
-            return function(G.on(device or _usual_device()), *args, **kwargs)
+            return function(G.on(device or (G.device if G.is_placed else _usual_device())), *args, **kwargs)
 
         OFFERED[function.__name__] = Offer(called, _with_device(function), conditions, least, choice)
         return function
 
     return note
+
+
+def compose(theirs: Any, *conditions: Condition, least: int, check: Callable[..., Any] | None = None) -> None:
+    """Register a function of NetworkX's that runs as it is, since its code only calls functions of this backend.
+
+    If it returns an iterator that calls them later, `check` raises NotImplementedError in time.
+    """
+
+    def function(G: Converted, *args: Any, **kwargs: Any) -> Any:
+        if check is not None:
+            check(G, *args, **kwargs)
+        return theirs.orig_func(G, *args, **kwargs)  # calls within run on the device of `G`
+
+    function.__name__, function.__doc__ = theirs.name, (theirs.__doc__ or "").partition("\n")[0]
+    function.__signature__ = inspect.signature(theirs.orig_func)  # type: ignore[attr-defined]
+    register(*conditions, least=least)(function)
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:
@@ -61,8 +77,13 @@ def _with_device(function: Callable[..., Any]) -> inspect.Signature:
 
 def _usual_device() -> Device:
     """The default device."""
-    usual: Device = getattr(nx.config.backends.get("gasla"), "device", "cpu")
+    usual: Device = _setting("device", "cpu")
     return usual
+
+
+def _setting(name: str, default: Any) -> Any:
+    """A setting of `nx.config.backends.gasla`."""
+    return getattr(nx.config.backends.get("gasla"), name, default)
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
@@ -84,8 +105,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
 def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
     """Whether a call, conversion included, is faster than NetworkX; else the reason."""
     offer = OFFERED[name]
-    if offer.choice is not None:
-        return f'{offer.choice}: say backend="gasla"'
+    if offer.choice is not None and not _setting("other_answers", False):
+        return f'{offer.choice}: say backend="gasla", or set nx.config.backends.gasla.other_answers'
     bound = offer.signature.bind(*args, **kwargs)
     G = bound.args[0]
     if isinstance(G, Converted) or _is_converted(G):
@@ -162,3 +183,9 @@ def is_directed(given: Mapping[str, Any]) -> bool:
 def is_multigraph(given: Mapping[str, Any]) -> bool:
     """Whether the graph may have parallel edges."""
     return bool(given["G"].is_multigraph())
+
+
+UNDIRECTED = when("a directed graph", is_directed)
+DIRECTED = when("an undirected graph", lambda given: not is_directed(given))
+SIMPLE = when("a multigraph", is_multigraph)
+ALL_NODES = when("a part of the nodes", lambda given: given["nodes"] is not None)

@@ -8,11 +8,11 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
-from gasla.backends.networkx.dispatch import by_name, is_directed, only, register, when
+from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, only, register
 from gasla.graph.graph import Graph
 
 CONDITIONS = (
-    when("a directed graph", is_directed),
+    UNDIRECTED,
     by_name("weight"),
     only("algorithm", "kruskal"),
     only("data", True, False),

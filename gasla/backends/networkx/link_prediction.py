@@ -13,12 +13,12 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
-from gasla.backends.networkx.dispatch import is_directed, is_multigraph, register, when
+from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, register, when
 
 BLOCK = 1 << 16  # pairs
 CONDITIONS = (
-    when("a directed graph", is_directed),
-    when("a multigraph", is_multigraph),
+    UNDIRECTED,
+    SIMPLE,
     when("pairs by an iterator", lambda given: hasattr(given["ebunch"], "__next__")),
 )
 Scored = Iterator[tuple[Any, Any, Any]]

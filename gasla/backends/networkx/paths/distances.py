@@ -1,6 +1,7 @@
 """Shortest paths by any method, and measures of distance such as eccentricity."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import networkx as nx
@@ -9,8 +10,9 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
+from gasla.backends.networkx.connectivity import check_nodes, is_tree
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import only, register, when
+from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, compose, only, register, when
 from gasla.backends.networkx.paths import unweighted, weighted
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
 
@@ -205,3 +207,125 @@ def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any 
     found = _all_eccentricities(G, e, usebounds, weight)
     largest = max(found.values())
     return [name for name in found if found[name] == largest]
+
+
+@register(
+    *MEASURED,
+    when("usebounds with eccentricities", lambda given: given["usebounds"] and given["e"] is not None),
+    least=500,
+)
+def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
+    """The nodes of the smallest eccentricity."""
+    if e is None and weight is None and not usebounds and not G.is_directed() and not len(G):
+        raise nx.NetworkXPointlessConcept("G has no nodes.")
+    found = _all_eccentricities(G, e, usebounds, weight)
+    smallest = min(found.values())
+    return [name for name in found if found[name] == smallest]
+
+
+@register(
+    only("sp", None),
+    when("an attribute of the graph to write", lambda given: given["attr"] is not None),
+    least=500,
+)
+def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
+    """The nodes with the smallest sum of distances to all others."""
+    if weight is not None and not G.are_whole(weight):
+        raise NotImplementedError(f"sums of {weight!r} that are rounded, of which the least may be another one")
+    undirected = weight is None and not G.is_directed()
+    if undirected and not len(G):
+        raise nx.NetworkXPointlessConcept("G has no nodes.")
+    sums = [rows.sum(axis=1) for rows in rows_of(G, list(range(len(G))), weight)]
+    found = np.concatenate(sums) if sums else np.zeros(0)
+    if not np.isfinite(found).all():
+        raise nx.NetworkXNoPath(
+            f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
+        )
+    nearest = np.flatnonzero(found == found.min()) if len(found) else found.astype(np.int64)
+    if undirected and is_tree(G):  # NetworkX walks from the first node
+        nearest = nearest[np.argsort(unweighted.levels(G, 0, None)[nearest], kind="stable")]
+    return G.called(nearest)
+
+
+def _inverses(G: Converted, weight: Any) -> float:
+    """The sum of 1 / distance over all pairs of nodes at a distance above 0."""
+    total = 0.0
+    for rows in rows_of(G, list(range(len(G))), weight):
+        far = rows[np.isfinite(rows) & (rows > 0)]
+        total += float((1 / far).sum())
+    return total
+
+
+@register(only("sp", None), least=500)
+def harmonic_diameter(G: Converted, sp: Any = None, *, weight: Any = None) -> float:
+    """The harmonic mean of all distances."""
+    n, total = len(G), _inverses(G, weight)
+    if total != 0:
+        return n * (n - 1) / total
+    return math.inf if n > 1 else math.nan
+
+
+@register(UNDIRECTED, least=500)
+def global_efficiency(G: Converted) -> float:
+    """The mean of 1 / distance over all pairs of nodes."""
+    n = len(G)
+    return _inverses(G, None) / (n * (n - 1)) if n > 1 else 0
+
+
+def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
+    """The sum of a measure of rows of distances, the first of which starts at a given node; inf if disconnected."""
+    check_nodes(G)
+    total: Any = 0
+    whole = len(G) == 1 or weight is None or G.are_whole(weight)
+    first = 0
+    for rows in rows_of(G, list(range(len(G))), weight):
+        if not np.isfinite(rows).all():
+            return math.inf
+        total += (measure(rows.astype(np.int64) if whole else rows, first)).sum().item()
+        first += len(rows)
+    return total
+
+
+@register(least=500)
+def wiener_index(G: Converted, weight: Any = None) -> Any:
+    """The sum of the distances of all pairs of nodes."""
+    total = _connected_sum(G, weight, lambda rows, first: rows)
+    return total if G.is_directed() or total == math.inf else total / 2
+
+
+@register(UNDIRECTED, SIMPLE, least=500)
+def hyper_wiener_index(G: Converted, weight: Any = None) -> Any:
+    """Half the sum of the distances of all pairs of nodes and of their squares."""
+    return _connected_sum(G, weight, lambda rows, first: rows + rows**2) / 2
+
+
+NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G"])  # it overwrites its degree
+
+
+@register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
+def schultz_index(G: Converted, weight: Any = None) -> Any:
+    """Half the sum of distances times the sums of both degrees."""
+    degrees = G.degrees()
+    return _connected_sum(G, weight, lambda rows, first: rows * (degrees[first:][: len(rows), None] + degrees)) / 2
+
+
+@register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
+def gutman_index(G: Converted, weight: Any = None) -> Any:
+    """Half the sum of distances times the product of both degrees."""
+    degrees = G.degrees()
+    return _connected_sum(G, weight, lambda rows, first: rows * degrees[first:][: len(rows), None] * degrees) / 2
+
+
+BY_PREDECESSORS = when(
+    "a method other than Dijkstra's", lambda given: given["weight"] is not None and given["method"] != "dijkstra"
+)
+
+
+def _check_lengths(G: Converted, *_: Any, weight: Any = None, **__: Any) -> None:
+    if weight is not None:
+        lengths(G, weight)
+
+
+compose(nx.all_shortest_paths, BY_PREDECESSORS, least=20_000)
+for theirs in (nx.single_source_all_shortest_paths, nx.all_pairs_all_shortest_paths):
+    compose(theirs, BY_PREDECESSORS, least=20_000, check=_check_lengths)

@@ -1,4 +1,4 @@
-"""The value of a maximum flow, on which all of NetworkX's algorithms agree."""
+"""Maximum flow values and minimum cuts, on which all of NetworkX's algorithms agree."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 
 import gasla
 from gasla.algorithms.flows.network import UnboundedFlowError
+from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import register, when
 
@@ -22,7 +23,7 @@ UNLIMITED = float("inf")
 MISSING: Any = object()
 
 
-@register(
+CONDITIONS = (
     when("a multigraph", lambda given: given["flowG"].is_multigraph()),
     when("flow_func is a user's", lambda given: not (given["flow_func"] is None or given["flow_func"] in ALIKE)),
     when("a residual network to write into", lambda given: given["residual"] not in (MISSING, None)),
@@ -30,8 +31,36 @@ MISSING: Any = object()
     when(
         "an option without a flow_func", lambda given: given["residual"] is not MISSING and given["flow_func"] is None
     ),
-    least=5_000,
 )
+
+
+def _solved(
+    flowG: Converted, _s: Any, _t: Any, capacity: Any, solve: Any, *, only_whole: bool = False
+) -> tuple[Any, Any]:
+    """The value of a flow or a cut in NetworkX's type, and all that gasla found."""
+    for name in (_s, _t):
+        if name not in flowG:
+            raise nx.NetworkXError(f"node {name} not in graph")
+    if _s == _t:
+        raise nx.NetworkXError("source and sink are the same node")
+    given = flowG.each(capacity, UNLIMITED, large=True)  # as people write 1e20 for no limit
+    if np.isnan(given).any():
+        raise NotImplementedError("an edge whose capacity is NaN")
+    whole = given.dtype.kind in "bi"
+    if only_whole and not whole:
+        raise NotImplementedError("float capacities, by whose rounding cuts may differ")
+    capacities = np.maximum(given, 0).astype(np.int64 if whole else np.float64)
+    graph = flowG.plain().with_values(capacities).to(flowG.device)
+    try:
+        found = solve(graph, flowG.numbers[_s], flowG.numbers[_t])
+    except UnboundedFlowError:
+        raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
+    except ValueError as error:
+        raise NotImplementedError(str(error)) from None
+    return int(found.value) if whole else float(found.value) or 0, found
+
+
+@register(*CONDITIONS, least=5_000)
 def maximum_flow_value(
     flowG: Converted,
     _s: Any,
@@ -43,21 +72,36 @@ def maximum_flow_value(
     cutoff: Any = MISSING,
 ) -> float | int:
     """The value of a maximum flow."""
-    for name in (_s, _t):
-        if name not in flowG:
-            raise nx.NetworkXError(f"node {name} not in graph")
-    if _s == _t:
-        raise nx.NetworkXError("source and sink are the same node")
-    given = flowG.each(capacity, UNLIMITED, large=True)  # as people write 1e20 for no limit
-    if np.isnan(given).any():
-        raise NotImplementedError("an edge whose capacity is NaN")
-    whole = given.dtype.kind in "bi"
-    capacities = np.maximum(given, 0).astype(np.int64 if whole else np.float64)
-    graph = flowG.plain().with_values(capacities).to(flowG.device)
-    try:
-        value = gasla.maximum_flow(graph, flowG.numbers[_s], flowG.numbers[_t]).value
-    except UnboundedFlowError:
-        raise nx.NetworkXUnbounded("Infinite capacity path, flow unbounded above.") from None
-    except ValueError as error:
-        raise NotImplementedError(str(error)) from None
-    return int(value) if whole else float(value) or 0
+    return _solved(flowG, _s, _t, capacity, gasla.maximum_flow)[0]
+
+
+@register(*CONDITIONS, least=5_000)
+def minimum_cut_value(
+    flowG: Converted,
+    _s: Any,
+    _t: Any,
+    capacity: Any = "capacity",
+    flow_func: Any = None,
+    *,
+    residual: Any = MISSING,
+    cutoff: Any = MISSING,
+) -> float | int:
+    """The capacity of a minimum cut."""
+    return _solved(flowG, _s, _t, capacity, gasla.minimum_cut)[0]
+
+
+@register(*CONDITIONS, least=5_000)
+def minimum_cut(
+    flowG: Converted,
+    _s: Any,
+    _t: Any,
+    capacity: Any = "capacity",
+    flow_func: Any = None,
+    *,
+    residual: Any = MISSING,
+    cutoff: Any = MISSING,
+) -> tuple[float | int, tuple[set[Any], set[Any]]]:
+    """The capacity of a minimum cut, the nodes that cannot reach the target around it, and those that can."""
+    value, found = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
+    near = moved(found.source_side, "cpu")
+    return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))

@@ -1,0 +1,101 @@
+"""Acyclic graphs: topological orders and longest paths."""
+
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.dispatch import DIRECTED, by_name, only, register
+from gasla.backends.networkx.visit_order import ranks
+
+
+def _generations(G: Converted) -> Any:
+    """The topological order and levels; None if there is a cycle."""
+    try:
+        return gasla.topological_order(G.plain().to(G.device), levels=True)
+    except ValueError:  # which names the cycle
+        return None
+
+
+@register(least=20_000)
+def has_cycle(G: Converted) -> bool:
+    """Whether a directed graph has a cycle."""
+    if not G.is_directed():
+        raise nx.NetworkXError("Topological sort not defined on undirected graphs.")
+    return len(G) > 0 and _generations(G) is None
+
+
+@register(least=20_000)
+def is_directed_acyclic_graph(G: Converted) -> bool:
+    """Whether a graph is directed and has no cycle."""
+    return G.is_directed() and not has_cycle(G)
+
+
+@register(DIRECTED, least=20_000)
+def topological_generations(G: Converted) -> Iterator[list[Any]]:
+    """Nodes by the longest path that ends at each; within a generation, in the order in which they become ready."""
+    if not len(G):
+        return iter(())
+    found = _generations(G)
+    if found is None:
+        raise NotImplementedError("a cycle, before which NetworkX gives the generations that there are")
+    levels = np.asarray(moved(found.levels, "cpu"), np.int64)
+    out = G.plain().out
+    order = ranks(levels, lambda: (out.owners(), out.indices), np.flatnonzero(levels == 0), latest=True)
+    by_rank = np.argsort(order)
+    ends = np.cumsum(np.bincount(levels))
+    return (G.called(part) for part in np.split(by_rank, ends[:-1]))
+
+
+@register(DIRECTED, least=20_000)
+def topological_sort(G: Converted) -> Iterator[Any]:
+    """Nodes in an order in which every edge leads forward: NetworkX's, by generations."""
+    return chain.from_iterable(topological_generations(G))
+
+
+def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
+    """The vertices of the longest path that NetworkX chooses, and the weight of every adjacency entry."""
+    if _generations(G) is None:
+        raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
+    values = G.each(weight, default_weight)
+    if not np.isfinite(values).all():
+        raise NotImplementedError(f"{weight!r} of an edge is not finite")
+    values = G.edges.combined(values, np.maximum)
+    graph = G.plain().with_values(values.astype(np.float64))
+    lengths = np.asarray(moved(gasla.longest_path(graph.to(G.device)).lengths, "cpu"), np.float64)
+    order = G.numbered(chain.from_iterable(topological_generations(G)))
+    back, back_values = G.plain(reverse=True).out, values[G.backwards()]
+    vertex, path = order[int(np.argmax(lengths[order]))], []
+    while True:
+        path.append(vertex)
+        row = slice(int(back.indptr[vertex]), int(back.indptr[vertex + 1]))
+        found = lengths[back.indices[row]] + back_values[row]
+        if not len(found) or not found.max() >= 0:
+            return path[::-1], values
+        vertex = int(back.indices[row][np.argmax(found)])
+
+
+@register(DIRECTED, by_name("weight"), only("topo_order", None), least=20_000)
+def dag_longest_path(
+    G: Converted, weight: Any = "weight", default_weight: Any = 1, topo_order: Any = None
+) -> list[Any]:
+    """The longest path of an acyclic graph: of several the one that NetworkX finds."""
+    return G.called(_longest(G, weight, default_weight)[0]) if len(G) else []
+
+
+@register(DIRECTED, by_name("weight"), least=20_000)
+def dag_longest_path_length(G: Converted, weight: Any = "weight", default_weight: Any = 1) -> Any:
+    """The length of the longest path of an acyclic graph."""
+    if not len(G):
+        return 0
+    path, values = _longest(G, weight, default_weight)
+    out, total = G.plain().out, 0
+    for u, v in pairwise(path):
+        row = slice(int(out.indptr[u]), int(out.indptr[u + 1]))
+        total += values[row][out.indices[row] == v][0].item()
+    return total

@@ -1,0 +1,291 @@
+"""Measures by degrees: degree centrality, isolated nodes, assortativity, degrees of neighbors, reciprocity."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.dispatch import (
+    ALL_NODES,
+    DIRECTED,
+    NEVER,
+    SIMPLE,
+    by_name,
+    is_multigraph,
+    register,
+    when,
+)
+
+WEIGHT = by_name("weight")
+WEIGHTED_MULTIGRAPH = when(
+    "weights of a multigraph, which NetworkX looks up among keys",
+    lambda given: is_multigraph(given) and given["weight"] is not None,
+)
+
+
+def _shares(G: Converted, degrees: Iterable[int]) -> dict[Any, float]:
+    """Degrees over the number of others."""
+    if len(G) <= 1:
+        return dict.fromkeys(G.names, 1)
+    share = 1.0 / (len(G) - 1.0)
+    return {name: degree * share for name, degree in zip(G.names, degrees)}
+
+
+def all_degrees(G: Converted) -> Array:
+    """The number of edges at each node, in both directions."""
+    return G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
+
+
+@register(least=NEVER)
+def degree_centrality(G: Converted) -> dict[Any, float]:
+    """Degrees over the number of others."""
+    return _shares(G, all_degrees(G).tolist())
+
+
+@register(DIRECTED, least=NEVER)
+def in_degree_centrality(G: Converted) -> dict[Any, float]:
+    """In-degrees over the number of others."""
+    return _shares(G, G.degrees(reverse=True).tolist())
+
+
+@register(DIRECTED, least=NEVER)
+def out_degree_centrality(G: Converted) -> dict[Any, float]:
+    """Out-degrees over the number of others."""
+    return _shares(G, G.degrees().tolist())
+
+
+@register(least=NEVER)
+def number_of_isolates(G: Converted) -> int:
+    """The number of nodes without edges."""
+    return int((all_degrees(G) == 0).sum())
+
+
+@register(least=NEVER)
+def isolates(G: Converted) -> Iterator[Any]:
+    """The nodes without edges."""
+    return iter(G.called(np.flatnonzero(all_degrees(G) == 0)))
+
+
+def strengths(G: Converted, kind: str, weight: Any) -> Array:
+    """Weighted degrees: 'in', 'out' or 'in+out' of a directed graph; a loop of an undirected one counts twice."""
+    values, tails, heads = each_edge(G, weight)
+    n, ends = len(G), ({"out": [tails], "in": [heads]}.get(kind, [tails, heads]) if G.is_directed() else [tails])
+    found = np.sum([np.bincount(side, values, n) for side in ends], axis=0)
+    if not G.is_directed():
+        loops = tails == heads
+        found = found + np.bincount(tails[loops], values[loops], n)
+    return found.astype(np.int64) if values.dtype.kind in "bi" else found
+
+
+def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
+    """The weight, tail and head of every edge, parallel ones each, in adjacency order; undirected ones both ways."""
+    out, copies = G.plain().out, G.edges.copies
+    entries = np.arange(len(out.indices)) if copies is None else np.repeat(np.arange(len(out.indices)), copies)
+    values = G.each(weight)
+    if not np.isfinite(values).all():
+        raise NotImplementedError(f"{weight!r} of an edge is not finite")
+    return values, out.owners()[entries], out.indices[entries]
+
+
+def _around(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
+    """The sum of the degrees of each node's neighbors, times the weight of the edge; parallel edges count once."""
+    out = G.plain().out
+    tails, heads = out.owners(), out.indices
+    values = np.ones(len(heads), np.int64) if weight is None else each_edge(G, weight)[0]
+    found = np.zeros(len(G))
+    if "out" in kind or not G.is_directed():
+        found += np.bincount(tails, values * degrees[heads], len(G))
+    if "in" in kind and G.is_directed():
+        found += np.bincount(heads, values * degrees[tails], len(G))
+    return found
+
+
+@register(
+    WEIGHT,
+    WEIGHTED_MULTIGRAPH,
+    when("one node", lambda given: given["nodes"] is not None and given["nodes"] in given["G"]),
+    least=20_000,
+)
+def average_neighbor_degree(
+    G: Converted, source: Any = "out", target: Any = "out", nodes: Any = None, weight: Any = None
+) -> dict[Any, float]:
+    """The mean degree of each node's neighbors."""
+    if G.is_directed():
+        for what, kind in (("source", source), ("target", target)):
+            if kind not in ("in", "out", "in+out"):
+                raise nx.NetworkXError(f"{what} argument {kind} must be 'in', 'out' or 'in+out'")
+    elif source != "out" or target != "out":
+        raise nx.NetworkXError("source and target arguments are only supported for directed graphs")
+    total = _around(G, source, strengths(G, target, None), weight)
+    degrees = strengths(G, source, weight)
+    found = np.divide(total, degrees, out=np.zeros(len(G)), where=degrees != 0).tolist()
+    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
+
+
+@register(WEIGHT, WEIGHTED_MULTIGRAPH, ALL_NODES, least=20_000)
+def average_degree_connectivity(
+    G: Converted, source: Any = "in+out", target: Any = "in+out", nodes: Any = None, weight: Any = None
+) -> dict[int, Any]:
+    """The mean degree of the neighbors of nodes of each degree. 'in+out' means the successors of a node, as there."""
+    if G.is_directed():
+        for what, kind in (("source", source), ("target", target)):
+            if kind not in ("in", "out", "in+out"):
+                raise nx.NetworkXError(f'{what} must be one of "in", "out", or "in+out"')
+    elif source != "in+out" or target != "in+out":
+        raise nx.NetworkXError("source and target arguments are only supported for directed graphs")
+    keys, norms = strengths(G, source, None), strengths(G, source, weight)
+    sums = _around(G, "in" if source == "in" else "out", strengths(G, target, None), weight)
+    some, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total, norm = np.bincount(group, sums, len(some)), np.bincount(group, norms, len(some))
+    if bool((some[norm == 0] > 0).any()):
+        raise NotImplementedError(f"{weight!r} of some edges sums to 0")
+    order = np.argsort(first)
+    found = zip(some[order].tolist(), total[order].tolist(), norm[order].tolist())
+    return {degree: sum_ / times if times else 0 for degree, sum_, times in found}
+
+
+KINDS = when(
+    "x or y is neither 'in' nor 'out'",
+    lambda given: given["G"].is_directed() and not {given["x"], given["y"]} <= {"in", "out"},
+)
+
+
+@register(WEIGHT, ALL_NODES, KINDS, least=5_000)
+def degree_assortativity_coefficient(
+    G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
+) -> float:
+    """The correlation of the degrees at both ends of edges."""
+    kinds = [strengths(G, kind, weight) for kind in ("in", "out") if kind in (x, y)]
+    values = [set(found.tolist()) for found in kinds]
+    numbers = {degree: i for i, degree in enumerate(set.union(*values) if G.is_directed() else values[0])}
+    return _correlation(G, [_coded(strengths(G, kind, weight).tolist(), numbers) for kind in (x, y)], numbers)
+
+
+def _coded(values: Iterable[Any], numbers: Mapping[Any, int]) -> Array:
+    return np.fromiter(map(numbers.__getitem__, values), np.int64)
+
+
+def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
+    """The share of edges between nodes of each two kinds, of `count` kinds; by the kinds of tails and of heads."""
+    _, tails, heads = each_edge(G, None)
+    if not len(tails):
+        raise NotImplementedError("no edges, and the coefficient is NaN")
+    if count > 4096:
+        raise NotImplementedError(f"{count} different values, of whose pairs NetworkX makes a dense matrix")
+    kinds = sides[0][tails] * count + sides[1][heads]
+    found = np.bincount(kinds, minlength=count * count).reshape(count, count).astype(np.float64)
+    return found / found.sum()
+
+
+def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -> float:
+    """M. E. J. Newman's coefficient (2003, equation 21), with NetworkX's operations in the same order."""
+    M = _mixing(G, sides, len(numbers))
+    M = M / M.sum() if M.sum() != 1.0 else M
+    x = np.array(list(numbers))
+    a, b = M.sum(axis=0), M.sum(axis=1)
+    vara, varb = ((share * x**2).sum() - (share * x).sum() ** 2 for share in (a, b))
+    return float((np.outer(x, x) * (M - np.outer(a, b))).sum() / np.sqrt(vara * varb))
+
+
+@register(WEIGHT, ALL_NODES, KINDS, least=5_000)
+def degree_pearson_correlation_coefficient(
+    G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
+) -> float:
+    """The correlation of the degrees at both ends of edges, by SciPy."""
+    from scipy.stats import pearsonr
+
+    _, tails, heads = each_edge(G, None)
+    if len(tails) < 2:
+        raise NotImplementedError("fewer than two edges, which have no correlation")
+    places = np.argsort(np.array(G.numbered(set(G.names))))  # NetworkX goes through a set of the nodes
+    order = np.argsort(places[tails], kind="stable")
+    sides = strengths(G, x, weight)[tails[order]], strengths(G, y, weight)[heads[order]]
+    return float(pearsonr(*sides)[0])
+
+
+def _attributes(G: Converted, attribute: Any) -> list[Any]:
+    """An attribute of every node, None where a node has none."""
+    if G.node_data is None:
+        raise NotImplementedError("the graph was converted without its nodes' attributes")
+    return [data.get(attribute) for data in G.node_data]
+
+
+@register(ALL_NODES, least=5_000)
+def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
+    """How much more often edges join nodes with the same value of an attribute than by chance."""
+    values = _attributes(G, attribute)
+    _, tails, heads = each_edge(G, None)
+    first = np.unique(np.column_stack([tails, heads]).ravel(), return_index=True)[1]
+    met = np.column_stack([tails, heads]).ravel()[np.sort(first)].tolist()  # nodes in the order of the edges
+    try:
+        numbers = {value: i for i, value in enumerate(set(dict.fromkeys(values[v] for v in met).keys()))}
+    except TypeError as error:
+        raise NotImplementedError(f"{attribute!r} of a node cannot be hashed") from error
+    found = np.array([numbers.get(value, 0) for value in values], np.int64)
+    M = _mixing(G, [found, found], len(numbers))
+    M = M / M.sum() if M.sum() != 1.0 else M
+    squares = (M @ M).sum()
+    return float((M.trace() - squares) / (1 - squares))
+
+
+@register(ALL_NODES, least=5_000)
+def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
+    """The correlation of a numeric attribute at both ends of edges."""
+    values = _attributes(G, attribute)
+    if not all(type(value) in (int, float) and value == value for value in values):
+        raise NotImplementedError(f"{attribute!r} of a node is missing or no number")
+    numbers = {value: i for i, value in enumerate(set(values))}
+    found = _coded(values, numbers)
+    return _correlation(G, [found, found], numbers)
+
+
+@register(DIRECTED, SIMPLE, least=10_000)
+def overall_reciprocity(G: Converted) -> float:
+    """The share of edges that have an edge the other way; a loop is none."""
+    m = len(G.plain().out.indices)
+    if m == 0:
+        raise nx.NetworkXError("Not defined for empty graphs")
+    return int(_mutual(G).sum()) / m
+
+
+def _mutual(G: Converted) -> Array:
+    """For each edge of a directed graph whether there is another one the other way."""
+    out = G.plain().out
+    tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
+    return (tails != heads) & np.isin(tails * len(G) + heads, heads * len(G) + tails)
+
+
+@register(DIRECTED, SIMPLE, least=10_000)
+def reciprocity(G: Converted, nodes: Any = None) -> Any:
+    """The share of mutual edges, of the graph or of nodes; None for nodes without edges. Loops of nodes are mutual."""
+    if nodes is None:
+        return overall_reciprocity(G)
+    out = G.plain().out
+    mutual = _mutual(G) | (out.owners() == out.indices)
+    both, degrees = np.bincount(out.owners()[mutual], minlength=len(G)), all_degrees(G)
+    found = [2.0 * some / many if many else None for some, many in zip(both.tolist(), degrees.tolist())]
+    if nodes in G:
+        if (share := found[G.numbers[nodes]]) is None:
+            raise nx.NetworkXError("Not defined for isolated nodes.")
+        return share
+    return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
+
+
+@register(least=NEVER)
+def is_regular(G: Converted) -> bool:
+    """Whether all nodes have the same degree."""
+    if not len(G):
+        raise nx.NetworkXPointlessConcept("Graph has no nodes.")
+    sides = [G.degrees(), G.degrees(reverse=True)] if G.is_directed() else [G.degrees()]
+    return all(bool((degrees == degrees[0]).all()) for degrees in sides)
+
+
+@register(least=NEVER)
+def s_metric(G: Converted) -> float:
+    """The sum of the products of degrees over all edges."""
+    _, tails, heads = each_edge(G, None)
+    degrees = all_degrees(G)
+    once = G.is_directed() | (tails <= heads)
+    return float((degrees[tails] * degrees[heads])[once].sum())

@@ -1,0 +1,127 @@
+"""Adjacency matrices, and functions of NetworkX's that compute with them.
+
+A matrix has the types and the entries of NetworkX's. It is made from arrays, without a loop over edges.
+"""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import coo_array
+
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.dispatch import ALL_NODES, by_name, compose, is_multigraph, register, when
+
+WEIGHT = by_name("weight")
+COMBINED = {sum: np.add, min: np.minimum, max: np.maximum}
+
+
+def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
+    """The number of chosen nodes, and the row of each node; -1 for nodes that are left out."""
+    if nodelist is None:
+        return len(G), np.arange(len(G))
+    places = np.full(len(G), -1, np.int64)
+    ids = G.numbered(nodelist)
+    places[ids] = np.arange(len(ids))
+    return len(ids), places
+
+
+def _once(G: Converted, places: Array) -> tuple[Array, Array, Array]:
+    """The adjacency entries that are listed as edges of chosen nodes, and the rows and columns of all entries."""
+    out = G.plain().out
+    tails, heads = out.owners(), out.indices
+    once = G.is_directed() | (tails <= heads)  # NetworkX lists an undirected edge at its first node
+    rows, columns = places[tails], places[heads]
+    return once & (rows >= 0) & (columns >= 0), rows, columns
+
+
+@register(WEIGHT, least=2_000)
+def to_scipy_sparse_array(
+    G: Converted, nodelist: Any = None, dtype: Any = None, weight: Any = "weight", format: Any = "csr"
+) -> Any:
+    """The adjacency matrix as a sparse array of SciPy's."""
+    if not len(G):
+        raise nx.NetworkXError("Graph has no nodes or edges")
+    if nodelist is not None:
+        _check_list(G, nodelist)
+    n, places = _places(G, nodelist)
+    once, rows, columns = _once(G, places)
+    values = G.each(weight, large=True)
+    if G.edges.copies is not None:
+        once, rows, columns = (np.repeat(each, G.edges.copies) for each in (once, rows, columns))
+    rows, columns, values = rows[once], columns[once], values[once]
+    if not len(values):
+        values = np.zeros(0)
+    elif not G.is_directed():
+        loops = rows == columns
+        if values.dtype == bool and loops.any():
+            values = values.astype(np.int64)
+        less = -values[loops] if loops.any() else values[:0]  # loops, which are listed twice
+        rows, columns = (
+            np.concatenate([rows, columns, rows[loops]]),
+            np.concatenate([columns, rows, columns[loops]]),
+        )
+        values = np.concatenate([values, values, less])
+    A = coo_array((values, (rows, columns)), shape=(n, n), dtype=dtype)
+    try:
+        return A.asformat(format)
+    except ValueError as error:
+        raise nx.NetworkXError(f"Unknown sparse matrix format: {format}") from error
+
+
+def _check_list(G: Converted, nodelist: Any) -> None:
+    """Raise NetworkX's error unless there are nodes, each once and in the graph."""
+    if not len(nodelist):
+        raise nx.NetworkXError("nodelist has no nodes")
+    if len(nodelist) != len(set(G.nbunch_iter(nodelist))):
+        for name in nodelist:
+            if name not in G:
+                raise nx.NetworkXError(f"Node {name} in nodelist is not in G")
+        raise nx.NetworkXError("nodelist contains duplicates.")
+
+
+@register(
+    WEIGHT,
+    when(
+        "multigraph_weight is other than sum, min or max",
+        lambda given: is_multigraph(given) and given["multigraph_weight"] not in COMBINED,
+    ),
+    least=2_000,
+)
+def to_numpy_array(
+    G: Converted,
+    nodelist: Any = None,
+    dtype: Any = None,
+    order: Any = None,
+    multigraph_weight: Any = sum,
+    weight: Any = "weight",
+    nonedge: Any = 0.0,
+) -> Array:
+    """The adjacency matrix as a NumPy array."""
+    chosen = G.names if nodelist is None else nodelist
+    if absent := set(chosen) - set(G):
+        raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")
+    if len(set(chosen)) < len(chosen):
+        raise nx.NetworkXError("nodelist contains duplicates.")
+    A = np.full((len(chosen), len(chosen)), nonedge, dtype, order)
+    if A.dtype.kind not in "biufc":
+        raise NotImplementedError(f"a matrix of {A.dtype}, into which NetworkX writes Python's objects")
+    _, places = _places(G, nodelist)
+    once, rows, columns = _once(G, places)
+    if not len(chosen) or not len(once):
+        return A
+    if G.is_multigraph() and not once.any():
+        raise NotImplementedError("nodes of a multigraph without edges between them, at which NetworkX fails")
+    values = G.values(weight, COMBINED.get(multigraph_weight, np.add))
+    if not np.isfinite(values).all():
+        raise NotImplementedError(f"{weight!r} of an edge is not finite")
+    A[rows[once], columns[once]] = values[once]
+    if not G.is_directed():
+        A[columns[once], rows[once]] = values[once]
+    return A
+
+
+for theirs in (nx.adjacency_matrix, nx.laplacian_matrix, nx.normalized_laplacian_matrix):
+    compose(theirs, WEIGHT, least=2_000)
+for theirs in (nx.constraint, nx.effective_size):
+    compose(theirs, WEIGHT, ALL_NODES, least=2_000)

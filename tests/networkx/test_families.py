@@ -1,0 +1,112 @@
+"""More functions of NetworkX's: trees, cores, matrices, degrees, distances, cuts, partitions; each in all its forms."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.networkx.test_backend import KINDS, check_kind, compare
+
+nx = pytest.importorskip("networkx", minversion="3.6")
+
+DEGREES = [
+    "isolates", "average_neighbor_degree", "average_degree_connectivity", "degree_assortativity_coefficient",
+    "degree_pearson_correlation_coefficient", "reciprocity", "overall_reciprocity", "is_regular", "s_metric",
+]  # fmt: skip
+SHAPES = ["is_tree", "is_forest", "is_arborescence", "is_branching", "is_eulerian"]
+MATRICES = [
+    "to_scipy_sparse_array", "to_numpy_array", "adjacency_matrix", "laplacian_matrix", "normalized_laplacian_matrix",
+]  # fmt: skip
+HOLES = ["constraint", "effective_size"]
+BRIDGES = ["bridges", "has_bridges", "is_biconnected"]
+CORES = ["k_core", "k_shell", "k_crust"]
+DISTANCES = [
+    "center", "barycenter", "global_efficiency", "harmonic_diameter", "wiener_index", "hyper_wiener_index",
+    "schultz_index", "gutman_index",
+]  # fmt: skip
+BY_WEIGHT = [name for name in DISTANCES if name != "global_efficiency"]
+ORDERS = ["topological_sort", "dag_longest_path", "dag_longest_path_length"]
+TREES = ["minimum_spanning_tree", "maximum_spanning_tree"]
+
+
+def parts_of(G: Any, seed: int) -> list[set[Any]]:
+    """A random partition of the nodes."""
+    parts: list[set[Any]] = [set(), set(), set()]
+    for node in G:
+        parts[random.Random(f"{seed}{node}").randrange(3)].add(node)
+    return [part for part in parts if part]
+
+
+def light_calls(G: Any, seed: int) -> list[bool]:
+    """Calls that compile little."""
+    nodes = list(G)
+    made = [compare(name, G) for name in [*DEGREES, *SHAPES, *MATRICES, *CORES]]
+    made += [compare(name, G, weight=None) for name in MATRICES]
+    made += [compare(name, G, dtype=kind) for kind in (float, int, "float32") for name in MATRICES[:3]]
+    made += [compare(name, G, nodelist=nodes[::-1]) for name in MATRICES]
+    made += [compare(name, G, nodelist=nodes[1::2]) for name in MATRICES[:2]]
+    made += [compare(name, G, nodelist=odd) for odd in (nodes * 2, [*nodes, "nobody"], []) for name in MATRICES[:2]]
+    made += [compare("to_scipy_sparse_array", G, format=kind) for kind in ("csc", "coo", "odd")]
+    made += [compare("to_numpy_array", G, nonedge=np.nan, multigraph_weight=how) for how in (sum, min, max)]
+    made += [compare(name, G, weight="weight") for name in DEGREES[1:5]]
+    sides = ("in", "out", "in+out", "odd")
+    made += [compare(name, G, source=x, target=y) for x in sides for y in sides for name in DEGREES[1:3]]
+    made += [compare(name, G, x=x, y=y) for x in sides[:2] for y in sides[:2] for name in DEGREES[3:5]]
+    made += [compare(name, G, nodes=nodes[::2]) for name in ("average_neighbor_degree", "reciprocity")]
+    made += [compare("reciprocity", G, nodes[0])]
+    for resolution in (1, 0.3):
+        made += [compare("modularity", G, parts_of(G, seed), weight=weight) for weight in ("weight", None)]
+        made += [compare("modularity", G, parts_of(G, seed), resolution=resolution)]
+    made += [compare("modularity", G, [nodes[1:]]), compare("modularity", G, [nodes, nodes[:1]])]
+    for k in (0, 1, 2, 9):
+        made += [compare(name, G, k) for name in [*CORES, "k_corona"]]
+    made += [compare("ego_graph", G, u, r) for u in [*nodes[:2], "nobody"] for r in (0, 1, 2)]
+    made += [compare("ego_graph", G, nodes[0], center=False)]
+    return made
+
+
+def all_calls(G: Any, seed: int) -> list[bool]:
+    """Calls that compile searches by weight and more."""
+    nodes = list(G)
+    made = [compare(name, G) for name in [*BRIDGES, *ORDERS, *DISTANCES, *HOLES, *TREES]]
+    made += [compare(name, G, weight="weight") for name in [*BY_WEIGHT, *HOLES]]
+    made += [compare("center", G, usebounds=True), compare("center", G, e=dict.fromkeys(nodes, 1))]
+    made += [compare(name, G, weight=None) for name in [*ORDERS[1:], *TREES]]
+    made += [compare(name, G, default_weight=3) for name in ORDERS[1:]]
+    made += [compare("k_truss", G, k) for k in (0, 2, 3, 4, 5)]
+    made += [compare("ego_graph", G, nodes[0], 1.5, distance="weight")]
+    for weight in (None, "weight"):
+        for u in [*nodes[:2], "nobody"]:
+            made += [compare("all_shortest_paths", G, u, nodes[-1], weight=weight)]
+            made += [compare("single_source_all_shortest_paths", G, u, weight=weight)]
+        made += [compare("all_pairs_all_shortest_paths", G, weight=weight)]
+    return made
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", KINDS)
+def test_degrees_matrices_and_subgraphs_as_networkx(kind: type) -> None:
+    check_kind(light_calls, kind, range(20))
+
+
+@pytest.mark.slow  # compiles searches by weight, trusses and more
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_as_networkx(kind: type) -> None:
+    check_kind(all_calls, kind, range(60))
+
+
+EVERY: list[Callable[[Any, int], list[bool]]] = [light_calls, all_calls]
+
+
+@pytest.mark.slow  # likewise
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_graphs(kind: type) -> None:
+    names = [*DEGREES, *SHAPES, *MATRICES, *CORES, *BRIDGES, *ORDERS, *DISTANCES, *HOLES, *TREES]
+    for G in (kind(), kind([(0, 0)]), kind([("a", "b")]), nx.empty_graph(2, kind)):
+        for name in names:
+            compare(name, G)
+        for calls in EVERY:
+            if len(G):
+                calls(G, 1)
