@@ -154,13 +154,6 @@ def compare(name: str, G: Any, *args: Any, **kwargs: Any) -> bool:
     return True
 
 
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    nx.config.warnings_to_ignore.add("cache")
-    yield
-    nx.config.warnings_to_ignore.discard("cache")
-
-
 def light_calls(G: Any, seed: int) -> list[bool]:
     """Calls that hardly compile anything."""
     nodes = list(G)
