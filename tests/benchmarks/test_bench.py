@@ -97,7 +97,7 @@ def test_depths_of_parents() -> None:
         ("triangles", 3, 4, False),
     ],
 )
-def test_agree(algorithm: str, a: object, b: object, same: bool) -> None:
+def test_results_that_differ_are_named(algorithm: str, a: object, b: object, same: bool) -> None:
     found = tasks.disagreements(algorithm, {"gasla": np.array(a), "other": np.array(b)}, [0], "gasla")
     assert found == ({} if same else {"other": "wrong: differs from gasla"})
 
@@ -275,7 +275,7 @@ def test_rates_by_size() -> None:
     assert ceilings.Ceilings.from_dict(CEILINGS.as_dict()) == CEILINGS
 
 
-def test_floors() -> None:
+def test_a_floor_names_what_counts_most() -> None:
     """What counts most is named, and barriers come on top."""
     scattered = floors.Work(1 << 22, 1 << 27, True, CEILINGS)
     local = floors.Work(1 << 24, 1 << 26, False, CEILINGS)
@@ -310,7 +310,9 @@ FEW = ("bfs", "levels", "triangles", "random_walks", "mxv")
 
 @pytest.mark.usefixtures("quick_ceilings")
 @pytest.mark.parametrize("names", [FEW, pytest.param(tasks.ALGORITHMS, marks=pytest.mark.slow)], ids=["few", "all"])
-def test_the_command(names: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_figures_and_a_plot(
+    names: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, picture = tmp_path / "figures.json", tmp_path / "figures.png"
     what = ["--graphs", "rmat8", "--algorithms", ",".join(names), "--peers", "scipy,igraph", "--rounds", "1"]
     assert main(["bench", *what, "--json", str(file), "--plot", str(picture)]) == 0

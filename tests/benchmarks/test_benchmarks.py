@@ -51,7 +51,9 @@ def check_all_cells(file: Path, peer_names: str, without: frozenset[str] = froze
 
 
 @pytest.mark.slow  # compiles all algorithms
-def test_all_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_cell_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     few_semirings_and_programs(monkeypatch)
     rates = {1 << 16: 1e10}
     monkeypatch.setattr(ceilings, "measure", lambda device: ceilings.Ceilings(device, rates, rates, rates, 1e-6))
@@ -77,7 +79,7 @@ def test_all_cells_with_every_peer(tmp_path: Path) -> None:
         ("grid10", "bfs", 0.5, ""),
     ],
 )
-def test_bars(graph: str, algorithm: str, seconds: float, said: str) -> None:
+def test_times_over_their_bar_are_named(graph: str, algorithm: str, seconds: float, said: str) -> None:
     entries = {"gasla": Entry("", [seconds]), "scipy": Entry("", [1.0])}
     assert compare.verdict(Cell(graph, "cpu", algorithm, "gasla", [1], entries)) == said
 
@@ -92,7 +94,7 @@ def test_pages_show_what_was_measured(page: Path, kind: str, names: list[str], t
     assert kind in tables.TABLES or tables.picture(kind, names).exists()
 
 
-def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_made_from_result_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates = {1 << 16: 1e10, 1 << 24: 2e9}
     found = []
     for k, other in ((4, 1e-9), (6, 1e-9), (8, 2 * 1e-9 * 8**8)):
@@ -137,7 +139,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.thorough
-def test_footprint() -> None:
+def test_every_process_reports_its_footprint() -> None:
     """A figure comes out of every measuring process; how large it is depends on what else the machine does."""
     if Path("/proc/self/clear_refs").exists():
         found = footprint.memory("grid10", "bfs", directed=True)
@@ -146,14 +148,16 @@ def test_footprint() -> None:
 
 
 @pytest.mark.thorough
-def test_first_calls() -> None:
+def test_first_calls_are_timed_cold_and_warm() -> None:
     for rows in first_calls.cold_and_warm(["bfs"]):
         ((name, wall, cpu),) = rows
         assert name == "bfs" and wall > 0 and cpu > 0
 
 
 @pytest.mark.thorough
-def test_overhead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_overhead_is_the_time_outside_of_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Kernels take a part of every call, and the table shows the rest of it."""
     monkeypatch.setitem(overhead.SECONDS, "cpu", 0.01)
     file = tmp_path / "overhead.json"

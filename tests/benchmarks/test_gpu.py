@@ -31,7 +31,7 @@ def test_figures_of_cells() -> None:
     assert (square.value, square.unit, square.note) == (pytest.approx(3), "ms", "cusparse 4.00")
 
 
-def test_the_table() -> None:
+def test_a_line_shows_figure_and_bar() -> None:
     def said(value: float, bar: float | None, wrong: str = "") -> str:
         return gpu.Figure("rmat22", "bfs", value, "ms", bar, wrong).line()
 
@@ -69,7 +69,7 @@ def test_a_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.gpu
-def test_first_calls() -> None:
+def test_first_calls_of_algorithms_have_figures() -> None:
     assert {figure.name for figure in gpu.firsts()} > {"first bfs", "first triangle_count"}
 
 

@@ -150,7 +150,7 @@ def test_features_from_a_file(command: Callable[..., Outcome], small: Path) -> N
 
 
 @pytest.mark.thorough
-def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
+def test_orders_of_acyclic_graphs_are_written_and_cycles_named(command: Callable[..., Outcome], small: Path) -> None:
     complains(command("topological-order", small), "the graph has the cycle 0 → 1 → 2 → 0; expected an acyclic one")
     small.write_text("0 1 2\n1 2 3.5\n0 2 1\n3 2 2\n")
     order = command("topological-order", small, "--check", "--stats")
@@ -164,7 +164,7 @@ def test_acyclic_graphs(command: Callable[..., Outcome], small: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_strong_components(command: Callable[..., Outcome], small: Path) -> None:
+def test_strong_components_are_counted_and_written(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
     found = command("strong-components", small, "--check", "-o", target).out
     assert "4 components, 3 of them single vertices; the largest:" in found
@@ -173,7 +173,7 @@ def test_strong_components(command: Callable[..., Outcome], small: Path) -> None
 
 
 @pytest.mark.thorough
-def test_cores(command: Callable[..., Outcome], small: Path) -> None:
+def test_cores_are_counted_and_written(command: Callable[..., Outcome], small: Path) -> None:
     assert "the main core is the 3-core, with 4 vertices; highest core numbers:" in command("core-number", small).out
     target = small.with_name("answer.csv")
     core = command("k-core", small, "--k", 1, "--check", "--top", 2, "-o", target).out
@@ -186,14 +186,14 @@ def test_cores(command: Callable[..., Outcome], small: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_walks(command: Callable[..., Outcome], small: Path) -> None:
+def test_walks_are_counted_and_checked(command: Callable[..., Outcome], small: Path) -> None:
     outcome = command("random-walks", small, "--starts", "0", "5", "0", "--length", "3", "--check")
     assert "3 walks, 7 steps in total; 1 walks ended early" in outcome.out, outcome
     complains(command("random-walks", small, "--starts", "9"), "9")
 
 
 @pytest.mark.thorough
-def test_a_forest(command: Callable[..., Outcome], small: Path) -> None:
+def test_a_spanning_forest_is_weighed_and_written(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
     found = command("minimum-spanning-forest", small, "--check", "-o", target).out
     assert "4 edges of total weight 5.0 join 7 vertices into 3 trees" in found
@@ -267,7 +267,7 @@ def test_one_number_is_not_saved(command: Callable[..., Outcome], small: Path) -
 
 
 @pytest.mark.thorough
-def test_patterns(command: Callable[..., Outcome], small: Path) -> None:
+def test_patterns_are_counted_and_listed(command: Callable[..., Outcome], small: Path) -> None:
     assert "3 matches of a pattern of 4 vertices" in command("count-matches", small, "--pattern", "0-1,1-2,2-3,3-0").out
     listed = command("subgraph-matches", small, "--pattern", "0-1", "--induced", "--top", 1).out
     assert "7 induced matches of a pattern of 2 vertices" in listed
@@ -452,7 +452,9 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 @pytest.mark.parametrize("words", [["info", "IN"], ["bfs", "IN", "-o", "OUT.csv"], ["convert", "IN", "OUT.mtx"]])
-def test_malformed_files(command: Callable[..., Outcome], tmp_path: Path, name: str, words: list[str]) -> None:
+def test_malformed_files_are_refused_by_line(
+    command: Callable[..., Outcome], tmp_path: Path, name: str, words: list[str]
+) -> None:
     content, where = MALFORMED[name]
     (tmp_path / name).write_text(content)
     out = str(tmp_path / "out")
@@ -483,7 +485,7 @@ def test_pagerank_that_does_not_converge_says_so(command: Callable[..., Outcome]
 
 
 @pytest.mark.thorough
-def test_threads(command: Callable[..., Outcome], small: Path) -> None:
+def test_the_number_of_threads_is_an_option(command: Callable[..., Outcome], small: Path) -> None:
 
     before = gasla.get_num_threads()
     try:

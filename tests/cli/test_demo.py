@@ -110,7 +110,7 @@ def test_the_report_has_all_parts(found: demo.Findings) -> None:
 @pytest.mark.thorough
 @pytest.mark.usefixtures("known_betweenness")
 @pytest.mark.slow
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_draws_a_route(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "map.png"
     assert main(["demo", "--from", "JFK", "--to", "Auckland", "-o", str(picture)]) == 0
     assert "Auckland (AKL)" in capsys.readouterr().out
@@ -142,7 +142,9 @@ def test_a_picture_that_can_not_be_saved(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_says_that_matplotlib_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     real = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name, *rest: None if name == "matplotlib" else real(name, *rest))
     assert main(["demo"]) == 2

@@ -148,7 +148,7 @@ def expected(A: csr_array, x: Array, semiring: Semiring) -> Array:
 
 @pytest.mark.parametrize("semiring", SOME_MINDING, ids=lambda s: s.name)
 @pytest.mark.slow
-def test_nan_anywhere(semiring: Semiring) -> None:
+def test_nan_passes_through_as_in_numpy(semiring: Semiring) -> None:
     """In the matrix, in the vector, and where infinities of both signs come to it: with a mask, and merged, too."""
     rng = np.random.default_rng(3)
     A, x = some_rows(rng), rng.integers(-8, 9, 2000).astype(np.float32)

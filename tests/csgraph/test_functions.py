@@ -249,7 +249,7 @@ def test_sums_of_float32_are_float64(ours: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_negative_cycles(ours: list[str]) -> None:
+def test_negative_cycles_raise_the_error_of_scipy(ours: list[str]) -> None:
     A = sp.csr_array(([1.0, -1.0, -1.0], ([0, 1, 2], [0, 2, 1])), shape=(3, 3))
     for method in ("auto", "FW", "J", "BF"):
         with pytest.raises(scipys.NegativeCycleError):

@@ -107,7 +107,7 @@ def kruskals(graph: Any) -> Any:
     return ForestResult(np.sort(np.array(edges, np.int64)), None)
 
 
-def test_spanning_trees(ours: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spanning_trees_equal_those_of_scipy(ours: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gasla.csgraph.spanning_tree.minimum_spanning_forest", kruskals)
     check_spanning_trees(ids=np.int32)
     assert not ours

@@ -67,7 +67,7 @@ def interrupted(program: Any, graph: Any, options: dict[str, Any], folder: Path,
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("size", [1, 3])
-def test_going_on(case: str, size: int, graph: Any, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_a_checkpoint(case: str, size: int, graph: Any, tmp_path: Path) -> None:
     program, options = CASES[case]
     with distributed.Cluster(threads=size):
         wanted = gasla.run(program, distributed.Graph(graph), compile=False, max_iterations=60, **options)

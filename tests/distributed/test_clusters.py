@@ -121,7 +121,7 @@ def check_failure(ended: Ended) -> None:
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 
-def test_threads() -> None:
+def test_jobs_run_on_threads() -> None:
     from tests.helpers import cluster_jobs
 
     for size in (1, 2, 5):
@@ -140,7 +140,7 @@ def test_threads_hear_of_ctrl_c() -> None:
         cluster_jobs.job_interrupt(cluster, 0)
 
 
-def test_arguments() -> None:
+def test_wrong_arguments_of_a_cluster_are_refused() -> None:
     with pytest.raises(ValueError, match="both given"):
         Cluster(object(), threads=2)
     for wrong in (0, -1, 2.0, True, "2"):
@@ -234,7 +234,7 @@ def test_last_words_leave_signals_as_they_were() -> None:
 
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
-def test_mpi(ranks: int) -> None:
+def test_jobs_run_over_mpi(ranks: int) -> None:
     ended = run("mpi", "good,graph" if ranks > 1 else "alone", ranks, seed=ranks // 3)
     assert ended.code == 0 and ended.out.count("ended well") == ranks, ended
 
@@ -243,7 +243,7 @@ def test_mpi(ranks: int) -> None:
 @pytest.mark.parametrize(
     "job", ["kill", *(pytest.param(job, marks=pytest.mark.slow) for job in ("slow", "outside", "leaves"))]
 )
-def test_mpi_failures(job: str) -> None:
+def test_a_failure_over_mpi_ends_all_ranks(job: str) -> None:
     ended = run("mpi", job, 3)
     check_failure(ended)
     if job == "kill":  # which those say who are ended for it; the launcher knows the rank and its host
@@ -302,7 +302,7 @@ def hosts(tmp_path: Path) -> Iterator[tuple[str, ...]]:
 @needs_mpi
 @pytest.mark.slow  # jobs on two hosts
 @pytest.mark.parametrize("job", ["graph", "fail", "kill"])
-def test_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
+def test_jobs_run_over_mpi_on_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
     ended = run("mpi", job, seed=1, before=hosts)
     if job == "graph":
         assert ended.code == 0 and ended.out.count("ended well") == 2, ended
@@ -317,7 +317,7 @@ def test_two_hosts(job: str, hosts: tuple[str, ...]) -> None:
 
 @needs_dask
 @pytest.mark.parametrize("job", ["good", pytest.param("graph", marks=pytest.mark.slow)])  # whose workers compile
-def test_dask(job: str) -> None:
+def test_jobs_run_over_dask(job: str) -> None:
     ended = run("dask", job, seed=1)
     assert ended.code == 0 and "ended well" in ended.out, ended
 

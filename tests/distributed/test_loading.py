@@ -74,7 +74,9 @@ def shares(size: int, *arguments: Any) -> tuple[int, Edges]:
 
 @pytest.mark.parametrize("kind", ["txt", "gz", "csv", "parquet", "feather"])
 @pytest.mark.parametrize("size", [1, 3, 6])
-def test_files(kind: str, size: int, tmp_path: Path, edges: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_in_shares(
+    kind: str, size: int, tmp_path: Path, edges: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "RANGE", 101)
     pattern = write(tmp_path, kind, edges)
     columns = Columns(None, None, None) if kind in ("txt", "gz") else Columns("src", "dst", "km")
@@ -99,7 +101,7 @@ def test_ranges_of_bytes_have_every_line_once(lines: list[str], step: int) -> No
             assert [pair for src, dst in parts for pair in zip(src.tolist(), dst.tolist(), strict=True)] == wanted
 
 
-def test_matrices(tmp_path: Path) -> None:
+def test_matrices_are_read_in_shares(tmp_path: Path) -> None:
     for i in range(2):
         A = sp.random_array((5 + i, 5 + i), density=0.3, rng=i, format="csr")
         sp.save_npz(tmp_path / f"{i}.npz", A)
@@ -122,7 +124,7 @@ def test_a_graph_from_files(tmp_path: Path, edges: Any) -> None:
         distributed.Graph.from_files(pattern)
 
 
-def test_broken_files(tmp_path: Path, edges: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_file_is_an_error_on_all_ranks(tmp_path: Path, edges: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One rank finds them broken; all hear of it, and the error is that of the file."""
     monkeypatch.setattr(files, "RANGE", 101)
     pattern = write(tmp_path, "txt", edges)

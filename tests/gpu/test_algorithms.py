@@ -155,7 +155,7 @@ def test_a_negative_cycle_is_found() -> None:
         gasla.sssp(graph, 0)
 
 
-def test_without_vertices() -> None:
+def test_graphs_without_vertices_have_empty_results() -> None:
     graph = gasla.Graph.from_edges([], [], n=0).to("gpu")
     for answer in (gasla.pagerank(graph).ranks, gasla.betweenness_centrality(graph)):
         assert type(answer).__module__ == "cupy" and answer.shape == (0,)

@@ -178,7 +178,7 @@ def test_a_graph_keeps_its_copy_and_no_copy_its_graph(monkeypatch):
         assert there.to("cpu") is back and back.to("gpu") is there
 
 
-def test_without_cupy(monkeypatch):
+def test_an_error_says_that_cupy_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(RuntimeError, match=r"CuPy, which is not installed: pip install gasla\[cuda12\]"):
         Graph(datasets.grid(4)).to("gpu")

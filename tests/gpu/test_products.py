@@ -225,7 +225,7 @@ def test_small_products(index: Any) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("small_pieces")
-def test_accum() -> None:
+def test_an_accumulator_combines_old_and_new_values() -> None:
     problem = Problem(6, np.float64)
     x, start = cupy.asarray(problem.x), np.arange(problem.n) * 3.0
     for accum in (semirings.max, np.subtract):

@@ -136,7 +136,7 @@ def test_nobody_sees_it(always: None, direction: str, wide: bool) -> None:
 
 
 @pytest.mark.gpu
-def test_pagerank(always: None) -> None:
+def test_pagerank_of_renumbered_lists_is_right(always: None) -> None:
     A = datasets.with_weights(datasets.rmat(12), largest=9)
     for options in ({"weighted": False}, {"weighted": True}, {"personalization": {3: 1, 5: 2}, "dangling": {8: 1}}):
         for tol, most in ((1e-12, 500), (0, 3)):

@@ -268,7 +268,7 @@ def test_any_number_of_threads_merges(lanes: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.gpu
-def test_verified() -> None:
+def test_triangles_of_an_rmat_graph_are_right() -> None:
     matrix = generators.rmat(12, 16)
     result = gasla.triangle_count(on_gpu(matrix), per_vertex=True)
     oracles.triangles(matrix, result.total, result.per_vertex.get())

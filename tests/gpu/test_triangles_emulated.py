@@ -69,7 +69,7 @@ def shuffled(matrix: csr_array) -> Graph:
 
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("way", ["merged", "looked up"])
-def test_support(way: str) -> None:
+def test_triangles_of_each_edge_are_right(way: str) -> None:
     graph = shuffled(with_a_clique())
     lists: Any = graph.sorted_out
     if way == "looked up":
@@ -82,7 +82,7 @@ def test_support(way: str) -> None:
 
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("way", ["merged", pytest.param("looked up", marks=pytest.mark.slow)])  # compiles all again
-def test_vertices(way: str) -> None:
+def test_triangles_of_each_vertex_are_right(way: str) -> None:
     graph = Graph(with_a_clique())
     lists: Any = graph.sorted_out
     if way == "looked up":

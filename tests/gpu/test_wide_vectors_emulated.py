@@ -108,7 +108,7 @@ def test_receivers_known_ahead(lanes: int, tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("made", [wide_programs.spreading, wide_programs.first, wide_programs.nothing])
-def test_stages(made: Any) -> None:
+def test_stages_read_and_write_wide_vectors(made: Any) -> None:
     """A loop written by hand, on one warp."""
     test_stages_emulated.check(made(33), lambda source: {}, True, 4, graph(), 1)
 

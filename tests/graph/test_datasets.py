@@ -25,7 +25,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_known_graphs(name):
+def test_generated_graphs_have_known_fingerprints(name):
     edges, fingerprint, weight_sum, sources = KNOWN[name]
     scale = int(name[-2:])
     A = FAMILIES[name[:-2]](scale)
@@ -79,7 +79,7 @@ def test_bad_scales_are_refused(call, message):
         call()
 
 
-def test_openflights():
+def test_openflights_has_known_counts():
     A, airports = datasets.openflights()
     assert A.shape == (7698, 7698) and A.nnz == 36907 and A.data.dtype == np.float64
     assert connected_components(A)[0] == 4484 + 7  # SciPy takes the arrays as they are
@@ -99,7 +99,7 @@ def test_openflights():
     assert as_graph(A).has_self_loops
 
 
-def test_great_circle():
+def test_great_circles_have_known_lengths():
     assert datasets.great_circle(0, 0, 0, 180) == pytest.approx(np.pi * EARTH_RADIUS)
     assert datasets.great_circle(90, 10, -90, 77) == pytest.approx(np.pi * EARTH_RADIUS)
     assert datasets.great_circle(10, 20, 10, 20) == 0
@@ -107,7 +107,7 @@ def test_great_circle():
     assert there == back
 
 
-def test_ny_roads():
+def test_ny_roads_has_known_counts():
     A = datasets.ny_roads()
     assert A.shape == (264346, 264346) and A.nnz == 2 * 365050 and A.data.dtype == np.float32
     assert set(A.data) == {1}

@@ -15,7 +15,7 @@ EDGES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(-9,
 
 @settings(max_examples=60, deadline=None)
 @given(EDGES, st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]), st.booleans())
-def test_networkx(edges: list, kind: type, named: bool) -> None:
+def test_graphs_come_from_and_go_to_networkx(edges: list, kind: type, named: bool) -> None:
     G = kind()
     G.add_nodes_from((f"v{v}" if named else v) for v in range(7))
     G.add_weighted_edges_from((f"v{u}", f"v{v}", w) if named else (u, v, w) for u, v, w in edges)
@@ -82,7 +82,7 @@ def test_attributes_of_edges() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(EDGES, st.booleans(), st.booleans())
-def test_igraph(edges: list, directed: bool, named: bool) -> None:
+def test_graphs_come_from_and_go_to_igraph(edges: list, directed: bool, named: bool) -> None:
     igraph = pytest.importorskip("igraph")
     g = igraph.Graph(7, [edge[:2] for edge in edges], directed=directed)
     g.es["weight"] = [edge[2] for edge in edges]
@@ -123,7 +123,7 @@ class Tensor:
         return self.array.__dlpack_device__()
 
 
-def test_edge_index() -> None:
+def test_graphs_come_from_and_go_to_edge_indexes() -> None:
     ids = np.array([[0, 1, 1], [1, 2, 2]])
     for given_ids in (ids, Tensor(ids), ids.tolist()):
         graph = Graph.from_edge_index(given_ids, [1.5, 2.5, 3.5], n=4)
@@ -159,7 +159,7 @@ def test_edge_index_on_the_gpu() -> None:
 @pytest.mark.parametrize(
     "graph", [Graph.from_edges([], []), Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 1], [1, 2, 3, 4])]
 )
-def test_html(graph: Graph) -> None:
+def test_html_shows_the_counts(graph: Graph) -> None:
     text = graph._repr_html_()
     root = ElementTree.fromstring(text)  # well formed
     assert [cell.text for cell in root.iter("td")][:2] == [f"{graph.n}", f"{graph.m}"]

@@ -82,7 +82,7 @@ def check(graph, n, src, dst, values):
 
 
 @given(edge_lists())
-def test_from_edges(data):
+def test_edges_in_any_order_make_the_graph(data):
     n, src, dst, values = data
     kept = [None if x is None else x.copy() for x in (src, dst, values)]
     check(Graph.from_edges(src, dst, values, n=n), n, src, dst, values)
@@ -90,7 +90,7 @@ def test_from_edges(data):
 
 
 @given(edge_lists())
-def test_coo(data):
+def test_coo_arrays_make_the_graph(data):
     n, src, dst, values = data
     values = np.ones(len(src), np.float32) if values is None else values
     A = sp.coo_array((values, (src, dst)), shape=(n, n))
@@ -129,7 +129,7 @@ def test_raw_csr_and_csc(by_column, data, shuffle, offsets):
 
 @pytest.mark.parametrize("format", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
-def test_every_format(kind, format):
+def test_every_format_of_scipy_makes_the_graph(kind, format):
     rng = np.random.default_rng(3)
     dense = rng.integers(0, 4, (12, 12)) * rng.integers(0, 2, (12, 12))
     A = kind(dense).asformat(format)
@@ -148,7 +148,7 @@ def test_bsr_blocks_hold_stored_zeros():
 
 @pytest.mark.parametrize("n", [0, 1, 5])
 @pytest.mark.parametrize("format", ["coo", "csr", "csc", "lil"])
-def test_empty(n, format):
+def test_empty_matrices_make_empty_graphs(n, format):
     A = sp.csr_array((n, n), dtype=np.float32).asformat(format)
     nothing = np.empty(0, np.int64)
     check(Graph(A), n, nothing, nothing, np.empty(0, np.float32))

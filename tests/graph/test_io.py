@@ -115,7 +115,7 @@ def test_explicit_format_and_capital_letters(tmp_path):
         io.read(tmp_path / "absent.mtx")
 
 
-def test_value_types(tmp_path):
+def test_values_have_the_type_of_the_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("0 1\n")
     assert io.read(path).dtype == np.float32
@@ -171,7 +171,7 @@ def test_snap_and_gap_forms(tmp_path):
     assert io.read(tmp_path / "a.el").shape == (4, 4)  # here one is needed
 
 
-def test_dimacs_forms(tmp_path):
+def test_every_form_of_dimacs_is_read(tmp_path):
     path = tmp_path / "a.gr"
     path.write_text("c comment\n\np sp 4 3\nc another\na 1 2 5\na 2 1 7\na 1 2 5\n")
     assert entries(io.read(path)) == [(0, 1, 5), (0, 1, 5), (1, 0, 7)]
@@ -179,7 +179,7 @@ def test_dimacs_forms(tmp_path):
     assert entries(io.read(path)) == [(0, 1, 1), (0, 2, 1), (1, 0, 1), (2, 0, 1)]
 
 
-def test_metis_forms(tmp_path):
+def test_every_form_of_metis_is_read(tmp_path):
     path = tmp_path / "a.graph"
     path.write_text("% the manual's first example\n7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n5 4 7\n6 4\n")
     plain = io.read(path)

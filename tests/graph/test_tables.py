@@ -375,7 +375,7 @@ def test_vertices_without_edges_are_not_lost(tmp_path) -> None:
         ("source,target,weight\n0,1,nan\n0,1,inf\n", {}, None),
     ],
 )
-def test_csv(tmp_path, text: str, arguments: dict, expected: list | None) -> None:
+def test_csv_files_are_read_as_tables(tmp_path, text: str, arguments: dict, expected: list | None) -> None:
     path = tmp_path / "edges.csv"
     path.write_text(text, encoding="utf-8")
     graph = io.read(path, **arguments)
@@ -462,7 +462,9 @@ def test_columns_are_of_tables(tmp_path) -> None:
 
 
 @pytest.mark.thorough
-def test_command_line(tmp_path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_keeps_names(
+    tmp_path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     io.write("trips.parquet", Graph.from_table(pa.table(TRIPS)))
     assert main(["convert", "trips.parquet", "graph.npz", "--names", "names.csv"]) == 0

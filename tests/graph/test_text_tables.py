@@ -249,7 +249,7 @@ def test_a_limit_of_the_process_counts(tmp_path: Path) -> None:
     assert done.stdout.strip() != "False"
 
 
-def test_command_line(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_takes_separators_and_skips_bad_rows(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "a.txt", tmp_path / "out.npz"
     path.write_text("0^1\n1^2\n2\n")
     assert main(["convert", str(path), str(out), "--separator", "^", "--on-bad-rows", "skip"]) == 0

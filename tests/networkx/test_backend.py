@@ -219,7 +219,7 @@ def test_conversion_there_and_back_keeps_the_graph(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_empty(kind: type) -> None:
+def test_graphs_without_nodes_or_edges_as_networkx(kind: type) -> None:
     for G in (kind(), kind([(0, 0)])):
         for name in LIGHT:
             compare(name, G)
@@ -448,7 +448,7 @@ def test_pairs_of_nodes() -> None:
 
 @pytest.mark.slow  # compiles a flow
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
-def test_what_flows(kind: type) -> None:
+def test_flows_as_networkx(kind: type) -> None:
     for seed in range(30):
         G = drawn(kind, seed, names=seed % 2 == 0, weights=("int", "float", "zero")[seed % 3])
         for _, _, data in G.edges(data=True):
@@ -474,7 +474,7 @@ def test_what_flows(kind: type) -> None:
     assert not asked(flow_func=nx.algorithms.flow.edmonds_karp, cutoff=1)
 
 
-def test_warm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warm_compiles_every_function(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from gasla.backends.networkx import dispatch
     from gasla.cli import main
 
