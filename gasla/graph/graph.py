@@ -26,7 +26,7 @@ from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Att
 from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
-from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, attributes_of, edges_of
+from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, attribute_of_weight, attributes_of, edges_of
 from gasla.graph.exchange.vertex_names import Names, translate_vertices
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
@@ -113,7 +113,7 @@ class Graph:
     vertex_attributes: Attributes = NO_VERTEX_ATTRIBUTES
     origin: Origin | None = None
     change: Change | None = None
-    _weighted: Mapping[str, Graph] = MappingProxyType({})  # see `weighted_by`
+    _weighted: Mapping[str, Any] = MappingProxyType({})  # see `weighted_by`
     _valued: Values  # the values, and what is derived from them
     _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
@@ -284,7 +284,11 @@ class Graph:
         """
         rows = as_arrow(table)
         graph = cls._of_edges(edges_of(rows, src, dst, weight, names, attributes))
-        return graph.with_edge_attributes(attributes_of(rows, attributes)) if attributes else graph
+        if not attributes:
+            return graph
+        graph = graph.with_edge_attributes(attributes_of(rows, attributes))
+        own = attribute_of_weight(rows, src, dst, weight, attributes)
+        return graph if own is None else graph.weighted_by(own)
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight") -> Self:
@@ -811,7 +815,7 @@ class Graph:
         graph.edge_attributes, graph.vertex_attributes = self.edge_attributes, self.vertex_attributes
         return graph
 
-    def weighted_by(self, attribute: str) -> Graph:
+    def weighted_by(self, attribute: str) -> Self:
         """The graph with an edge attribute as its values, so that every algorithm takes it as weights.
 
         It shares the neighbor lists. It is made once and cached with this graph, with all that algorithms compute

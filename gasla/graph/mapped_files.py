@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from gasla.graph.adjacency import Array
@@ -11,9 +12,9 @@ from gasla.graph.adjacency import Array
 class MappedFiles:
     """The files that a graph is mapped from, and their state when it was opened."""
 
-    def __init__(self, paths: list[Path], values: Array | None) -> None:
+    def __init__(self, paths: list[Path], columns: Iterable[Array | None]) -> None:
         self._found = {path: _state(path) for path in paths}
-        self._values = values
+        self._columns = list(columns)
 
     def require_unchanged(self) -> None:
         """Raise an error if any file was written to, replaced or deleted since.
@@ -36,7 +37,7 @@ class MappedFiles:
 
     def hold(self, values: Array | None) -> bool:
         """Whether an array of values is mapped from these files, where nothing can be written to it."""
-        return values is self._values
+        return any(values is column for column in self._columns)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

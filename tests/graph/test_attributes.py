@@ -1,6 +1,7 @@
 """Attributes of edges and vertices: through graphs made from graphs, held against the values and against `origin`."""
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,8 @@ def test_attributes_of_a_table() -> None:
     }
     assert graph.values is None
     assert Graph.from_table(table.select([0, 1, 2]), attributes=[2]).edge_attributes["amount"].tolist() == [5.5, 3.0]
+    both = Graph.from_table(table, "from", "to", "amount", attributes=["amount", "day"])
+    assert both.values is both.edge_attributes["amount"]
     for attributes, error, message in (
         (["amuont"], ValueError, "did you mean 'amount'"),
         (["note"], TypeError, "column 'note' holds string; expected numbers, dates or times"),
@@ -196,3 +199,98 @@ def test_attributes_on_a_gpu() -> None:
     assert graph.simple({"price": semirings.min}).edge_attributes["price"].get().tolist() == [90, 300, 60]
     assert graph.select([0, 2]).edge_attributes["hours"].get().tolist() == [1.5, 2.0]
     assert graph.symmetrized({"price": semirings.plus}).edge_attributes["price"].get().tolist()[:2] == [290, 300]
+
+
+def paid() -> Graph:
+    """Parallel edges, in no order, with names and attributes."""
+    pa = pytest.importorskip("pyarrow")
+    graph = Graph.from_table(pa.table({"src": ["b", "a", "a", "c"], "dst": ["a", "b", "b", "b"]}))
+    return graph.with_edge_attributes(amount=[1.5, 2.0, 3.0, 4.0], hour=[8, 7, 6, 5], late=[True, False, True, False])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather", "csv.gz", "txt"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tables_keep_attributes(tmp_path: Path, suffix: str, weighted: bool) -> None:
+    path, graph = tmp_path / f"paid.{suffix}", paid()
+    graph = graph.with_values([4, 3, 2, 1]) if weighted else graph
+    gasla.io.write(path, graph, "csv" if suffix == "txt" else None)
+    asked: Any = {} if suffix in ("parquet", "feather") else {"attributes": ["amount", "hour", "late"]}
+    found = gasla.io.read(path, **asked)
+    assert found.names.tolist() == graph.names.tolist()
+    assert (found.values is not None) == weighted
+    for name, column in graph.edge_attributes.items():
+        assert found.edge_attributes[name].tolist() == column.tolist()
+        assert found.edge_attributes[name].dtype == column.dtype
+    some = gasla.io.read(path, src="src", dst="dst", attributes=["hour"])
+    assert [*some.edge_attributes] == ["hour"]
+    picked = gasla.io.read(path, src="src", dst="dst", weight="amount", attributes=["amount", "hour"])
+    assert picked.values is picked.edge_attributes["amount"]
+
+
+def test_numbered_tables_keep_attributes_and_last_vertices(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    graph = Graph.from_edges([0, 1], [1, 0], n=5).with_edge_attributes(x=[1, 2])
+    gasla.io.write(tmp_path / "a.parquet", graph)
+    found = gasla.io.read(tmp_path / "a.parquet")
+    assert found.n == 5
+    assert found.edge_attributes["x"].tolist() == [1, 2]
+    with pytest.raises(ValueError, match="'src' has the name of another column"):
+        gasla.io.write(tmp_path / "b.parquet", graph.with_edge_attributes(src=[1, 2]))
+
+
+def test_bad_attributes_have_their_line_and_may_be_skipped(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "paid.csv"
+    rows = ["from,to,amount,day,ok", "a,b,5,2026-01-02,true", "b,c,x,2026-01-03,true", "c,a,7,tomorrow,false"]
+    path.write_text("\n".join([*rows, "c,d,,2026-01-05,true", "d,a,1,2026-01-06,false"]))
+    asked: Any = {"src": "from", "dst": "to", "attributes": ["amount", "day", "ok"]}
+    with pytest.raises(gasla.io.FormatError, match="line 3: column 'amount' holds 'x'; expected a number"):
+        gasla.io.read(path, **asked)
+    with pytest.raises(gasla.io.FormatError, match="line 4: column 'day' holds 'tomorrow'; expected a date"):
+        gasla.io.read(path, **asked | {"attributes": ["day", "ok"]})
+    with pytest.warns(UserWarning, match="3 bad rows are skipped, the first in line 3"):
+        graph = gasla.io.read(path, **asked, on_bad_rows="skip")
+    assert graph.edge_attributes["amount"].tolist() == [5, 1]
+    assert graph.edge_attributes["ok"].tolist() == [True, False]
+    assert np.diff(graph.edge_attributes["day"]).tolist() == [4]
+    with pytest.raises(gasla.io.FormatError, match="did you mean 'amount'"):
+        gasla.io.read(path, src="from", dst="to", attributes=["amuont"])
+
+
+@pytest.mark.parametrize("suffix", ["npz", "npz.gz", "gasla"])
+@given(edges=edge_lists(), with_values=st.booleans())
+@settings(deadline=None, max_examples=15)
+def test_archives_and_folders_keep_attributes(
+    tmp_path_factory: Any, suffix: str, edges: Any, with_values: bool
+) -> None:
+    graph = with_columns(*edges)
+    graph = graph if with_values else graph.with_values(None)
+    path = tmp_path_factory.mktemp("kept") / f"a.{suffix}"
+    gasla.io.write(path, graph)
+    found = gasla.io.read(path)
+    order = graph.sorted_out.numbers()
+    assert found.edge_attributes["number"].tolist() == order.tolist()
+    assert found.vertex_attributes["number"].tolist() == [*range(graph.n)]
+    assert [ends.tolist() for ends in found.edges()] == [ends[order].tolist() for ends in graph.edges()]
+    assert (found.values is not None) == with_values
+    if with_values:
+        assert found.values.tolist() == found.edge_attributes["same"].tolist()
+    same = gasla.io.read(path, weight="same")
+    assert same.values is same.edge_attributes["same"]
+    with pytest.raises(ValueError, match="did you mean 'number'"):
+        gasla.io.read(path, weight="numbre")
+    if suffix == "gasla":
+        same.notice_values()  # mapped columns can't be written to
+    else:
+        folder = gasla.io.convert(path, path.parent / "b.gasla")
+        assert folder.edge_attributes["number"].tolist() == order.tolist()
+
+
+def test_formats_without_attributes_are_as_before(tmp_path: Path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 0], [3, 4])
+    gasla.io.write(tmp_path / "a.npz", graph)
+    gasla.io.write(tmp_path / "a.mtx", graph.with_edge_attributes(x=[1, 2]))
+    assert not isinstance(gasla.io.read(tmp_path / "a.npz"), Graph)
+    assert gasla.io.read(tmp_path / "a.mtx").toarray().tolist() == [[0, 3], [4, 0]]
+    with pytest.raises(ValueError, match="'x' is no edge attribute"):
+        gasla.io.read(tmp_path / "a.npz", weight="x")

@@ -449,7 +449,7 @@ def test_files_larger_than_memory(tmp_path, ending: str, monkeypatch: pytest.Mon
 
 def test_columns_are_of_tables(tmp_path) -> None:
     (tmp_path / "edges.gr").write_text("p sp 2 1\na 1 2 3\n")
-    with pytest.raises(ValueError, match="src, dst, weight and names are for tables"):
+    with pytest.raises(ValueError, match="src, dst, weight, attributes and names are for tables"):
         io.read(tmp_path / "edges.gr", src=0, dst=1)
     for arguments in ({"separator": ";"}, {"on_bad_rows": "skip"}):
         with pytest.raises(ValueError, match="separator and on_bad_rows are for CSV files and edge lists"):

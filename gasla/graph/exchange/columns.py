@@ -163,9 +163,7 @@ def edges_of(
     attributes: Sequence[Column] = (),
 ) -> Edges:
     """The edges in a pyarrow.Table; `attributes` are columns with another meaning than that of weights."""
-    others = places_of_attributes(table.column_names, attributes)
-    numbers = set(places_of_numbers(table.schema)) - set(others)
-    places = choose(table.column_names, src, dst, weight, numbers)
+    places = _places(table, src, dst, weight, attributes)
     if table.num_rows == 0:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
     titles = [None if place is None else table.column_names[place] for place in places]
@@ -186,6 +184,22 @@ def edges_of(
             "names: gasla.io.read(path) numbers names, and distributed.Graph.from_graph takes its graph"
         )
     return _with_numbers(titles, ends, values, is_open)
+
+
+def _places(
+    table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
+) -> tuple[int, int, int | None]:
+    """The positions of source, target and weight columns in a pyarrow.Table."""
+    numbers = {*places_of_numbers(table.schema)} - {*places_of_attributes(table.column_names, attributes)}
+    return choose(table.column_names, src, dst, weight, numbers)
+
+
+def attribute_of_weight(
+    table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
+) -> str | None:
+    """The attribute that is the weight as well; None if none is."""
+    place = _places(table, src, dst, weight, attributes)[2]
+    return table.column_names[place] if place in places_of_attributes(table.column_names, attributes) else None
 
 
 def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:

@@ -25,19 +25,19 @@ a CSV file.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gasla.graph.io import dimacs, edge_tables, edges, folder, matrix_market, metis, npz, sorting
+from gasla.graph.io.edge_tables import Columns
 from gasla.graph.io.files import COMPRESSIONS, FormatError, Part, compress, to_csr, translate_errors
 from gasla.graph.io.separated import SPACES, is_plain
 from gasla.output import replacing
 
 if TYPE_CHECKING:
     from gasla.graph.exchange.columns import Column
-    from gasla.graph.exchange.vertex_names import Names
     from gasla.graph.graph import Graph
 
 __all__ = ["TABLES", "FormatError", "convert", "format_of", "open", "read", "write"]
@@ -59,6 +59,7 @@ def read(
     src: Column | None = None,
     dst: Column | None = None,
     weight: Column | None = None,
+    attributes: Sequence[Column] | None = None,
     names: bool | None = None,
     separator: str | None = None,
     on_bad_rows: Literal["error", "skip"] = "error",
@@ -71,9 +72,13 @@ def read(
     format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
         By default determined by the file name (see `gasla.io`).
     src, dst, weight, names : optional
-        For tables and edge lists: columns by name or position, and whether ids are names; see `Graph.from_table`. The
+        For tables and edge lists: columns by name or position, and whether ids are names; see `Graph.from_table`. For
+        folders and ``.npz`` files with attributes, `weight` is the name of one (`Graph.weighted_by`). The
         first line of a text file is a header unless it contains a number. If it contains no number and could be either,
         passing names of columns says that it is a header, passing positions that it is an edge.
+    attributes : list of str or int, optional
+        For tables and edge lists: columns of numbers or dates to keep as `edge_attributes` of a `Graph`. By default
+        those that `write` has written to a Parquet or Feather file.
     separator : str, optional
         For CSV files and edge lists: the character between columns, or ``" "`` for any number of spaces and tabs. By
         default the comma, semicolon, tab or ``|`` that divides the first two rows into the same number of columns; if
@@ -85,7 +90,8 @@ def read(
     Returns
     -------
     scipy.sparse.csr_array or Graph
-        A Graph for a table, for an edge list whose ids are names, and for a folder, which is opened (`open`).
+        A Graph for a table, for an edge list with attributes or whose ids are names, for an ``.npz`` file with
+        attributes, and for a folder, which is opened (`open`).
 
     Warns
     -----
@@ -112,6 +118,8 @@ def read(
            [0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
+    from gasla.graph.graph import as_graph
+
     path = as_path(path)
     format = format_of(path, format)
     if on_bad_rows not in ("error", "skip"):
@@ -119,22 +127,26 @@ def read(
     is_text, skips = format in ("csv", "edges"), on_bad_rows == "skip"
     if not is_text and (separator is not None or skips):
         raise ValueError(f"separator and on_bad_rows are for CSV files and edge lists; {path} is read as {format!r}")
-    columns = src, dst, weight
+    columns = Columns(src, dst, weight, attributes)
     if format in TABLES:
         return edge_tables.read(path, format, columns, names, separator, skips)
-    if format == "folder" and columns == (None, None, None) and names is None:
+    if format in ("folder", "npz") and columns.given == [weight] and names is None:
+        return as_graph(read(path, format)).weighted_by(cast(str, weight))
+    if format == "folder" and not columns.given and names is None:
         return folder.open_folder(path)
     if format != "edges":
-        if any(given is not None for given in (*columns, names)):
-            raise ValueError(f"src, dst, weight and names are for tables and edge lists; {path} is read as {format!r}")
+        if columns.given or names is not None:
+            raise ValueError(
+                f"src, dst, weight, attributes and names are for tables and edge lists; {path} is read as {format!r}"
+            )
         with translate_errors(path):
             return _FORMATS[format].read(path)
-    has_columns = separator not in (None, SPACES) or any(given is not None for given in columns)
+    has_columns = separator not in (None, SPACES) or bool(columns.given)
     if not path.is_file() or (not has_columns and not names and is_plain(path)):  # a pipe can be read only once
         with translate_errors(path):
             return edges.read(path, skips, is_numbered=names is False)
     graph = edge_tables.read(path, format, columns, names, separator, skips)
-    return graph if graph.names is not None else to_csr(graph.n, *graph.edges(), graph.values)
+    return graph if graph.names is not None or graph.edge_attributes else to_csr(graph.n, *graph.edges(), graph.values)
 
 
 def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> None:
@@ -147,7 +159,8 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
         By default determined by the file name (see `gasla.io`). Tables keep names, but can't store vertices without
         edges; a graph that would lose vertices is an error (Parquet and Feather store the number of vertices of a graph
-        without names). If names are integers below 2**31, read the CSV file with ``names=True``.
+        without names), and the attributes of edges, as ``.npz`` files and folders do; these keep attributes of
+        vertices as well. If names are integers below 2**31, read the CSV file with ``names=True``.
 
     Examples
     --------
@@ -164,7 +177,8 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     format = format_of(path, format)
     graph = as_graph(A)
     if format == "folder":
-        sorting.write_folder(path, sorting.parts_of(graph.to("cpu")), sorting.default_memory(), graph.naming)
+        graph = graph.to("cpu")
+        sorting.write_folder(path, sorting.parts_of(graph), sorting.default_memory(), graph)
         return
     with replacing(path) as file, compress(file, path) as stream:
         if format in _FORMATS:
@@ -234,7 +248,8 @@ def convert(
         Bytes that sorting may take, apart from 16 per vertex; by default an eighth of the machine's, at most 1 GiB. The
         disk meanwhile holds up to 50 bytes per edge, in the parent folder of the target.
     **reading
-        Arguments of `read` for tables and edge lists: `src`, `dst`, `weight`, `names`, `separator`, `on_bad_rows`.
+        Arguments of `read` for tables and edge lists: `src`, `dst`, `weight`, `attributes`, `names`, `separator`,
+        `on_bad_rows`.
 
     Returns
     -------
@@ -261,18 +276,18 @@ def convert(
         raise ValueError(f"{target} is not a folder name; expected one that ends in {', '.join(folder.SUFFIXES)}")
     if memory is not None and (not isinstance(memory, int) or memory < 1):
         raise ValueError(f"memory is {memory!r}; expected a number of bytes, 1 or more")
-    parts, naming = _parts(source, format_of(source, format), reading)
+    parts, graph = _parts(source, format_of(source, format), reading)
     with translate_errors(source):
-        sorting.write_folder(target, parts, memory or sorting.default_memory(), naming)
+        sorting.write_folder(target, parts, memory or sorting.default_memory(), graph)
     return folder.open_folder(target)
 
 
-def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Names | None]:
-    """The edges of a file, in blocks if its format and its columns allow that; and the names of vertices."""
+def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
+    """The edges of a file, in blocks if its format and its columns allow that; else its graph as well."""
     is_plain_text = format != "edges" or (path.is_file() and is_plain(path))
     if format in ("edges", "mtx", "gr") and not reading and is_plain_text:
         return _FORMATS[format].parts(path), None
-    columns = reading.get("src"), reading.get("dst"), reading.get("weight")
+    columns = Columns(*(reading.get(name) for name in ("src", "dst", "weight", "attributes")))
     if format == "parquet" and set(reading) <= {"src", "dst", "weight", "names"} and not reading.get("names"):
         parts = edge_tables.parts_of_parquet(path, columns, reading.get("names"))
         if parts is not None:
@@ -280,7 +295,7 @@ def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[P
     from gasla.graph.graph import as_graph
 
     graph = as_graph(read(path, format, **reading))
-    return sorting.parts_of(graph), graph.naming
+    return sorting.parts_of(graph), graph
 
 
 def as_path(path: Any) -> Path:

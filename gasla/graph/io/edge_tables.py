@@ -7,8 +7,10 @@ contains a number. If that is ambiguous, the caller decides, by passing names or
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from datetime import datetime
 from io import BytesIO, StringIO
 from itertools import islice
 from pathlib import Path
@@ -16,7 +18,16 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.exchange.columns import WIDE, Column, are_usual, arrow, choose, edges_of, places_of_numbers
+from gasla.graph.exchange.columns import (
+    WIDE,
+    Column,
+    are_usual,
+    arrow,
+    choose,
+    edges_of,
+    places_of_attributes,
+    places_of_numbers,
+)
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import (
     COMPRESSIONS,
@@ -32,9 +43,38 @@ from gasla.graph.io.files import (
 from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
 from gasla.graph.validate import physical_memory
 
-Columns = tuple[Column | None, Column | None, Column | None]  # src, dst, weight
+
+class Columns(NamedTuple):
+    """The columns that the caller asks for, by name or position."""
+
+    src: Column | None = None
+    dst: Column | None = None
+    weight: Column | None = None
+    attributes: Sequence[Column] | None = None  # None: those that the file itself names
+
+    @property
+    def given(self) -> list[Column]:
+        """All columns that were given."""
+        return [column for column in (*self[:3], *(self.attributes or ())) if column is not None]
+
+
+class Chosen(NamedTuple):
+    """The titles of the columns to read."""
+
+    ends: list[str]
+    weight: str | None
+    attributes: list[str]
+
+    @property
+    def titles(self) -> list[str]:
+        """All titles, each once: of sources, of targets, and then of numbers."""
+        numbers = [] if self.weight is None else [self.weight]
+        return list(dict.fromkeys([*self.ends, *numbers, *self.attributes]))
+
+
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
 _COUNT = b"gasla.vertices"  # schema metadata: number of vertices
+_ATTRIBUTES = b"gasla.attributes"  # schema metadata: titles of the columns of attributes, as JSON
 _NAMED = b"gasla.names"  # schema metadata: ids are names, even if they are small integers
 
 
@@ -51,11 +91,11 @@ def read(
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file; tables are read more than once, so pipes are not supported")
     if format in ("parquet", "feather"):
-        table = (_parquet if format == "parquet" else _feather)(path, columns)
+        table, chosen = (_parquet if format == "parquet" else _feather)(path, columns)
         about = table.schema.metadata or {}
         if names is None and (_NAMED in about or _COUNT in about):
             names = _NAMED in about
-        return _graph(path, table, names)
+        return _graph(path, table, chosen, names)
     layout = look(path, separator, format == "csv")
     try:
         return _of_text(path, layout, columns, names)
@@ -71,28 +111,30 @@ def read(
 
 
 def _of_text(path: Path, layout: Layout, columns: Columns, names: bool | None) -> Graph:
-    table = _csv(path, layout, columns, names)
+    header = _header(path, layout, columns)
+    chosen = _chosen(path, header.titles, columns, header.numbers)
+    table = _csv(path, layout, header, chosen, names)
     try:
-        return _graph(path, table, names)
+        return _graph(path, table, chosen, names)
     except FormatError as error:
-        header = _header(path, layout, columns)
-        raise next(_bad_rows(path, layout, header, table.column_names, names), error) from error
+        raise next(_bad_rows(path, layout, header, chosen, names), error) from error
 
 
-def _graph(path: Path, table: Any, names: bool | None) -> Graph:
+def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None) -> Graph:
     with translate_errors(path):
         try:
-            graph = Graph.from_table(table, 0, 1, 2 if table.num_columns > 2 else None, names=names)
+            graph = Graph.from_table(table, 0, 1, chosen.weight, attributes=chosen.attributes, names=names)
         except (ValueError, TypeError) as error:
             raise FormatError(path, None, str(error)) from error
     count = int((table.schema.metadata or {}).get(_COUNT, graph.n))
     if graph.names is None and count > graph.n:
-        return Graph.from_edges(*graph.edges(), graph.values, n=count)
+        columns = dict(graph.edge_attributes)
+        return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(columns)
     return graph
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
-    """Write the edges of a graph: columns src, dst, and weight if there are values."""
+    """Write the edges of a graph: columns src, dst, weight if there are values, and the attributes of edges."""
     pa = arrow()
     used = np.zeros(graph.n, bool)
     src, dst = graph.edges()
@@ -104,11 +146,18 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     values = graph.values
     if format == "csv" and values is not None and values.dtype.kind == "f":
         values = values.astype(np.float64)  # float32 values are written with the digits of float64, as in other formats
-    table = pa.table({"src": each(src), "dst": each(dst)} | ({} if values is None else {"weight": values}))
+    titles = {"src", "dst"} | (set() if values is None else {"weight"})
+    for name in titles & {*graph.edge_attributes} - {graph.edge_attributes.name_of(graph.values)}:
+        raise ValueError(f"{path}: the edge attribute {name!r} has the name of another column; rename it")
+    columns = {"src": each(src), "dst": each(dst)} | ({} if values is None else {"weight": values})
+    table = pa.table(columns | dict(graph.edge_attributes))
     if format == "csv":
         arrow("pyarrow.csv").write_csv(table, stream)
         return
-    table = table.replace_schema_metadata({_COUNT: str(graph.n)} if graph.names is None else {_NAMED: "1"})
+    about: dict[bytes, str] = {_COUNT: str(graph.n)} if graph.names is None else {_NAMED: "1"}
+    if graph.edge_attributes:
+        about[_ATTRIBUTES] = json.dumps([*graph.edge_attributes])
+    table = table.replace_schema_metadata(about)
     if format == "parquet":
         arrow("pyarrow.parquet").write_table(table, stream)
     else:
@@ -118,19 +167,28 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
 # --- Parquet and Feather --------------------------------------------------------------------------------------------
 
 
-def _parquet(path: Path, columns: Columns) -> Any:
+def _kept(columns: Columns, schema: Any) -> Columns:
+    """The columns that the caller asks for; the attributes that a file of gasla names, unless some are given."""
+    known = (schema.metadata or {}).get(_ATTRIBUTES)
+    if known is None or columns.attributes is not None:
+        return columns
+    return columns._replace(attributes=json.loads(known))
+
+
+def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     parquet = arrow("pyarrow.parquet")
     with _open(path) as source:
         about = parquet.ParquetFile(source)
         titles, rows, groups = about.schema_arrow.names, about.metadata.num_rows, about.metadata.num_row_groups
-        chosen = _chosen(path, titles, columns, places_of_numbers(about.schema_arrow))
+        schema = about.schema_arrow
+        chosen = _chosen(path, titles, _kept(columns, schema), places_of_numbers(schema))
         parts = [
             about.metadata.row_group(g).column(c) for g in range(groups) for c in range(about.metadata.num_columns)
         ]
-    size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in chosen)
+    size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in chosen.titles)
     _require_memory(path, size + 24 * rows)
     with _open(path) as source:
-        return parquet.ParquetFile(source).read(columns=chosen).select(chosen)
+        return parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles), chosen
 
 
 def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterator[Part] | None:
@@ -141,13 +199,15 @@ def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterat
     with _open(path) as source:
         about = parquet.ParquetFile(source)
         schema, groups = about.schema_arrow, about.metadata
-        chosen = _chosen(path, schema.names, columns, places_of_numbers(schema))
-    if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen[:2]) or groups.num_rows == 0:
+        chosen = _chosen(path, schema.names, _kept(columns, schema), places_of_numbers(schema))
+    if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends) or groups.num_rows == 0:
+        return None
+    if chosen.attributes:
         return None
     notes = schema.metadata or {}
-    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(groups, chosen[:2])):
+    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(groups, chosen.ends)):
         return None
-    return _by_groups(path, chosen, int(notes.get(_COUNT, 0)))
+    return _by_groups(path, chosen.titles, int(notes.get(_COUNT, 0)))
 
 
 def _are_narrow(groups: Any, ends: list[str]) -> bool:
@@ -174,17 +234,21 @@ def _by_groups(path: Path, chosen: list[str], n: int) -> Iterator[Part]:
             yield Part(found.src, found.dst, found.weights, max(n, found.n))
 
 
-def _feather(path: Path, columns: Columns) -> Any:
+def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, path.stat().st_size)
     with _open(path) as source:
         table = arrow("pyarrow.feather").read_table(source)
-    return table.select(_chosen(path, table.column_names, columns, places_of_numbers(table.schema)))
+    chosen = _chosen(path, table.column_names, _kept(columns, table.schema), places_of_numbers(table.schema))
+    return table.select(chosen.titles), chosen
 
 
-def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int]) -> list[str]:
-    """The titles of the source, target and weight columns."""
+def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int]) -> Chosen:
+    """The titles of the columns to read."""
     try:
-        return [titles[place] for place in choose(titles, *columns, numbers) if place is not None]
+        others = places_of_attributes(titles, columns.attributes or ())
+        src, dst, weight = choose(titles, *columns[:3], {*numbers} - {*others})
+        value = None if weight is None else titles[weight]
+        return Chosen([titles[src], titles[dst]], value, [titles[place] for place in others])
     except (ValueError, TypeError) as error:
         raise FormatError(path, None, str(error)) from error
 
@@ -214,20 +278,18 @@ def _require_memory(path: Path, needed: int) -> None:
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 
-def _csv(path: Path, layout: Layout, columns: Columns, names: bool | None) -> Any:
+def _csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None) -> Any:
     _require_memory(path, path.stat().st_size)
-    header = _header(path, layout, columns)
-    chosen = _chosen(path, header.titles, columns, header.numbers)
     types = arrow().types
     if names is not False:
-        table = _read_csv(path, layout, header, chosen, chosen[:2])
-        if names or (numbered := _numbered(path, table, chosen[:2])) is not None:
+        table = _read_csv(path, layout, header, chosen, chosen.ends)
+        if names or (numbered := _numbered(path, table, chosen.ends)) is not None:
             return table if names else numbered
     table = _read_csv(path, layout, header, chosen, [])
-    odd = [end for end in chosen[:2] if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
+    odd = [end for end in chosen.ends if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
     if odd:  # dates and "true" are names, so they are read as strings
         table = _read_csv(path, layout, header, chosen, odd)
-    for end in chosen[:2]:
+    for end in chosen.ends:
         if types.is_floating(table[end].type):
             wanted = "expected whole numbers from 0; pass names=True if ids are names (--vertices names)"
             error = FormatError(path, None, f"column {end!r} holds numbers that are not 64-bit integers; {wanted}")
@@ -278,13 +340,13 @@ def _integers(texts: Any) -> Any:
     return None
 
 
-def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
+def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
     """The columns `chosen`; those in `texts` as strings, all others with inferred types, uint64 included."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     table = _inferred(path, layout, header, chosen, texts)
     wide = [
         title
-        for title in chosen
+        for title in chosen.titles
         if types.is_floating(table[title].type) and pc.any(pc.greater_equal(table[title], 2.0**63)).as_py()
     ]
     if wide:  # pyarrow reads integers beyond int64 as floats
@@ -294,7 +356,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: list[str], te
     return table
 
 
-def _inferred(path: Path, layout: Layout, header: _Header, chosen: list[str], texts: list[str]) -> Any:
+def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
     """The columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     try:
@@ -306,7 +368,7 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: list[str], te
                 ),
                 arrow_csv.ParseOptions(delimiter=separator),
                 convert_options=arrow_csv.ConvertOptions(
-                    include_columns=chosen,
+                    include_columns=chosen.titles,
                     column_types=dict.fromkeys(texts, pa.string()),
                     null_values=[""],  # not "NA", the country code of Namibia
                     strings_can_be_null=True,
@@ -353,13 +415,13 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     usual = ["src", "dst", "weight"][: len(first)] if len(first) <= 3 else []
     unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]
     later = [place for line in lines[1:] for place, cell in enumerate(line[: len(first)]) if is_number(cell)]
-    if any(isinstance(column, str) for column in columns):
+    if any(isinstance(column, str) for column in columns.given):
         return _Header(first, True, later)
     if numbers := [place for place, cell in enumerate(first) if is_number(cell)]:
         return _Header(unnamed, False, numbers)
     if are_usual(first) or later:
         return _Header(first, True, later)
-    if columns[0] is not None:
+    if columns.src is not None:
         return _Header(unnamed, False, [])
     raise FormatError(
         path,
@@ -369,12 +431,10 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     )
 
 
-def _bad_rows(
-    path: Path, layout: Layout, header: _Header, chosen: list[str], names: bool | None
-) -> Iterator[FormatError]:
+def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None) -> Iterator[FormatError]:
     """The errors for all rows that do not match the first row."""
     titles = header.titles
-    places = [titles.index(title) for title in chosen]
+    places = [titles.index(title) for title in chosen.titles]
     kinds: list[_Kind] | None = None
     for line, row in islice(rows(path, layout), int(header.is_there), None):
         if len(row) != len(titles):
@@ -382,10 +442,11 @@ def _bad_rows(
             continue
         cells = [row[place] for place in places]
         if kinds is None:
+            others = list(zip(chosen.titles, cells))[2:]
             is_numbered = names is False or (not names and all(is_whole(cell, 2**64) for cell in cells[:2]))
             end = _NUMBER if is_numbered else _NAME
-            kinds = [end, end, _WEIGHT][: len(chosen)]
-        for title, cell, kind in zip(chosen, cells, kinds):
+            kinds = [end, end, *(_WEIGHT if title == chosen.weight else _kind(cell) for title, cell in others)]
+        for title, cell, kind in zip(chosen.titles, cells, kinds):
             if not kind.holds(cell):
                 yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {kind.expected}")
                 break
@@ -398,6 +459,22 @@ class _Kind(NamedTuple):
     expected: str
 
 
+def _is_date(cell: str) -> bool:
+    """Whether a cell is a date, with a time or without."""
+    try:
+        datetime.fromisoformat(cell)
+    except ValueError:
+        return False
+    return True
+
+
 _NUMBER = _Kind(lambda cell: is_whole(cell, 2**64) and int(cell) >= 0, EXPECTED_ID)
 _NAME = _Kind(lambda cell: cell != "" and "\ufffd" not in cell, "expected a name, in UTF-8")
 _WEIGHT = _Kind(is_number, EXPECTED_WEIGHT)
+_DATE = _Kind(_is_date, "expected a date, as in the first row")
+_BOOL = _Kind(lambda cell: cell.lower() in ("true", "false"), "expected true or false, as in the first row")
+
+
+def _kind(cell: str) -> _Kind:
+    """The kind of cells of an attribute, by that in the first row."""
+    return next((kind for kind in (_DATE, _BOOL) if not is_number(cell) and kind.holds(cell)), _WEIGHT)

@@ -2,7 +2,8 @@
 
 A folder holds ``graph.json``, which describes the graph, and arrays as ``.npy`` files: neighbor lists by rows
 (``rows-offsets``, ``rows-ids``, ``rows-values``), each list ascending, and by columns, unless these are the same. Edges
-are numbered by rows. `sorting` writes folders; this file opens them.
+are numbered by rows; attributes of edges (``edge-attribute-0-values``, …) are in that order. `sorting` writes folders;
+this file opens them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import NamedTuple, get_type_hints
 import numpy as np
 
 from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes, Of
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import FormatError
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.validate import as_values, check_offsets, check_range
+from gasla.graph.validate import as_values, check_offsets, check_range, is_value_type
 
 SUFFIXES = (".gasla",)
 FORMAT, VERSION = "gasla graph", 1
@@ -64,10 +66,12 @@ def open_folder(path: Path) -> Graph:
     for part in (lists.out, incoming):
         part.__dict__["properties"] = known
     lists.__dict__["in_"] = incoming
-    lists.files = MappedFiles([path for path in sorted(path.iterdir()) if path.suffix in (".npy", ".json")], values)
+    edges, vertices = _attributes(path, "edge", about.m), _attributes(path, "vertex", about.n)
+    kept = [values, *edges.arrays(), *vertices.arrays()]
+    lists.files = MappedFiles([path for path in sorted(path.iterdir()) if path.suffix in (".npy", ".json")], kept)
     graph._set_lists(lists, as_values(values, about.m))
     graph._valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
-    graph.naming = _names(path, about.n)
+    graph.naming, graph.edge_attributes, graph.vertex_attributes = _names(path, about.n), edges, vertices
     return graph
 
 
@@ -123,6 +127,32 @@ def _array(path: Path, name: str, length: int) -> Array:
     return array
 
 
+def _attributes(path: Path, of: Of, count: int) -> Attributes:
+    """Map the columns of the attributes that ``graph.json`` names."""
+    names = json.loads((path / DESCRIPTION).read_text("utf-8")).get(f"{of}_attributes", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_attributes is {names!r}; {_EXPECTED}")
+    columns = {name: _array(path, f"{of}-attribute-{i}-values", count) for i, name in enumerate(names)}
+    for name, column in columns.items():
+        if not is_value_type(column.dtype):
+            raise FormatError(path, None, f"is damaged: attribute {name!r} has type {column.dtype}; {_EXPECTED}")
+    return Attributes(of, columns) if columns else {"edge": NO_EDGE_ATTRIBUTES, "vertex": NO_VERTEX_ATTRIBUTES}[of]
+
+
+def write_attributes(path: Path, graph: Graph) -> dict[str, list[str]]:
+    """Write the attributes of a graph, those of edges by rows; return what ``graph.json`` says about them."""
+    for attributes in (graph.edge_attributes, graph.vertex_attributes):
+        for i, (_, column) in enumerate(attributes.items()):
+            in_order = column[graph.sorted_out.numbers()] if attributes.of == "edge" else column
+            with open(path / f"{attributes.of}-attribute-{i}-values.npy", "xb") as file:
+                np.lib.format.write_array(file, in_order, allow_pickle=False)
+    return {
+        f"{attributes.of}_attributes": [*attributes]
+        for attributes in (graph.edge_attributes, graph.vertex_attributes)
+        if attributes
+    }
+
+
 def _names(path: Path, n: int) -> Names | None:
     file = path / NAMES
     if not file.exists():
@@ -138,7 +168,7 @@ def _names(path: Path, n: int) -> Names | None:
     return Names(each)
 
 
-def describe(path: Path, about: Description, names: Names | None) -> None:
+def describe(path: Path, about: Description, names: Names | None, attributes: dict[str, list[str]]) -> None:
     """Write ``graph.json``, and the names of vertices if there are any."""
     if names is not None:
         each = names.each.tolist()
@@ -146,5 +176,5 @@ def describe(path: Path, about: Description, names: Names | None) -> None:
         if other is not None:
             raise TypeError(f"vertex {other!r} has a name of {type(other).__name__}; expected strings or integers")
         (path / NAMES).write_text(json.dumps(each), "utf-8")
-    text = json.dumps({"format": FORMAT, "version": VERSION, **about._asdict()}, indent=2)
+    text = json.dumps({"format": FORMAT, "version": VERSION, **about._asdict(), **attributes}, indent=2)
     (path / DESCRIPTION).write_text(text + "\n", "utf-8")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
+_KEPT = "attributes/"  # begins the names of the arrays of attributes; itself: whether the graph has values
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
@@ -36,8 +37,8 @@ class _Compressed(NamedTuple):
     indptr: Array
 
 
-def read(path: Path) -> csr_array:
-    """Return the graph in an archive."""
+def read(path: Path) -> csr_array | Graph:
+    """Return the graph in an archive; a Graph if it has attributes."""
     with open_bytes(path) as stream:
         if not zipfile.is_zipfile(stream):
             raise FormatError(path, None, f"is not an archive, or truncated; {_EXPECTED}")
@@ -46,7 +47,7 @@ def read(path: Path) -> csr_array:
     if "format" not in arrays:
         raise FormatError(path, None, f"contains no sparse array; {_EXPECTED}")
     try:
-        return _matrix(path, arrays)
+        return _matrix(path, arrays) if _KEPT not in arrays else _with_attributes(path, arrays)
     except KeyError as error:
         raise FormatError(path, None, f"has no array {error}; {_EXPECTED}") from error
     except FormatError:
@@ -61,7 +62,8 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
             with np.load(stream, allow_pickle=False) as archive:
-                found = {name: archive[name] for name in _ARRAYS if name in archive}
+                kept = [name for name in archive if name.startswith(_KEPT)]
+                found = {name: archive[name] for name in (*_ARRAYS, *kept) if name in archive}
                 return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
     except MemoryError:
         raise
@@ -114,6 +116,30 @@ def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
     return to_csr(n, row, col, data)
 
 
+def _with_attributes(path: Path, arrays: dict[str, Array]) -> Graph:
+    """The graph of the arrays, which `write` has put into the order of sorted rows."""
+    from gasla.graph.graph import Graph
+
+    A = _matrix(path, arrays)
+    columns: dict[str, dict[str, Array]] = {"edge": {}, "vertex": {}}
+    for key, column in arrays.items():
+        of, _, name = key.removeprefix(_KEPT).partition("/")
+        if key.startswith(_KEPT) and of in columns:
+            columns[of][name] = column
+    graph = Graph(A) if arrays[_KEPT].item() else Graph.from_csr(A.indptr, A.indices)
+    return graph.with_edge_attributes(columns["edge"]).with_vertex_attributes(columns["vertex"])
+
+
+def _columns(graph: Graph) -> dict[str, Array]:
+    """The attributes by the names of their arrays, those of edges by sorted rows; and whether there are values."""
+    edges, vertices = graph.edge_attributes, graph.vertex_attributes
+    if not edges and not vertices:
+        return {}
+    columns = {f"{_KEPT}edge/{name}": column[graph.sorted_out.numbers()] for name, column in edges.items()}
+    columns |= {f"{_KEPT}vertex/{name}": column for name, column in vertices.items()}
+    return {**columns, _KEPT: np.array(graph.values is not None)}
+
+
 def _word(array: Array) -> str:
     """Return the string in a zero-dimensional array."""
     word = array.item()
@@ -121,9 +147,16 @@ def _word(array: Array) -> str:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an archive of the CSR arrays."""
+    """Write an archive of the CSR arrays, and of the attributes."""
     from scipy.sparse import csr_array, save_npz
 
     archive = io.BytesIO()  # zip archives need to seek, which compressed streams can't
-    save_npz(archive, csr_array((weights(graph), graph.out.indices, graph.out.indptr), shape=(graph.n, graph.n)))
+    columns = _columns(graph)
+    rows = graph.sorted_out if columns else graph.out
+    values = weights(graph) if not columns or graph.values is None else graph.values[rows.numbers()]
+    save_npz(archive, csr_array((values, rows.indices, rows.indptr), shape=(graph.n, graph.n)))
+    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as more:
+        for name, column in columns.items():
+            with more.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, column, allow_pickle=False)
     stream.write(archive.getbuffer())

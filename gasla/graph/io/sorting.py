@@ -16,10 +16,9 @@ import numpy as np
 
 from gasla.arrays import index_dtype
 from gasla.graph.adjacency import Array
-from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import Part, WeightType
-from gasla.graph.io.folder import DESCRIPTION, Description, describe
+from gasla.graph.io.folder import DESCRIPTION, Description, describe, write_attributes
 from gasla.graph.validate import physical_memory, require_vertices
 from gasla.output import placing_folder
 from gasla.progress import follow
@@ -29,7 +28,7 @@ MOST_BUCKETS = 256  # files open at once
 BLOCK = 1 << 18  # edges that are moved at a time
 
 
-def write_folder(path: Path, parts: Iterable[Part], memory: int, names: Names | None = None) -> Description:
+def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | None = None) -> Description:
     """Write a folder of edges that arrive in parts.
 
     Parameters
@@ -40,14 +39,16 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, names: Names | 
         Either all with weights or all without.
     memory : int
         Bytes that sorting may take, besides 16 per vertex.
-    names : Names, optional
+    graph : Graph, optional
+        The graph that the parts are of, for its names and attributes.
     """
     with placing_folder(path, DESCRIPTION) as folder:
         with closing(_Spool(folder)) as spool:
             for part in parts:
                 spool.append(part)
         about = _sort(folder, spool, memory)
-        describe(folder, about, names)
+        attributes = {} if graph is None else write_attributes(folder, graph)
+        describe(folder, about, None if graph is None else graph.naming, attributes)
     return about
 
 
