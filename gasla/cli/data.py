@@ -60,7 +60,7 @@ def _is_number(text: str) -> bool:
 def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     """Options of commands that read a graph."""
     parser.add_argument("graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads")
-    formats = "mtx, edges, gr, metis, npz, csv, parquet or feather"
+    formats = "mtx, edges, gr, metis, npz, graphml, gml, csv, parquet or feather"
     parser.add_argument("--format", metavar="F", help=f"file format: {formats} (default: by the suffix of the file)")
     columns = "columns of a table, by name or position from 0 (default: by usual names such as source, else 0,1)"
     parser.add_argument("--columns", metavar="SRC,DST[,WEIGHT]", help=columns)

@@ -113,7 +113,7 @@ def test_lines_of_spaces_are_empty(tmp_path) -> None:
 
 def test_files_of_networkx_are_told_apart(tmp_path) -> None:
     with pytest.raises(ValueError, match="read it with NetworkX"):
-        io.read(tmp_path / "a.graphml")
+        io.read(tmp_path / "a.gexf")
 
 
 def test_columns_of_an_edge_list_are_chosen(tmp_path) -> None:

@@ -8,6 +8,8 @@ format           file names                            content
 ``"gr"``         ``.gr``                               DIMACS: arcs of the 9th challenge, or the PACE form (undirected)
 ``"metis"``      ``.graph`` ``.metis``                 METIS: undirected, the neighbors of one vertex per line
 ``"npz"``        ``.npz``                              `scipy.sparse.save_npz`
+``"graphml"``    ``.graphml``                          GraphML, with names and attributes, by NetworkX
+``"gml"``        ``.gml``                              GML, with names and attributes, by NetworkX
 ``"csv"``        ``.csv``                              a table, one edge per row; ids are numbers or names
 ``"parquet"``    ``.parquet``                          a table, as for CSV
 ``"feather"``    ``.feather`` ``.arrow``               a table, as for CSV
@@ -30,7 +32,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gasla.graph.io import dimacs, edge_tables, edges, folder, matrix_market, metis, npz, sorting
+from gasla.graph.io import dimacs, edge_tables, edges, folder, gml, graphml, matrix_market, metis, npz, sorting
 from gasla.graph.io.edge_tables import Columns
 from gasla.graph.io.files import COMPRESSIONS, FormatError, Part, compress, to_csr, translate_errors
 from gasla.graph.io.separated import SPACES, is_plain
@@ -43,13 +45,14 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "FormatError", "convert", "format_of", "open", "read", "write"]
 
 _FORMATS: dict[str, ModuleType] = {"mtx": matrix_market, "edges": edges, "gr": dimacs, "metis": metis, "npz": npz}
+_FORMATS |= {"graphml": graphml, "gml": gml}
 _NAMES = {suffix: format for format, module in _FORMATS.items() for suffix in module.SUFFIXES}
 
 _NAMES |= edge_tables.SUFFIXES
 _NAMES |= dict.fromkeys(folder.SUFFIXES, "folder")
 TABLES = tuple(dict.fromkeys(edge_tables.SUFFIXES.values()))
 _ALL = (*_FORMATS, *TABLES, "folder")
-_NETWORKX = (".graphml", ".gml", ".gexf", ".net", ".dot", ".json")
+_NETWORKX = (".gexf", ".net", ".dot", ".json")
 
 
 def read(
@@ -69,11 +72,11 @@ def read(
     Parameters
     ----------
     path : path
-    format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
+    format : {"mtx", "edges", "gr", "metis", "npz", "graphml", "gml", "csv", "parquet", "feather"}, optional
         By default determined by the file name (see `gasla.io`).
     src, dst, weight, names : optional
         For tables and edge lists: columns by name or position, and whether ids are names; see `Graph.from_table`. For
-        folders and ``.npz`` files with attributes, `weight` is the name of one (`Graph.weighted_by`). The
+        folders, ``.npz``, GraphML and GML files with attributes, `weight` is the name of one (`Graph.weighted_by`). The
         first line of a text file is a header unless it contains a number. If it contains no number and could be either,
         passing names of columns says that it is a header, passing positions that it is an edge.
     attributes : list of str or int, optional
@@ -91,7 +94,7 @@ def read(
     -------
     scipy.sparse.csr_array or Graph
         A Graph for a table, for an edge list with attributes or whose ids are names, for an ``.npz`` file with
-        attributes, and for a folder, which is opened (`open`).
+        attributes, for GraphML and GML, and for a folder, which is opened (`open`).
 
     Warns
     -----
@@ -106,7 +109,7 @@ def read(
         The graph needs more memory than available; the message states both numbers. If this is only known after
         reading ids, the error is a FormatError as well.
     ImportError
-        The file is a table, and pyarrow is missing.
+        The file is a table, and pyarrow is missing; or GraphML or GML, and NetworkX is missing.
 
     Examples
     --------
@@ -130,7 +133,7 @@ def read(
     columns = Columns(src, dst, weight, attributes)
     if format in TABLES:
         return edge_tables.read(path, format, columns, names, separator, skips)
-    if format in ("folder", "npz") and columns.given == [weight] and names is None:
+    if format in ("folder", "npz", "graphml", "gml") and columns.given == [weight] and names is None:
         return as_graph(read(path, format)).weighted_by(cast(str, weight))
     if format == "folder" and not columns.given and names is None:
         return folder.open_folder(path)
@@ -156,11 +159,12 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     ----------
     path : path
     A : sparse array, sparse matrix or Graph
-    format : {"mtx", "edges", "gr", "metis", "npz", "csv", "parquet", "feather"}, optional
+    format : {"mtx", "edges", "gr", "metis", "npz", "graphml", "gml", "csv", "parquet", "feather"}, optional
         By default determined by the file name (see `gasla.io`). Tables keep names, but can't store vertices without
         edges; a graph that would lose vertices is an error (Parquet and Feather store the number of vertices of a graph
-        without names), and the attributes of edges, as ``.npz`` files and folders do; these keep attributes of
-        vertices as well. If names are integers below 2**31, read the CSV file with ``names=True``.
+        without names), and the attributes of edges, as ``.npz``, GraphML and GML files and folders do;
+        these keep attributes of vertices as well. If names are integers below 2**31, read the CSV file with
+        ``names=True``.
 
     Examples
     --------

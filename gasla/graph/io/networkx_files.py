@@ -1,0 +1,93 @@
+"""Files that NetworkX reads and writes (`pip install 'gasla[networkx]'`), with names and attributes.
+
+Attributes that are numbers and that every edge, or every vertex, has become columns of the `Graph`; "weight" of edges
+becomes its values. Vertices have names unless their labels are 0, 1, … in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
+
+import numpy as np
+
+from gasla.graph.io.files import Array, FormatError, is_whole, open_bytes
+from gasla.graph.validate import is_value_type
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+
+def networkx() -> Any:
+    """Import NetworkX; the ImportError says how to install it."""
+    try:
+        import networkx
+    except ImportError:
+        raise ImportError("GraphML and GML files need NetworkX: pip install 'gasla[networkx]'") from None
+    return networkx
+
+
+def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
+    """The graph in a file, which `parse` reads as one of NetworkX."""
+    from gasla.graph.graph import Graph
+
+    nx = networkx()
+    with open_bytes(path) as stream:
+        try:
+            G = parse(stream).to_directed()
+        except (nx.NetworkXError, ParseError, ValueError, KeyError, TypeError) as error:
+            said = " ".join(str(error).split())
+            raise FormatError(path, None, f"is damaged, or of another format ({said}); expected {format}") from error
+    labels = [*G.nodes]
+    if labels == [*map(str, range(len(labels)))]:
+        G = nx.relabel_nodes(G, dict(zip(labels, range(len(labels)))))
+    edges = _columns(data for _, _, data in G.edges(data=True))
+    weight = edges.pop("weight", None)
+    graph = Graph.from_networkx(G, None).with_values(weight).with_edge_attributes(edges)
+    return graph.with_vertex_attributes(_columns(data for _, data in G.nodes(data=True)))
+
+
+def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
+    """Write a directed graph, which `save` takes as one of NetworkX; its values become "weight"."""
+    nx, graph = networkx(), graph.to("cpu")
+    edges = dict(graph.edge_attributes)
+    if graph.values is not None:
+        if edges.get("weight", graph.values) is not graph.values:
+            raise ValueError(f"{path}: the edge attribute 'weight' has the name of the values; rename it")
+        edges["weight"] = graph.values
+    G = (nx.MultiDiGraph if graph.has_parallel_edges else nx.DiGraph)()
+    names = list(range(graph.n)) if graph.names is None else graph.names.tolist()
+    G.add_nodes_from(zip(names, _records(dict(graph.vertex_attributes), graph.n)))
+    src, dst = (map(names.__getitem__, ends.tolist()) for ends in graph.edges())
+    G.add_edges_from(zip(src, dst, _records(edges, graph.m)))
+    try:
+        save(G)
+    except nx.NetworkXError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _columns(records: Iterable[dict[str, Any]]) -> dict[str, Array]:
+    """The attributes of edges or vertices that all of them have as numbers."""
+    rows = list(records)
+    found = {}
+    for name in rows[0] if rows else ():
+        values = [_number(row.get(name)) for row in rows]
+        if all(isinstance(value, int | float) for value in values) and name:
+            column = np.array(values)
+            if is_value_type(column.dtype):
+                found[name] = column
+    return found
+
+
+def _number(value: Any) -> Any:
+    """The number in a text, as GML has integers of more than 32 bits; anything else as it is."""
+    return int(value) if isinstance(value, str) and is_whole(value) else value
+
+
+def _records(columns: dict[str, Array], count: int) -> Iterator[dict[str, Any]]:
+    """For each edge or vertex, its attributes by name."""
+    if not columns:
+        return ({} for _ in range(count))
+    return (dict(zip(columns, row)) for row in zip(*(column.tolist() for column in columns.values())))

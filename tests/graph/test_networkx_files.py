@@ -1,0 +1,92 @@
+"""GraphML and GML: what NetworkX writes is read with names and attributes, and what gasla writes comes back."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import gasla
+from gasla import Graph, io
+
+SUFFIXES = ["graphml", "gml", "graphml.gz", "gml.xz"]
+
+
+def edges_of(graph: Graph, name: str | None = None) -> list[Any]:
+    """(source, target, number) of each edge, in order of the ends."""
+    column = graph.values if name is None else graph.edge_attributes[name]
+    names = np.arange(graph.n) if graph.names is None else graph.names
+    src, dst = (names[ends].tolist() for ends in graph.edges())
+    return sorted(zip(src, dst, [None] * graph.m if column is None else column.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_graph_comes_back(tmp_path: Path, suffix: str, named: bool, weighted: bool) -> None:
+    graph = Graph.from_edges([2, 0, 0, 1, 3], [0, 1, 1, 1, 0], n=5)
+    if named:
+        graph = Graph.from_networkx(nx.MultiDiGraph([("x", "y"), ("x", "y"), ("z", "z"), ("ä b", "x"), ("y", "10")]))
+    graph = graph.with_edge_attributes(big=2**40 + np.arange(5), x=[0.1, 2.0, 1e300, np.inf, -4.5])
+    graph = graph.with_vertex_attributes(population=[5, 4, 3, 2, 1])
+    graph = graph.with_values([1.5, 2.5, 3.5, 4.5, 5.0]) if weighted else graph
+    io.write(tmp_path / f"a.{suffix}", graph)
+    found = io.read(tmp_path / f"a.{suffix}")
+    assert (found.n, found.m, found.values is not None) == (5, 5, weighted)
+    assert (found.names is not None) == named
+    for name in (None, "big", "x"):
+        assert edges_of(found, name) == edges_of(graph, name)
+    assert found.vertex_attributes["population"].tolist() == [5, 4, 3, 2, 1]
+    assert edges_of(io.read(tmp_path / f"a.{suffix}", weight="big")) == edges_of(graph, "big")
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "gml"])
+def test_undirected_graphs_of_networkx_have_both_directions(tmp_path: Path, suffix: str) -> None:
+    G = nx.Graph()
+    G.add_edge("a", "b", weight=2, kind="road", length=1.5)
+    G.add_edge("b", "b", weight=3, length=2)
+    G.nodes["a"]["height"] = 7  # of one vertex alone, so no column
+    path = tmp_path / f"a.{suffix}"
+    (nx.write_gml if suffix == "gml" else nx.write_graphml)(G, path)
+    graph = io.read(path)
+    assert edges_of(graph) == [("a", "b", 2), ("b", "a", 2), ("b", "b", 3)]
+    assert edges_of(graph, "length") == [("a", "b", 1.5), ("b", "a", 1.5), ("b", "b", 2.0)]
+    assert [*graph.edge_attributes] == ["length"]
+    assert not graph.vertex_attributes
+    assert gasla.sssp(graph, graph.vertex("a")).tolist() == [0, 2]
+
+
+def test_gml_without_labels_and_empty_graphs(tmp_path: Path) -> None:
+    path = tmp_path / "a.gml"
+    path.write_text("graph [ node [ id 7 ] node [ id 9 ] edge [ source 7 target 9 ] ]")
+    assert edges_of(io.read(path)) == [(7, 9, None), (9, 7, None)]
+    for suffix in SUFFIXES:
+        io.write(tmp_path / f"none.{suffix}", Graph.from_edges([], [], n=3))
+        assert io.read(tmp_path / f"none.{suffix}").n == 3
+    folder = io.convert(path, tmp_path / "a.gasla")
+    assert folder.names.tolist() == [7, 9]
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "gml"])
+@pytest.mark.parametrize("text", ["", "graph", "<graphml>", "0 1\n1 2\n"])
+def test_damaged_files_are_refused(tmp_path: Path, suffix: str, text: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(text)
+    with pytest.raises(io.FormatError, match="expected G"):
+        io.read(path)
+
+
+def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_edges([0], [1], [2]).with_edge_attributes({"not a key": [1]})
+    with pytest.raises(ValueError, match=r"a.gml: .*not a key"):
+        io.write(tmp_path / "a.gml", graph)
+    assert not (tmp_path / "a.gml").exists()
+    with pytest.raises(ValueError, match="'weight' has the name of the values"):
+        io.write(tmp_path / "a.graphml", graph.with_edge_attributes(weight=[3]))
+    io.write(tmp_path / "a.graphml", graph)
+    with pytest.raises(ValueError, match="no edge attribute; there are 'not a key'"):
+        io.read(tmp_path / "a.graphml", weight="key")
+    monkeypatch.setitem(__import__("sys").modules, "networkx", None)
+    with pytest.raises(ImportError, match=r"pip install 'gasla\[networkx\]'"):
+        io.read(tmp_path / "a.graphml")
