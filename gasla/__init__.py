@@ -18,6 +18,7 @@ _HOMES = {
     "multi_source_bfs": "algorithms.traversal.multi_source_bfs",
     "sssp": "algorithms.paths.sssp",
     "shortest_path": "algorithms.paths.shortest_path",
+    "k_shortest_paths": "algorithms.paths.k_shortest_paths",
     "multi_source_shortest_paths": "algorithms.paths.multi_source_shortest_paths",
     "nearest_source": "algorithms.paths.nearest_source",
     "closeness_centrality": "algorithms.centrality.closeness_centrality",

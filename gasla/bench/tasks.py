@@ -36,6 +36,7 @@ from gasla.bench.peers import (
 
 SOME = 4  # default number of sources of a call that takes several
 FEW = 100  # number of walks and samples to verify
+PATHS = 5  # number of shortest paths between two vertices
 FIRST = 4  # number of searches to verify, of many
 UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
 MOST_PRODUCTS = 1 << 31  # multiplications of a matrix with itself; larger products take too much memory and time
@@ -300,6 +301,12 @@ TASKS: dict[str, Task] = {
     "shortest_path": Task(
         "nowhere", lambda g: gasla.shortest_path(g.graph, *g.ends),
         lambda g, a, _: verify.shortest_path(g.graph, *g.ends, a.distance, a.path, a.edges), part("distance"),
+        agree=near,
+    ),
+    "k_shortest_paths": Task(
+        "nowhere", lambda g: gasla.k_shortest_paths(g.graph, *g.ends, PATHS),
+        lambda g, a, _: verify.k_shortest_paths(g.graph, *g.ends, PATHS, a),
+        lambda a: np.array([path.distance for path in a]),
         agree=near,
     ),
     "aggregate_features": Task(

@@ -140,6 +140,16 @@ ALGORITHMS: tuple[Verb, ...] = (
         *(views.listed("path", views.along_path, more=lambda _: "more"), "ids"),
         fixed={"check_bound": False},
     ),
+    Verb(
+        *("k-shortest-paths", gasla.k_shortest_paths, {"vertices": "on_paths"}),
+        lambda f: f"{len(f['paths']):,} shortest paths from {_from_to(f)}, by length:",
+        *(views.paths, "ids"),
+        defaults={"k": 5},
+        unpack=lambda _, found: {
+            "paths": found,
+            "vertices": np.concatenate([[], *(p.path for p in found)]).astype(int),
+        },
+    ),
     _per_source("multi-source-shortest-paths", gasla.multi_source_shortest_paths, {"distances": "distance"}),
     Verb(
         *("nearest-source", gasla.nearest_source, {"distances": "distance", "nearest": "nearest"}),

@@ -26,7 +26,7 @@ algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations)
             multi_source_shortest_paths (from 8); topological_order and longest_path (of each edge once, from the
             smaller vertex to the larger);
             personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); shortest_path, maximum_flow,
-            minimum_cut (between the first two sources); ego_graph (radius 2); bipartite, bridges,
+            minimum_cut, k_shortest_paths (5) (between the first two sources); ego_graph (radius 2); bipartite, bridges,
             articulation_points; minimum_spanning_forest; aggregate_features (64 per vertex); label_propagation,
             louvain_communities; modularity (of groups of consecutive ids); edge_support, clustering, k_truss (k = 6);
             four_cliques; jaccard and adamic_adar (of the ends of each edge); top_k_similar (10), square_clustering;

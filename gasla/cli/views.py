@@ -152,6 +152,14 @@ def along_path(f: Answered) -> Array:
     return np.append(0, lengths.cumsum(dtype=np.float64))[: len(f["path"])]
 
 
+def paths(f: Answered) -> Iterator[str]:
+    """The length of each path, and its vertices: the first three and the last two of more than five."""
+    for place, (distance, path, _) in enumerate(f["paths"][: f.top], 1):
+        labels = [f.label(v) for v in path.tolist()]
+        shown = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
+        yield f"{place:4}  {distance:14,.6g}  {' – '.join(shown)}"
+
+
 def similar(f: Answered) -> Iterator[str]:
     """The most similar pairs of each vertex and the most similar other vertex."""
     first, scores = f["vertices"][:, :1], f["scores"].max(axis=1, initial=0)

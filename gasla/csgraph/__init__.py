@@ -2,7 +2,7 @@
 
     from gasla import csgraph          # in place of: from scipy.sparse import csgraph
 
-`shortest_path`, `dijkstra`, `bellman_ford`, `connected_components` (weak components; on a GPU also strong ones),
+`shortest_path`, `dijkstra`, `bellman_ford`, `yen`, `connected_components` (weak components; on a GPU also strong ones),
 `minimum_spanning_tree` and `laplacian` run on gasla. They accept what SciPy's functions accept, dense and masked arrays
 too, and return the same; CuPy's sparse and dense arrays are accepted as well, and give CuPy arrays. Of several correct
 predecessors any may be returned.
@@ -37,9 +37,8 @@ from gasla.csgraph.passthrough import (
     reconstruct_path,
     reverse_cuthill_mckee,
     structural_rank,
-    yen,
 )
-from gasla.csgraph.shortest_paths import bellman_ford, dijkstra, shortest_path
+from gasla.csgraph.shortest_paths import bellman_ford, dijkstra, shortest_path, yen
 from gasla.csgraph.spanning_tree import minimum_spanning_tree
 
 __all__ = [

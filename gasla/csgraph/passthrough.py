@@ -101,4 +101,3 @@ min_weight_full_bipartite_matching = _pass_on("min_weight_full_bipartite_matchin
 reconstruct_path = _pass_on("reconstruct_path")
 reverse_cuthill_mckee = _pass_on("reverse_cuthill_mckee")
 structural_rank = _pass_on("structural_rank")
-yen = _pass_on("yen")

@@ -1,4 +1,4 @@
-"""`shortest_path`, `dijkstra` and `bellman_ford` in SciPy's form: float64 distances, -9999 for no predecessor."""
+"""`shortest_path`, `dijkstra`, `bellman_ford`, `yen` in SciPy's form: float64 distances, -9999 for no predecessor."""
 
 import warnings
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import NegativeCycleError
 
+from gasla.algorithms.paths.k_shortest_paths import k_shortest_paths
 from gasla.algorithms.paths.multi_source_shortest_paths import multi_source_shortest_paths
 from gasla.algorithms.paths.sssp import NegativeCycleError as Unbounded
 from gasla.algorithms.paths.sssp import sssp
@@ -20,7 +21,9 @@ NONE = -9999  # no predecessor
 FEW = 1 << 16  # edges times sources, below which SciPy is faster
 ALONE = 1 << 18  # the same if gasla searches from each source separately
 SOME = 16  # from this number of sources in a dense graph SciPy is as fast
+FEW_EDGES_OF_PATHS = 1 << 11  # edges, below which SciPy's `yen` is as fast
 ODD = "a length that is NaN or minus infinity"
+NEGATIVE_OR_NAN = "a length that is negative or NaN"
 NEGATIVE = (  # SciPy's message
     "Graph has negative weights: dijkstra will give inaccurate results if the graph contains negative cycles. "
     "Consider johnson or bellman_ford."
@@ -210,6 +213,74 @@ def bellman_ford(
     if not _least_length(graph) > -np.inf:
         return passthrough.by_scipy("bellman_ford", ODD, csgraph, **given)
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
+
+
+def yen(
+    csgraph: Any,
+    source: int,
+    sink: int,
+    K: int,
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Any:
+    """Find the K shortest paths between two vertices that visit no vertex twice.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted
+        As for `shortest_path`.
+    source, sink : int
+        The ends of the paths.
+    K : int
+        The number of paths.
+
+    Returns
+    -------
+    dist_array : (M,) float64
+        The lengths of the paths in order; M is K, or less if there are no more paths.
+    predecessors : (M, n) int32
+        With `return_predecessors`: for each path, the vertex before each of its vertices, -9999 elsewhere.
+
+    Raises
+    ------
+    NegativeCycleError
+        SciPy's own: if a cycle is negative.
+    TypeError, ValueError
+        If the array is not square, source or sink is not a vertex, or K is negative or not an integer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import csgraph
+    >>> A = np.array([[0, 1, 2, 0], [0, 0, 0, 1], [2, 0, 0, 3], [0, 0, 0, 0]])
+    >>> csgraph.yen(A, 0, 3, 2, directed=False)
+    array([2., 5.])
+    """
+    given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
+    require_real(csgraph)
+    few = passthrough.sparing("few edges", csgraph) if most_edges(csgraph) < FEW_EDGES_OF_PATHS else ""
+    if reason := "an array of PyData's sparse" if is_foreign(csgraph) else few:
+        return passthrough.by_scipy("yen", reason, csgraph, source, sink, K, **given)
+    graph = _searched_graph(csgraph, directed, unweighted)
+    least = _least_length(graph)
+    if not least >= 0:
+        return passthrough.by_scipy("yen", NEGATIVE_OR_NAN, csgraph, source, sink, K, **given)
+    if not (0 <= source < graph.n and 0 <= sink < graph.n):
+        raise ValueError(
+            "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "
+            f"Got N={graph.n}, source={source}, sink={sink}."
+        )
+    found = k_shortest_paths(graph, int(source), int(sink), K)
+    xp: Any = module_of(graph.device)
+    lengths = xp.asarray([path.distance for path in found], dtype=np.float64)
+    if not return_predecessors:
+        return lengths
+    predecessors = xp.full((len(found), graph.n), NONE, np.int32)
+    for row, (_, path, _) in zip(predecessors, found):
+        row[path[1:]] = path[:-1]
+    return lengths, predecessors
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:

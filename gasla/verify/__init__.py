@@ -10,6 +10,7 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 | sssp        | no edge offers a shorter way; every distance is reached from the source along edges that attain it     |
 | nearest_…   | as sssp; each vertex is reached from its source along such edges, and none brings a smaller position   |
 | …_path      | its edges lead from source to target and add up to its length; SciPy finds no shorter way              |
+| k_short…    | the paths are such, and in order; past a sampled vertex of them, SciPy finds no other that is shorter  |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
 | katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
@@ -72,7 +73,7 @@ from gasla.verify.edge_samples import negative_edges, split_edges, walk_pairs
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, nearest_source, sssp
-from gasla.verify.searches.single_pair import shortest_path
+from gasla.verify.searches.single_pair import k_shortest_paths, shortest_path
 from gasla.verify.spot_checks import (
     aggregate_features,
     closeness,
@@ -109,6 +110,7 @@ __all__ = [
     "harmonic",
     "hits",
     "k_core",
+    "k_shortest_paths",
     "katz",
     "label_propagation",
     "longest_path",

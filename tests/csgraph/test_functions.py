@@ -261,6 +261,34 @@ def test_negative_cycles_raise_the_error_of_scipy(ours: list[str]) -> None:
     assert not ours
 
 
+@pytest.mark.parametrize("options", [{}, {"directed": False}, {"unweighted": True}])
+def test_several_shortest_paths(options: dict[str, Any], ours: list[str]) -> None:
+    A, B = matrix(30, 120, 3), matrix(30, 120, 3)
+    B.sum_duplicates()
+    B.data += 1  # a dense array has no edges of length 0
+    for source, sink, K in ((3, 7, 9), (3, 3, 2), (0, 29, 0)):
+        found, before = csgraph.yen(A, source, sink, K, return_predecessors=True, **options)
+        np.testing.assert_array_equal(found, scipys.yen(A, source, sink, K, **options))
+        expected = scipys.yen(B, source, sink, K, **options)
+        np.testing.assert_array_equal(csgraph.yen(B.toarray(), source, sink, K, **options), expected)
+        assert before.shape == (len(found), 30)
+        assert before.dtype == np.int32
+        for row in before:
+            path = [sink]
+            while row[path[-1]] >= 0:
+                path.append(int(row[path[-1]]))
+            assert path[-1] == source
+            assert (row >= 0).sum() == len(path) - 1
+    assert not ours
+    for source, sink, K in ((3, 30, 2), (-1, 7, 2), (3, 7, -1)):
+        with pytest.raises(ValueError, match=r"must have 0 <=|expected"):
+            csgraph.yen(A, source, sink, K, **options)
+    A.data -= 1
+    with pytest.raises(scipys.NegativeCycleError):
+        csgraph.yen(A, 3, 7, 2)
+    assert ours
+
+
 def test_errors_say_what_is_wrong(ours: list[str]) -> None:
     A = np.eye(3, k=1)
     with pytest.raises(ValueError, match="has shape"):

@@ -667,6 +667,7 @@ def test_algorithms_are_those_of_one_process(name: str) -> None:
 
 NOT_HAD: dict[str, Any] = {
     "shortest_path": lambda g: gasla.shortest_path(g, 0, 1),
+    "k_shortest_paths": lambda g: gasla.k_shortest_paths(g, 0, 1, 2),
     "pagerank": lambda g: gasla.pagerank(g, order="in place"),
     "preferential_attachment": gasla.preferential_attachment,
     "count_cliques": lambda g: gasla.count_cliques(g, 4),

@@ -254,6 +254,12 @@ def shortest_path(q: Asked) -> Answer:
     return {"distance": found.distance}
 
 
+def k_shortest_paths(q: Asked) -> Answer:
+    found = gasla.k_shortest_paths(q.given, q.v(0), q.v(1), 4)
+    q.check(verify.k_shortest_paths, q.v(0), q.v(1), 4, [tuple(map(host, path)) for path in found])
+    return {"lengths": np.array([path.distance for path in found])}
+
+
 def nearest_source(q: Asked) -> Answer:
     sources = [q.v(0), q.v(1), q.v(0)]
     found = gasla.nearest_source(q.given, sources)
@@ -703,6 +709,8 @@ ROWS: tuple[Row, ...] = (
         "multi_source_dijkstra_path_length", csgraph="dijkstra bellman_ford shortest_path"),
     Row("shortest_path", shortest_path, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, distance=1),
         verbs="shortest-path", networkx="dijkstra_path dijkstra_path_length"),
+    Row("k_shortest_paths", k_shortest_paths, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, lengths=1),
+        verbs="k-shortest-paths", csgraph="yen"),
     Row("multi_source_shortest_paths", multi_source_shortest_paths, weights=True, split=COPIED_WEIGHTS, ranks=True,
         scaled=times(TIMES, distances=1), verbs="multi-source-shortest-paths",
         networkx="all_pairs_dijkstra all_pairs_dijkstra_path all_pairs_dijkstra_path_length"),

@@ -27,6 +27,7 @@ OWN = (
     "laplacian",
     "minimum_spanning_tree",
     "shortest_path",
+    "yen",
 )
 calls: Counter[str] = Counter()
 handed: dict[str, Counter[str]] = {name: Counter() for name in OWN}

@@ -315,6 +315,24 @@ def shortest_path(g: Small) -> Asked:
         yield Question(lambda t=target, **a: verify.shortest_path(g.matrix, 0, t, **a), answer, is_right)
 
 
+def k_shortest_paths(g: Small) -> Asked:
+    for target in (5, g.n - 1):
+        every = []
+        for path in nx.all_simple_paths(g.directed, 0, target):
+            steps = [(u, v, g.directed.edges[u, v]["weight"]) for u, v in pairwise(path)]
+            every.append((sum(w for *_, w in steps), path, [g.edges.index(step) for step in steps]))
+        every.sort()
+
+        def check(lengths: Array, which: Array, every: Any = every, target: int = target) -> None:
+            if which.ndim != 1 or not all(0 <= i < len(every) for i in which):
+                raise ValueError("no such path")
+            paths = [(length, *every[i][1:]) for length, i in zip(lengths, which, strict=True)]
+            verify.k_shortest_paths(g.matrix, 0, target, min(len(every) + 1, 6), paths)
+
+        found = every[:6]
+        yield Question(check, {"lengths": np.array([p[0] for p in found], float), "which": np.arange(len(found))})
+
+
 def pagerank(g: Small) -> Asked:
     for weighted in (True, False):
         weights = g.dense if weighted else g.counts
@@ -1096,6 +1114,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "hits": (hits, ALL),
     "k_core": (k_core, ALL),
     "k_truss": (k_truss, ("directed", "multigraph", "star")),
+    "k_shortest_paths": (k_shortest_paths, ALL),
     "katz": (katz, ALL),
     "label_propagation": (label_propagation, ALL),
     "longest_path": (longest_path, ("acyclic", "two sides")),

@@ -180,6 +180,7 @@ COUNTS: dict[str, Count] = {
     "katz": FIXED,
     "eigenvector": FIXED,
     "shortest_path": streamed(lambda n, m: 8, 0),  # the path may be one edge
+    "k_shortest_paths": streamed(lambda n, m: 8, 0),
     "bipartite": streamed(lambda n, m: 8, 0),  # a few edges may form an odd cycle
     "bridges": CUTS,
     "articulation_points": CUTS,
