@@ -83,6 +83,7 @@ _HOMES = {
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",
     "top_k": "operations.top_k",
+    "table": "operations.result_table",
     "mxv": "operations.multiply",
     "vxm": "operations.multiply",
     "VertexProgram": "program.program",

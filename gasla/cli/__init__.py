@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from gasla import __version__
-from gasla.cli import bench, compute, tools
+from gasla.cli import answer_table, bench, compute, tools
 from gasla.cli.parser import Parser
 from gasla.graph.validate import physical_memory
 from gasla.verify import VerificationError
@@ -62,6 +62,7 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"gasla {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     compute.add_commands(commands)
+    answer_table.add_commands(commands)
     tools.add_commands(commands)
     bench.add_commands(commands)
     return top

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gasla.graph.datasets import Airports
+from gasla.graph.exchange import vertex_table
 from gasla.graph.graph import Graph
 from gasla.names import meant
+from gasla.output import replacing
 
 Array = NDArray[Any]
 
@@ -168,44 +170,31 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
     of a two-dimensional array: `.txt` for `numpy.loadtxt`; `.csv`, `.parquet` and `.feather` with titles and a column
     of vertex numbers.
     """
-    from gasla.output import replacing
-
     ending = path.suffix.lower()
     if ending not in (".npy", ".npz"):
-        columns = {name: x for title, array in columns.items() for name, x in _single(title, array)}
+        columns = {name: x for title, array in columns.items() for name, x in single_columns(title, array)}
+    if ending in vertex_table.FILES:
+        vertex_table.write(path, {"vertex": np.arange(graph.graph.n), **columns, **called(graph)})
+        return
     with replacing(path) as stream:
         if ending == ".npy":
             stream.write(_packed(np.save, next(iter(columns.values()))))
         elif ending == ".npz":
             stream.write(_packed(np.savez, **columns))
-        elif ending == ".txt":
-            stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(_words, columns.values())))
-        elif ending == ".csv":
-            stream.write(_csv(columns, graph).encode())
         else:
-            _write_arrow(stream, ending, {"vertex": np.arange(graph.graph.n), **columns, **_called(graph)})
+            stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(vertex_table.words, columns.values())))
 
 
-def _called(graph: Named) -> dict[str, Any]:
+def called(graph: Named) -> dict[str, Array]:
     """Columns with the names of vertices, if any."""
     if graph.graph.names is not None:
-        return {"name": graph.graph.names.tolist()}
+        return {"name": graph.graph.names}
     if graph.airports is not None:
-        return {"iata": graph.airports.iata.tolist(), "name": graph.airports.name.tolist()}
+        return {"iata": graph.airports.iata, "name": graph.airports.name}
     return {}
 
 
-def _write_arrow(stream: Any, ending: str, columns: Mapping[str, Any]) -> None:
-    from gasla.graph.exchange.columns import arrow
-
-    table = arrow().table(dict(columns))
-    if ending == ".parquet":
-        arrow("pyarrow.parquet").write_table(table, stream)
-    else:
-        arrow("pyarrow.feather").write_feather(table, stream)
-
-
-def _single(title: str, array: Array) -> Iterator[tuple[str, Array]]:
+def single_columns(title: str, array: Array) -> Iterator[tuple[str, Array]]:
     """The one-dimensional columns of an array, with titles."""
     if array.ndim == 1:
         yield title, array
@@ -218,22 +207,3 @@ def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memory
     archive = BytesIO()
     save(archive, *arrays, **named)
     return archive.getbuffer()
-
-
-def _words(values: Array) -> list[str]:
-    """The numbers as text, with the fewest digits that read back as the same numbers."""
-    words: list[str] = values.astype(str).tolist()
-    return words
-
-
-def _csv(columns: Mapping[str, Array], graph: Named) -> str:
-    import csv
-    import io
-
-    table = {"vertex": [str(v) for v in range(graph.graph.n)], **{name: _words(x) for name, x in columns.items()}}
-    table |= _called(graph)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values()))
-    return text.getvalue()

@@ -26,8 +26,9 @@ from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Att
 from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
-from gasla.graph.exchange.columns import Column, Edges, arrow, as_arrow, attribute_of_weight, attributes_of, edges_of
-from gasla.graph.exchange.vertex_names import Names, translate_vertices
+from gasla.graph.exchange.columns import Column, Edges, as_arrow, attribute_of_weight, attributes_of, edges_of
+from gasla.graph.exchange.vertex_names import Names, called, translate_vertices
+from gasla.graph.exchange.vertex_table import as_table, columns_of
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform import attribute_merging, merging, pairing, subgraphs
@@ -909,24 +910,63 @@ class Graph:
             raise ValueError(f"no vertex is named {name!r}; the graph has no names, but numbers from 0 to {self.n - 1}")
         return int(name)
 
+    def name(self, vertex: Any) -> Any:
+        """The name of a vertex, or of each vertex in an array of vertex numbers; the opposite of `vertex`.
+
+        Parameters
+        ----------
+        vertex : int, or array of integers
+            Numbers of vertices, such as the parents, paths, walks or pairs in results. -1 stands for no vertex.
+
+        Returns
+        -------
+        a name, or an array of names
+            A NumPy array of the same shape on either device. In place of -1 it has None, as an array of objects. In a
+            graph without names, the numbers themselves.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a number is not an integer, or outside the graph.
+
+        Examples
+        --------
+        >>> import gasla, networkx as nx
+        >>> graph = gasla.Graph.from_networkx(nx.DiGraph([("Oslo", "Rome"), ("Rome", "Bonn"), ("Bern", "Bonn")]))
+        >>> graph.name(0), graph.name(gasla.shortest_path(graph, "Oslo", "Bonn").path)
+        ('Oslo', array(['Oslo', 'Rome', 'Bonn'], dtype=object))
+        >>> graph.name(gasla.bfs(graph, "Oslo", parents=True).parents)
+        array(['Oslo', 'Oslo', 'Rome', None], dtype=object)
+        """
+        ids = np.asarray(moved(vertex, "cpu"))
+        if ids.size and ids.dtype.kind not in "iu":
+            raise TypeError(f"vertex is {ids.dtype}{ids.shape}; expected numbers of vertices, integers")
+        for bad in (int(ids.min()), int(ids.max())) if ids.size else ():
+            if not -1 <= bad < self.n:
+                raise ValueError(f"vertex has {bad}; expected 0 to {self.n - 1}, or -1 for no vertex")
+        if self.naming is None:
+            return ids if ids.ndim else int(ids)
+        found = called(self.naming, ids.reshape(-1).astype(np.int64, copy=False))
+        return found.reshape(ids.shape) if ids.ndim else found.tolist()[0]
+
     def named(self, *results: Any, **columns: Any) -> Any:
         """A table of results with one row per vertex, in the order of vertex numbers, and a column of vertex names.
 
-        Needs pyarrow. ``.to_pandas()`` or ``polars.from_arrow(table)`` convert the table.
+        Needs pyarrow. `gasla.table` makes tables of pandas and polars as well, and writes files.
 
         Parameters
         ----------
         *results : (n,) array, named tuple or dict of (n,) arrays, or Result
             What an algorithm or a run returned. An array becomes the column "value"; a named tuple or Result gives one
             column per field that is an (n,) array; a dict gives one per key.
-        **columns : (n,) array
-            Further columns, by name.
+        **columns : (n,) array, a result, or a number or text
+            Further columns, by name, as in `gasla.table`; a number or a text stands in every row.
 
         Returns
         -------
         pyarrow.Table
             The column "vertex", with names or numbers, and the columns of the results. Vertices in results stay
-            numbers: ``graph.names[parents]`` gives their names.
+            numbers; `name` gives their names.
 
         Raises
         ------
@@ -940,30 +980,7 @@ class Graph:
         >>> graph.named(rank=[0.5, 0.5]).to_pydict()  # doctest: +SKIP
         {'vertex': [0, 1], 'rank': [0.5, 0.5]}
         """
-        found: dict[str, Any] = {"vertex": np.arange(self.n) if self.naming is None else self.naming.each}
-        given = [pair for result in results for pair in self._fields(result)]
-        for title, array in [*given, *columns.items()]:
-            values = np.asarray(moved(array, "cpu"))
-            if values.shape != (self.n,):
-                raise ValueError(
-                    f"{title} has shape {values.shape}; expected ({self.n},), a value a vertex, as in "
-                    "graph.named(degree=graph.out_degrees)"
-                )
-            if title in found:
-                raise ValueError(f"two columns are named {title!r}; name them: graph.named(rank=..., level=...)")
-            found[title] = values
-        return arrow().table(found)
-
-    def _fields(self, result: Any) -> list[tuple[str, Any]]:
-        if hasattr(result, "state"):
-            pairs = result.state.items()
-        elif hasattr(result, "_fields"):
-            pairs = zip(result._fields, result)
-        elif isinstance(result, Mapping):
-            return [*result.items()]
-        else:
-            return [("value", result)]
-        return [(field, part) for field, part in pairs if getattr(part, "shape", None) == (self.n,)]
+        return as_table(columns_of(self.n, self.names, results, columns), "arrow")
 
     # --- graphs made from this one ----------------------------------------------------------------------------------
 

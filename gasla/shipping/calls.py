@@ -69,8 +69,10 @@ def names() -> list[str]:
 
 
 def _takes_graph(function: Any) -> bool:
-    """Whether a function can be called with a graph, and with arguments that `_known` has."""
+    """Whether a function computes on a graph, and can be called with it and with arguments that `_known` has."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
+        return False
+    if function is gasla.table:  # compiles nothing, and needs pyarrow
         return False
     return _wanted(function) <= _known(Graph.from_edges([0], [1])).keys()
 

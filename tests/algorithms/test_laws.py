@@ -34,6 +34,7 @@ WITHOUT = {
     "workspace": "the engine's own memory",
     "reduce_by_key": "takes keys, no graph",
     "walk_pairs": "takes walks, no graph",
+    "table": "another form of answers",
     "vertex edge parameter option aggregate": "declare fields",
     "set_num_threads get_num_threads": "of no graph",
 }
@@ -43,6 +44,7 @@ NOT_MADE = {
     "ends_since",
     "notice_values",
     "named",
+    "name",
     "vertex",
     "to_igraph",
     "to_networkx",

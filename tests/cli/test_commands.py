@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import load_npz
 
@@ -548,3 +549,56 @@ def test_a_reader_that_stops_early_is_no_error(small: Path) -> None:
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+# --- tables of several answers ---------------------------------------------------------------------------------------
+
+
+TRIPS = "from,to,weight\nOslo,Rome,5\nRome,Bonn,3\nBonn,Oslo,1\nBonn,Bern,1\n"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_table_holds_the_answers_of_several_commands(tmp_path: Path, capsys: Any, ending: str) -> None:
+    from gasla import io
+
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    path = tmp_path / f"scores{ending}"
+    words = ["pagerank", "core-number", "louvain", "hits", "maximal-matching"]
+    assert main(["table", str(tmp_path / "trips.csv"), *words, "--output", str(path)]) == 0
+    assert "4 vertices, with the columns vertex, pagerank, core_number, louvain" in capsys.readouterr().out
+    read = pd.read_csv(path) if ending == ".csv" else pd.read_parquet(path)
+    graph = io.read(tmp_path / "trips.csv")
+    assert read["vertex"].tolist() == ["Oslo", "Rome", "Bonn", "Bern"]
+    np.testing.assert_allclose(read["pagerank"], gasla.pagerank(graph).ranks)
+    np.testing.assert_array_equal(read["core_number"], gasla.core_number(graph))
+    np.testing.assert_allclose(read["hits_authority"], gasla.hits(graph).authorities)
+    np.testing.assert_array_equal(read["maximal_matching"], graph.name(gasla.maximal_matching(graph)))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["pagerak", "-o", "x.csv"],
+            "no algorithm with a value per vertex is named 'pagerak'; did you mean",
+        ),
+        (["k", "-o", "x.csv"], "'k' may be katz or k-truss or k-core; expected the name of one algorithm"),
+        (["pagerank", "page", "-o", "x.csv"], "'page' may be pagerank or pagerank-nibble"),
+        (["k-core", "k-core", "-o", "x.csv"], "k-core was given twice; expected each algorithm once"),
+        (["count-cliques", "-o", "x.csv"], "no algorithm with a value per vertex is named 'count-cliques'"),
+        (["k-core", "-o", "x.xls"], "--output is 'x.xls'; expected a file that ends in .csv, .parquet or .feather"),
+        (["k-core", "-o", "none/x.csv"], "folder none does not exist"),
+    ],
+)
+def test_a_table_refuses_what_it_cannot_make(words: list[str], message: str, capsys: Any) -> None:
+    assert main(["table", "openflights", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_names_in_options_may_be_integers(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "calls.csv").write_text("from,to\n4000000001,4000000002\n4000000002,7\n")
+    assert main(["bfs", str(tmp_path / "calls.csv"), "--source", "4000000002", "--check"]) == 0
+    assert main(["shortest-path", str(tmp_path / "calls.csv"), "--source", "4000000001", "--target", "7"]) == 0
+    assert "from 4000000001 to 7" in capsys.readouterr().out
+    assert main(["bfs", str(tmp_path / "calls.csv"), "--source", "8"]) == 2
+    assert "no vertex is named 8; expected one of 3 names" in capsys.readouterr().err

@@ -155,6 +155,16 @@ def translate_vertex(graph: OfVertices, given: Any, name: str) -> int:
     return Number(number) if names is not None and names.have_integers else number
 
 
+def called(names: Names, ids: Array) -> Array:
+    """The names of the vertices with these numbers, and None for -1."""
+    is_none = ids < 0
+    if not is_none.any():
+        return names.each[ids]
+    found = np.empty(ids.shape, object)
+    found[~is_none] = names.each[ids[~is_none]]
+    return found
+
+
 def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
     """Ids that the library itself hands to public functions, which must not take them for names."""
     return [*map(Number, ids)] if graph.naming is not None and graph.naming.have_integers else ids

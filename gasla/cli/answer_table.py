@@ -1,0 +1,81 @@
+"""The command `gasla table`: the answers of several algorithms as one table, with a row per vertex and its name."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from gasla.cli import compute, data
+from gasla.cli.algorithms import ALGORITHMS
+from gasla.cli.verbs import Verb
+from gasla.graph.exchange import vertex_table
+from gasla.names import meant
+from gasla.progress import bar
+
+OF_VERTICES = {"parent", "mate", "similar"}  # titles of columns that hold vertices
+SAVED = {verb.name: verb for verb in ALGORITHMS if verb.answers}
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command."""
+    said = "save the answers of several algorithms as one table, with a row per vertex and its name"
+    parser = commands.add_parser("table", help=said, description=f"{said[0].upper()}{said[1:]}.")
+    data.add_reading(parser)
+    algorithms = "commands whose answers have a value per vertex, such as pagerank, core-number and louvain-communities"
+    parser.add_argument("algorithms", nargs="+", metavar="ALGORITHM", help=f"{algorithms}; a beginning will do")
+    parser.add_argument("--output", "-o", metavar="FILE", required=True, help="the file: .csv, .parquet or .feather")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    """Run the algorithms with the default options of their commands, and write the table."""
+    verbs = [chosen(name) for name in options.algorithms]
+    for place, verb in enumerate(verbs):
+        if verb in verbs[:place]:
+            raise ValueError(f"{verb.name} was given twice; expected each algorithm once")
+    try:
+        target = vertex_table.check_file(options.output)
+    except ValueError as error:
+        raise ValueError(f"--{error}") from None
+    data.check_target(target)
+    compute.check_device(options.device)
+    if options.threads is not None:
+        compute.set_threads(options.threads)
+    with bar(f"reading {options.graph}"):
+        named = data.load(options)
+    columns: dict[str, Any] = {} if named.graph.names is not None else data.called(named)
+    for verb in verbs:
+        with bar(f"computing {verb.name}"):
+            columns |= columns_of(verb, named, options.device)
+    table = vertex_table.columns_of(named.graph.n, named.graph.names, (), columns)
+    with bar(f"writing {target}"):
+        vertex_table.write(target, table)
+    print(f"wrote {target}: {named.graph.n:,} vertices, with the columns {', '.join(table)}")
+    return 0
+
+
+def chosen(name: str) -> Verb:
+    """The command with this name, or the only one that begins with it."""
+    found = [known for known in SAVED if known == name] or [known for known in SAVED if known.startswith(name)]
+    if len(found) == 1:
+        return SAVED[found[0]]
+    if found:
+        raise ValueError(f"{name!r} may be {' or '.join(found)}; expected the name of one algorithm")
+    hint = meant(name, SAVED) or f"; expected some of {', '.join(SAVED)}"
+    raise ValueError(f"no algorithm with a value per vertex is named {name!r}{hint}")
+
+
+def columns_of(verb: Verb, named: data.Named, device: Any) -> dict[str, Any]:
+    """The columns of one algorithm, under its name."""
+    parser = ArgumentParser()
+    verb.add_options(parser)
+    arguments = verb.arguments(named, parser.parse_args([]))
+    answer = compute.on_host(verb.call(named.graph.to(device), arguments))
+    saved = verb.saved(verb.named(named.graph, answer), named.graph)
+    name = verb.name.replace("-", "_")
+    found: dict[str, Any] = {}
+    for title, array in saved.items():
+        single = name if len(saved) == 1 else f"{name}_{title}"
+        values = named.graph.name(array) if title in OF_VERTICES else array
+        found |= dict(data.single_columns(single, values))
+    return found

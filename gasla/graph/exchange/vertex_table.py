@@ -1,0 +1,161 @@
+"""Tables of results with one row per vertex: their columns, their conversion to table libraries, and their files."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+from collections.abc import Iterator, Mapping
+from datetime import date, time, timedelta
+from numbers import Number
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import moved
+from gasla.graph.adjacency import Array
+from gasla.graph.exchange.columns import arrow
+from gasla.output import replacing
+
+Columns = dict[str, Array]
+FILES = (".csv", ".parquet", ".feather")
+
+_SINGLE = (str, bytes, Number, np.generic, date, time, timedelta, type(None))
+
+
+def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: Mapping[str, Any]) -> Columns:
+    """The columns of a table of `n` vertices, as NumPy arrays: their names or numbers, and one value per vertex each.
+
+    Examples
+    --------
+    >>> columns_of(2, None, (), {"rank": [0.5, 0.5], "run": "first"})
+    {'vertex': array([0, 1]), 'rank': array([0.5, 0.5]), 'run': array(['first', 'first'], dtype=object)}
+    """
+    found = {"vertex": np.arange(n) if names is None else names}
+    given = [pair for result in results for pair in _fields(n, None, result)]
+    given += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
+    for title, value in given:
+        if title in found:
+            raise ValueError(f"two columns are named {title!r}; name them: graph.named(rank=..., level=...)")
+        found[title] = _column(n, title, value)
+    return found
+
+
+def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
+    """The titles and values of a result; with a `title`, that of a single column, or the beginning of several."""
+    if hasattr(result, "state"):
+        fields = dict(result.state)
+    elif hasattr(result, "_fields"):
+        fields = result._asdict()
+    elif hasattr(result, "keys") and hasattr(result, "items") and not hasattr(result, "dtype"):
+        if title is not None:
+            raise TypeError(f"{title} is a {type(result).__name__}; a dict of columns has no name: leave out {title}=")
+        yield from result.items()
+        return
+    else:
+        yield "value" if title is None else title, result
+        return
+    whole = [field for field, value in fields.items() if getattr(value, "shape", None) == (n,)]
+    if title is not None and not whole:
+        raise ValueError(
+            f"{title} is a {type(result).__name__} without an array of {n} values; expected one per vertex"
+        )
+    for field in whole:
+        yield field if title is None else title if len(whole) == 1 else f"{title}_{field}", fields[field]
+
+
+def _column(n: int, title: str, value: Any) -> Array:
+    """The values of a column, from an array or a constant."""
+    if isinstance(value, _SINGLE) or getattr(value, "ndim", 1) == 0:
+        value = value.item() if hasattr(value, "item") else value
+        return np.full(n, value, None if isinstance(value, Number) else object)
+    values = moved(value, "cpu")
+    try:
+        values = np.asarray(values)
+    except ValueError:  # rows of unequal lengths
+        values = np.asarray(None)
+    if values.shape != (n,):
+        shape = f"shape {values.shape}" if values.ndim else f"type {type(value).__name__}"
+        raise ValueError(
+            f"{title} has {shape}; expected ({n},), a value a vertex, as in "
+            "graph.named(degree=graph.out_degrees), or a number or text for all vertices"
+        )
+    return values
+
+
+def as_table(columns: Columns, kind: str) -> Any:
+    """The columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
+    library = module_for(kind)
+    if kind == "pandas":
+        return library.DataFrame(columns)
+    make = library.array if kind == "arrow" else lambda values: library.Series(values=values.tolist(), strict=True)
+    made = {}
+    for title, values in columns.items():
+        if kind == "polars" and values.dtype != object:
+            made[title] = values
+            continue
+        try:
+            made[title] = make(values)
+        except (
+            ValueError,
+            TypeError,
+            OverflowError,
+            NotImplementedError,
+        ) as error:  # Arrow's, too
+            types = ", ".join(sorted({type(value).__name__ for value in values.tolist()}))
+            raise TypeError(
+                f"{kind} has no type for column {title!r} with values of type {types}; expected one type, and integers "
+                "of 64 bits; as_='pandas' takes any"
+            ) from error
+    return library.table(made) if kind == "arrow" else library.DataFrame(made)
+
+
+def module_for(kind: str) -> Any:
+    """The module of a kind of table; the ImportError says how to install it."""
+    if kind == "arrow":
+        return arrow()
+    try:
+        return importlib.import_module(kind)
+    except ImportError:
+        raise ImportError(f"a table of {kind} needs it: pip install {kind}") from None
+
+
+def check_file(path: Any) -> Path:
+    """The path of a table, whose suffix must be that of a format that can be written here."""
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in FILES:
+        raise ValueError(
+            f"output is {str(path)!r}; expected a file that ends in {', '.join(FILES[:-1])} or {FILES[-1]}"
+        )
+    if ending != ".csv":
+        arrow()
+    return target
+
+
+def write(path: Path, columns: Columns) -> None:
+    """Write columns to a CSV, Parquet or Feather file, atomically."""
+    ending = path.suffix.lower()
+    table = None if ending == ".csv" else as_table(columns, "arrow")
+    with replacing(path) as stream:
+        if ending == ".csv":
+            stream.write(_csv(columns).encode())
+        elif ending == ".parquet":
+            arrow("pyarrow.parquet").write_table(table, stream)
+        else:
+            arrow("pyarrow.feather").write_feather(table, stream)
+
+
+def _csv(columns: Columns) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*map(words, columns.values())))
+    return text.getvalue()
+
+
+def words(values: Array) -> list[Any]:
+    """Numbers as text, with the fewest digits that read back as the same numbers; objects as they are."""
+    found: list[Any] = values.tolist() if values.dtype == object else values.astype(str).tolist()
+    return found
