@@ -15,6 +15,7 @@ import numpy as np
 
 Device = Literal["cpu", "gpu"]
 _HALF = np.dtype(np.float16)
+CPU_OF_DLPACK = 1  # the number of the device kDLCPU
 
 
 def array_module(x: Any) -> ModuleType:
@@ -46,6 +47,30 @@ def device_of(x: Any) -> Device:
 def module_of(device: Device) -> ModuleType:
     """The array module of a device: NumPy or CuPy."""
     return np if device == "cpu" else require_gpu()
+
+
+def imported(x: Any) -> Any:
+    """An array of another library, such as a tensor of PyTorch or JAX, as NumPy's or CuPy's with the same memory.
+
+    Arrays of other libraries are read by DLPack. Anything else comes back as it is.
+
+    Examples
+    --------
+    >>> imported([1, 2])
+    [1, 2]
+    """
+    if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__") or array_module(x) is not np:
+        return x
+    x = x.detach() if hasattr(x, "detach") else x  # DLPack refuses tensors that require gradients
+    try:
+        if x.__dlpack_device__()[0] == CPU_OF_DLPACK:
+            return np.from_dlpack(x)
+        return require_gpu().from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(
+            f"got a {type(x).__module__}.{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, which can't be read "
+            f"by DLPack: {error}; expected a dense array of a type that NumPy has"
+        ) from None
 
 
 def moved(x: Any, device: Device) -> Any:

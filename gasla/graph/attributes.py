@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, moved
+from gasla.arrays import Device, array_module, device_of, imported, moved
 from gasla.graph.adjacency import Array
 from gasla.graph.validate import VALUE_TYPES, is_value_type
 from gasla.names import meant
@@ -131,6 +131,7 @@ def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Array:
     """One column as a contiguous array that can't be written to; dates and times become int64."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"an {of} attribute is named {name!r}; expected a string that is not empty")
+    data = imported(data)
     column = array_module(data).asarray(data)
     if column.dtype.kind in "mM":
         if np.isnat(column).any():

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, any_true, array_module, finish, index_dtype, module_of, moved
+from gasla.arrays import Device, any_true, array_module, finish, imported, index_dtype, module_of, moved
 from gasla.graph import changes
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes
@@ -204,6 +204,7 @@ class Graph:
         return graph
 
     def _set_compressed(self, n: int, indptr: Array, indices: Array, data: Any, by_column: bool) -> None:
+        data = imported(data)
         device = same_device(indptr=indptr, indices=indices, values=data)
         m = len(indices)
         check_offsets(indptr, n, m)
@@ -217,6 +218,7 @@ class Graph:
     def _set_edges(self, n: int, src: Array, dst: Array, data: Any) -> None:
         if len(src) != len(dst):
             raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
+        data = imported(data)
         device = same_device(src=src, dst=dst, values=data)
         check_range("src", src, n)
         check_range("dst", dst, n)

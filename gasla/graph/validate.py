@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, any_true, array_module, device_of
+from gasla.arrays import Device, any_true, array_module, device_of, imported
 from gasla.graph.adjacency import Array
 
 VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
@@ -191,6 +191,7 @@ def for_names(given: Any) -> str:
 def as_array(name: str, x: Any) -> Array:
     """`x` as an array; ValueError for nested lists of unequal lengths."""
     try:
+        x = imported(x)
         array: Array = array_module(x).asarray(x)
     except ValueError:
         raise ValueError(f"{name} is {reprlib.repr(x)}; expected an array, or rows of equal length") from None
@@ -199,6 +200,7 @@ def as_array(name: str, x: Any) -> Array:
 
 def as_ids(name: str, x: ArrayLike) -> Array:
     """`x` as a one-dimensional int32 or int64 array; `x` itself if it already is one."""
+    x = imported(x)
     xp = array_module(x)
     ids = as_array(name, x)
     if ids.ndim != 1:
@@ -233,6 +235,7 @@ def as_values(data: Any, m: int) -> Array | None:
     """Edge values as a contiguous array in native byte order; `data` itself if it already is one."""
     if data is None:
         return None
+    data = imported(data)
     xp = array_module(data)
     values = xp.asarray(data)
     if values.dtype.kind == "c":

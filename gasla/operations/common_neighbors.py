@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, module_of, moved
+from gasla.arrays import module_of, moved
 from gasla.engines import engine
 from gasla.graph.arguments import whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.graph.validate import as_array
 from gasla.program.frontier import EdgeFrontier
 
 Array = Any  # NumPy's or CuPy's
@@ -210,7 +211,7 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
 def _weights_of_vertices(graph: Graph, weights: Array) -> Array:
     """The weights as float64, checked, on the graph's device."""
     xp: Any = module_of(graph.device)
-    weights = array_module(weights).asarray(weights)
+    weights = as_array("weights", weights)
     if weights.dtype.kind not in "biuf":
         raise TypeError(f"weights are {weights.dtype}; expected real numbers")
     if weights.shape != (graph.n,):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, converted, device_of
+from gasla.arrays import array_module, converted, device_of, imported
 from gasla.engines import Products, engine
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_ids, as_values, find_outside, require_sparse
@@ -112,6 +112,7 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
 
 def as_operand(name: str, x: Any, xp: Any) -> Array:
     """`x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
+    x = imported(x)
     found = array_module(x)
     if found is not np or isinstance(x, np.ndarray):
         require_same_device(name, x, xp)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import address, as_bits, as_values, converted, module_of, moved
+from gasla.arrays import address, as_bits, as_values, converted, imported, module_of, moved
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph
@@ -30,7 +30,8 @@ FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
 
 
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
-    """Start values of a run, with vertices by number where a dict gives them by name."""
+    """Start values of a run as arrays of NumPy or CuPy, with vertices by number where a dict gives them by name."""
+    values = {field: imported(given) for field, given in values.items()}
     if graph.naming is None:
         return values
     return {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, module_of, moved
+from gasla.arrays import Device, array_module, device_of, imported, module_of, moved
 from gasla.graph.exchange.vertex_names import OfVertices, translate_vertices
 from gasla.graph.validate import for_names
 
@@ -50,6 +50,7 @@ class Frontier:
         if ids is not None:
             self.ids = _check_ids(self.n, ids)
         else:
+            mask = imported(mask)
             mask = array_module(mask).asarray(mask)
             if mask.shape != (self.n,) or mask.dtype != np.dtype(bool):
                 raise ValueError(f"the mask is {mask.dtype}{mask.shape}; expected bool({self.n},)")
@@ -195,11 +196,13 @@ def as_frontier(graph: OfVertices, active: Any) -> Frontier:
         active = translate_vertices(graph, [active] if isinstance(active, str) else active, "active")
     if type(active) is list and len(active) == 1 and type(active[0]) is int and 0 <= active[0] < n:
         return Frontier.one(n, active[0])  # the usual case, handled fast
+    active = imported(active)
     array = array_module(active).asarray(active)
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
 
 
 def _check_ids(n: int, ids: Any) -> np.ndarray:
+    ids = imported(ids)
     xp = array_module(ids)
     array: np.ndarray = xp.asarray(ids)
     array = array if array.ndim else array.reshape(1)

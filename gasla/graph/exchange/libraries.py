@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import array_module
+from gasla.arrays import imported
 from gasla.graph.adjacency import Array
 from gasla.graph.exchange.columns import Edges
 from gasla.graph.validate import as_ids, vertex_count
@@ -83,17 +83,10 @@ def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int |
 
 
 def _array(x: Any) -> Array:
-    """A NumPy or CuPy array; memory is shared with tensors that support DLPack."""
-    if array_module(x) is not np or isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
-        empty = not hasattr(x, "dtype") and np.size(x) == 0
-        return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
-    x = x.detach() if hasattr(x, "detach") else x  # a tensor that requires gradients can't be exported
-    if x.__dlpack_device__()[0] == 1:  # kDLCPU
-        return np.from_dlpack(x)
-    import cupy
-
-    found: Array = cupy.from_dlpack(x)
-    return found
+    """A NumPy or CuPy array, with the memory of a tensor if that supports DLPack."""
+    x = imported(x)
+    empty = not hasattr(x, "dtype") and np.size(x) == 0
+    return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
 
 
 def _numbers(values: list[Any], attribute: str | None) -> Array:

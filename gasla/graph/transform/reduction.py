@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, device_of
+from gasla.arrays import array_module, device_of, imported
 from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from gasla.graph.validate import as_ids, as_values, check_range, vertex_count
 from semirings import Monoid
@@ -60,7 +60,7 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
     single = not isinstance(values, tuple)
     if not single and not values:
         raise TypeError("values is an empty tuple; expected an array, or a tuple of arrays")
-    given = (values,) if single else values
+    given = tuple(map(imported, (values,) if single else values))
     for part in given:
         found = array_module(part).asarray(part)
         if found.shape != ids.shape:
