@@ -21,7 +21,6 @@ NOTES = {
     "louvain_communities": OTHER.format("nodes move in another order"),
     "louvain_partitions": OTHER.format("nodes move in another order"),
     "minimum_cut": "Only integer capacities.",
-    "shortest_path": "By weight between two nodes only if the shortest path is unique.",
     "strongly_connected_components": OTHER.format("components are in the order of their first nodes"),
 }
 SCORED = ("eigenvector_centrality", "hits", "katz_centrality", "pagerank")

@@ -196,6 +196,17 @@ def test_searches_as_networkx(kind: type) -> None:
     check_kind(light_calls, kind, range(6))
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize("weights", [[1, 2], [0, 1], [0.1, 0.2, 0.3]])
+def test_of_several_shortest_paths_the_one_from_both_ends(kind: type, weights: list[float]) -> None:
+    rng = random.Random(len(weights))
+    G = nx.grid_2d_graph(9, 9, create_using=kind)
+    nx.set_edge_attributes(G, {edge: rng.choice(weights) for edge in G.edges}, "weight")
+    nodes = list(G)
+    for _ in range(30):
+        assert compare("shortest_path", G, rng.choice(nodes), rng.choice(nodes), weight="weight")
+
+
 @pytest.mark.slow  # compiles some fifty programs
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_as_networkx(kind: type) -> None:

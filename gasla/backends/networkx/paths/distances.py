@@ -14,6 +14,7 @@ from gasla.backends.networkx.connectivity import check_nodes, is_tree
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, compose, only, register, when
 from gasla.backends.networkx.paths import unweighted, weighted
+from gasla.backends.networkx.paths.both_ends import path_from_both_ends
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
 
 METHODS = "dijkstra", "bellman-ford"
@@ -63,7 +64,7 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
 
 
 def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[Any]:
-    """The path between two nodes, if it is the only shortest one: otherwise the choice depends on the search."""
+    """The path between two nodes; of several shortest ones, the one that NetworkX finds from both ends."""
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
     if source == target:
@@ -71,9 +72,12 @@ def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[A
     search = weighted.Search(G, [first], weight, None, False)
     if not np.isfinite(search.distances[last]):
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-    if not search.is_only(last):
-        raise NotImplementedError("several paths are as short, and NetworkX searches from both ends")
-    return search.path(last)
+    if search.is_only(last):
+        return search.path(last)
+    if callable(weight):
+        raise NotImplementedError("several paths are as short, and NetworkX calls a function from both ends")
+    back = lengths(G, weight, reverse=True)
+    return G.called(path_from_both_ends(search.graph, back, first, last))
 
 
 @register(ORDER, least=20_000)
