@@ -66,6 +66,10 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument("--format", metavar="F", help=f"file format: {formats} (default: by the suffix of the file)")
     columns = "columns of a table, by name or position from 0 (default: by usual names such as source, else 0,1)"
     parser.add_argument("--columns", metavar="SRC,DST[,WEIGHT]", help=columns)
+    weight = "column of weights, by name or position; or an attribute of a folder, .npz, GraphML or GML file"
+    parser.add_argument("--weight", metavar="W", help=weight)
+    attributes = "further columns to keep, by name or position, for convert"
+    parser.add_argument("--attributes", metavar="A,B,…", help=attributes)
     vertices = "whether ids in a table are names or numbers of vertices (default: strings and large integers are names)"
     parser.add_argument("--vertices", choices=("names", "numbers"), help=vertices)
     separator = "character between columns of a text file, such as ; or tab (default: detected)"
@@ -95,6 +99,14 @@ def reading(options: Namespace) -> dict[str, Any]:
     """The arguments of `gasla.io.read` for options that were given."""
     tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
     found = _columns(options.columns)
+    if options.weight is not None:
+        if "weight" in found:
+            raise ValueError(
+                f"--weight {options.weight} and --columns {options.columns}: expected one column of weights"
+            )
+        found["weight"] = _column(options.weight)
+    if options.attributes is not None:
+        found["attributes"] = [_column(word) for word in options.attributes.split(",")]
     if options.vertices is not None:
         found["names"] = options.vertices == "names"
     if options.separator is not None:
@@ -114,10 +126,14 @@ def _columns(text: str | None) -> dict[str, Any]:
     """
     if text is None:
         return {}
-    words = [int(word) if word.isascii() and word.isdigit() else word for word in text.split(",")]
+    words = [_column(word) for word in text.split(",")]
     if len(words) not in (2, 3) or "" in words:
         raise ValueError(f"--columns {text}: expected two or three columns, as in --columns source,target,weight")
     return dict(zip(("src", "dst", "weight"), words))
+
+
+def _column(word: str) -> str | int:
+    return int(word) if word.isascii() and word.isdigit() else word
 
 
 def check_table(path: str, columns: int) -> Path:

@@ -119,7 +119,7 @@ def run_convert(options: Namespace) -> int:
 
     if Path(options.output).suffix.lower() == ".gasla":
         return convert_to_folder(options)
-    holds_names = io.format_of(data.check_target(options.output)) in io.TABLES
+    holds_names = io.format_of(data.check_target(options.output)) in (*io.TABLES, "graphml", "gml")
     names = None if options.names is None else data.check_table(options.names, 2)
     with bar(f"reading {options.graph}"):
         named = data.load(options)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph
+from gasla.cli import main
 
 MONOIDS = [semirings.plus, semirings.min, semirings.times, semirings.first, None]
 
@@ -294,3 +295,23 @@ def test_formats_without_attributes_are_as_before(tmp_path: Path) -> None:
     assert gasla.io.read(tmp_path / "a.mtx").toarray().tolist() == [[0, 3], [4, 0]]
     with pytest.raises(ValueError, match="'x' is no edge attribute"):
         gasla.io.read(tmp_path / "a.npz", weight="x")
+
+
+def test_the_command_line_chooses_weights_and_keeps_attributes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    Path("trips.csv").write_text("from,to,hours,price\na,b,1.5,90\nb,c,2,60\na,c,4,300\n")
+    asked = ["--columns", "from,to"]
+    assert main(["convert", "trips.csv", "trips.gasla", *asked, "--attributes", "hours,3"]) == 0
+    assert main(["convert", "trips.csv", "trips.graphml", *asked, "--attributes", "hours,price"]) == 0
+    for file in (["trips.csv", *asked], ["trips.gasla"], ["trips.graphml"]):
+        for weight, cost in (("hours", 3.5), ("price", 150)):
+            assert main(["sssp", *file, "--weight", weight, "--source", "a", "-o", "out.csv"]) == 0
+            assert max(float(line.split(",")[1]) for line in Path("out.csv").read_text().split()[1:]) == cost
+    capsys.readouterr()
+    assert main(["sssp", "trips.gasla", "--weight", "prize", "--source", "a"]) == 2
+    assert "did you mean 'price'" in capsys.readouterr().err
+    assert main(["sssp", "trips.csv", "--columns", "from,to,hours", "--weight", "price", "--source", "a"]) == 2
+    assert "expected one column of weights" in capsys.readouterr().err
