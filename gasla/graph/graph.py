@@ -396,16 +396,60 @@ class Graph:
         arrays = (moved(array, "cpu") for array in (values, lists.indices, lists.indptr))
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
-    def to_networkx(self) -> Any:
-        """The graph as a NetworkX DiGraph, or MultiDiGraph if it has parallel edges; values become "weight".
+    def to_networkx(self, directed: bool | None = None) -> Any:
+        """The graph as a NetworkX graph; values become "weight".
+
+        Parameters
+        ----------
+        directed : bool, optional
+            Whether to make a DiGraph, or a Graph in which both directions of an edge are one edge. By default a Graph
+            if every edge has a reverse edge of the same value, as in graphs that `from_networkx` makes from a Graph.
+
+        Returns
+        -------
+        networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            A multigraph if the graph has parallel edges. Nodes are the names of vertices, if any, in their order.
+
+        Raises
+        ------
+        ValueError
+            With ``directed=False``, if an edge has no reverse edge, or one of another value.
+
+        Notes
+        -----
+        Nothing is lost by default: `from_networkx` gives the same edges back, in another order. Pass ``directed`` where
+        the type must not depend on the edges: a directed graph whose edges all have an equal reverse edge, such as one
+        without edges, otherwise becomes a Graph.
 
         Examples
         --------
         >>> from gasla import Graph
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).to_networkx().edges(data="weight")
         OutEdgeDataView([(0, 1, 5), (1, 2, 3)])
+        >>> Graph.from_edges([0, 1], [1, 0]).to_networkx().edges
+        EdgeView([(0, 1)])
         """
-        return libraries.to_networkx(*self._plain(), self.has_parallel_edges)
+        if directed is not None and not isinstance(directed, bool):
+            raise TypeError(f"directed is {directed!r}; expected True, False or None")
+        if not directed:
+            self.notice_values()
+            is_directed = not is_undirected(self, self.values is not None)
+            if is_directed and directed is False:
+                self._refuse_undirected()
+            directed = is_directed
+        return libraries.to_networkx(self._plain(), directed, self.has_parallel_edges)
+
+    def _refuse_undirected(self) -> None:
+        """Raise ValueError for the first edge without a reverse edge of the same value."""
+        partners = self.reverse_edge_ids  # an error if there is none
+        assert self.values is not None
+        e = int((self.values != self.values[partners]).argmax())
+        src, dst = self.edges()
+        raise ValueError(
+            f"edge {e}, from {int(src[e])} to {int(dst[e])}, has value {self.values[e].item()}, and its reverse edge "
+            f"{self.values[partners[e]].item()}; expected equal values, as graph.symmetrized(monoid) makes them, or "
+            "directed=True"
+        )
 
     def to_igraph(self) -> Any:
         """The graph as a directed igraph graph; names become the attribute "name", values "weight".

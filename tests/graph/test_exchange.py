@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import semirings
 from gasla import Graph
 
 EDGES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(-9, 9)), max_size=20)
@@ -31,10 +32,51 @@ def test_graphs_come_from_and_go_to_networkx(edges: list, kind: type, named: boo
         else nx.to_numpy_array(nx.MultiDiGraph(G), weight=None)
     )
     assert graph.m == counts.sum()
-    back = graph.to_networkx()
-    assert nx.utils.graphs_equal(nx.MultiDiGraph(back), nx.MultiDiGraph(Graph.from_networkx(back).to_networkx()))
+    back = graph.to_networkx(directed=True)
+    again = Graph.from_networkx(back).to_networkx(directed=True)
+    assert nx.utils.graphs_equal(nx.MultiDiGraph(back), nx.MultiDiGraph(again))
     assert list(back.nodes) == list(G.nodes)
     assert sorted(back.edges(data="weight")) == sorted(nx.MultiDiGraph(G).edges(data="weight"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(EDGES, st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]), st.booleans())
+def test_undirected_graphs_come_back_as_they_went(edges: list, kind: type, weighted: bool) -> None:
+    G = kind()
+    G.add_nodes_from(range(7))
+    G.add_weighted_edges_from(edges)
+    weight = "weight" if weighted else None
+    graph = Graph.from_networkx(G, weight)
+    back = graph.to_networkx()
+    if not G.is_directed():
+        assert not back.is_directed()
+        assert list(back.nodes) == list(G.nodes)
+        wanted = sorted((min(u, v), max(u, v), w) for u, v, w in G.edges(data=weight or "none"))
+        assert sorted((min(u, v), max(u, v), w) for u, v, w in back.edges(data=weight or "none")) == wanted
+    again = Graph.from_networkx(back, weight)
+    values = [np.ones(one.m) if one.values is None else one.values for one in (graph, again)]
+    parts = [np.stack([*one.edges(), weights]) for one, weights in zip((graph, again), values)]
+    np.testing.assert_array_equal(*(part[:, np.lexsort(part)] for part in parts))  # nothing is lost
+    assert graph.to_networkx(directed=True).is_directed()
+    assert back.is_directed() or not graph.to_networkx(directed=False).is_directed()
+
+
+def test_a_graph_with_directions_is_not_made_undirected() -> None:
+    with pytest.raises(ValueError, match="edge 1"):
+        Graph.from_edges([0, 0, 1], [1, 2, 0]).to_networkx(directed=False)
+    uneven = Graph.from_edges([0, 1, 2, 0], [1, 2, 1, 0], [5, 3, 4, 1])
+    assert uneven.to_networkx().is_directed()
+    both = Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 3, 4])
+    with pytest.raises(ValueError, match="edge 2, from 1 to 2, has value 3, and its reverse edge 4; expected equal"):
+        both.to_networkx(directed=False)
+    assert both.to_networkx().is_directed()
+    assert not both.symmetrized(semirings.max).to_networkx().is_directed()
+    both.values[3] = 3  # written to after the values were compared
+    assert list(both.to_networkx().edges(data="weight")) == [(0, 1, 5), (1, 2, 3)]
+    for bad in ("yes", 2, []):
+        with pytest.raises(TypeError, match=r"directed is .*; expected True, False or None"):
+            both.to_networkx(directed=bad)
+    assert not Graph.from_edges([], [], n=3).to_networkx().is_directed()
 
 
 def test_nodes_of_any_kind() -> None:

@@ -30,11 +30,17 @@ def of_networkx(G: Any, weight: str | None) -> Edges:
     return _both(Edges(len(nodes), src, dst, weights, names), G.is_directed())
 
 
-def to_networkx(n: int, src: Array, dst: Array, weights: Array | None, names: Array | None, parallel: bool) -> Any:
-    """A NetworkX graph of the edges."""
+def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
+    """A NetworkX graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
     import networkx as nx
 
-    G = nx.MultiDiGraph() if parallel else nx.DiGraph()
+    n, src, dst, weights, names = edges
+    if directed:
+        G = nx.MultiDiGraph() if parallel else nx.DiGraph()
+    else:
+        G = nx.MultiGraph() if parallel else nx.Graph()
+        stays = src <= dst
+        src, dst, weights = src[stays], dst[stays], None if weights is None else weights[stays]
     each = list(range(n)) if names is None else names.tolist()
     G.add_nodes_from(each)
     ends = [[each[v] for v in side.tolist()] for side in (src, dst)]
