@@ -7,7 +7,7 @@ are named only here, by string: callers don't depend on which engine they have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
@@ -202,8 +202,19 @@ class Primitives(Protocol):
     def list_guides(self, lists: Adjacency, sums: Any) -> Any:
         """Guide tables: for entry j of a list of d, the first position whose sum exceeds j / d of the total; uint32."""
 
-    def walk(self, walking: WalkBinding, starts: Any, steps: int, key: int, weights: tuple[Any, Any] | None) -> Any:
-        """Random walks of a program, one row per walker; weighted if prefix sums and guide tables are given."""
+    def walk(
+        self,
+        walking: WalkBinding,
+        starts: Any,
+        steps: int,
+        key: int,
+        weights: tuple[Any, Any] | None,
+        first: int = 0,
+    ) -> Any:
+        """Random walks of a program, one row per walker; weighted if prefix sums and guide tables are given.
+
+        `first` is the number of the first walker; other than 0 on the CPU only, where ranks share the walkers.
+        """
 
     def sample(
         self, lists: Adjacency, ids: Any, k: int, key: int, replace: bool, weights: tuple[Any, Any] | None
@@ -302,6 +313,11 @@ def interpreted() -> Iterator[None]:
         yield
     finally:
         _interprets.reset(token)
+
+
+def running_as(compiled: bool) -> AbstractContextManager[None]:
+    """A context in which programs are compiled or not, as in the one that `compiles` described."""
+    return nullcontext() if compiled else interpreted()
 
 
 def compiles() -> bool:

@@ -1,6 +1,6 @@
 """`distributed.Graph`: a graph partitioned over ranks; the calling process holds only its sizes and properties."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,6 +16,7 @@ from gasla.distributed.engine.unsupported import unsupported
 from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
 from gasla.distributed.loading.edge_numbering import take_share
 from gasla.distributed.loading.file_shares import Columns, Paths, read_share
+from gasla.distributed.replicas import map_shares, sum_shares
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
@@ -291,6 +292,14 @@ class Graph(OneGraph):
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
         """The product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
         return product(self, x, semiring, by_column)
+
+    def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
+        """See `gasla.Graph.map_shares`: each rank has the whole graph, and computes a range of the rows."""
+        return map_shares(self, function, items)
+
+    def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> np.ndarray:
+        """See `gasla.Graph.sum_shares`: each rank has the whole graph, and computes some of the terms."""
+        return sum_shares(self, function, items)
 
     def edges(self) -> NoReturn:
         """Raise TypeError: no process holds all edges."""

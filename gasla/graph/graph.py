@@ -10,8 +10,10 @@ The arrays of a graph are NumPy arrays, or CuPy arrays if the input is on the GP
 
 from __future__ import annotations
 
+import functools
+import operator
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, Self, TypeVar, overload
 from weakref import WeakKeyDictionary
@@ -1381,6 +1383,72 @@ class Graph:
             return nothing, nothing
         src, dst = self.lists.ends
         return src[first:], dst[first:]
+
+    def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
+        """Compute rows of a result independently, one for each item; ranks of a distributed graph share the items.
+
+        Parameters
+        ----------
+        function : function of (graph, items, first)
+            Returns an array with one row for each of some consecutive items, of which the first has the number `first`.
+            It is called once with all items; for a `distributed.Graph` once on every rank with a part of them, and with
+            the whole graph as a `gasla.Graph`. With Dask it is pickled.
+        items : sequence or array
+
+        Returns
+        -------
+        array
+            All rows; for a distributed graph a `BlockArray`.
+
+        Raises
+        ------
+        MemoryError
+            If a rank has no memory for the whole graph.
+
+        Examples
+        --------
+        >>> import gasla, numpy as np
+        >>> from gasla import distributed
+        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
+        >>> levels = lambda graph, sources, first: np.stack([gasla.bfs(graph, s) for s in sources])
+        >>> spread.map_shares(levels, [0, 2]).compute()
+        array([[0, 1, 2],
+               [1, 2, 0]], dtype=int32)
+        """
+        return function(self, items, 0)
+
+    def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
+        """Sum one array per item, computed independently; ranks of a distributed graph share the items.
+
+        Arrays are added in the order of the items, so the sum has the same bits on any number of ranks.
+
+        Parameters
+        ----------
+        function : function of (graph, items)
+            Yields the one-dimensional array of each item. It is called as by `map_shares`.
+        items : sequence
+            One or more.
+
+        Raises
+        ------
+        ValueError
+            If there are no items.
+        MemoryError
+            If a rank has no memory for the whole graph.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> from gasla import distributed
+        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
+        >>> spread.sum_shares(lambda graph, sources: (gasla.bfs(graph, s) for s in sources), [0, 2])
+        array([1, 3, 2], dtype=int32)
+        """
+        if not len(items):
+            raise ValueError("there are no items; expected one or more, whose terms have a shape")
+        return functools.reduce(operator.add, function(self, items))
 
     def to(self, device: Device) -> Graph:
         """The graph on a device: itself if its arrays are there, else a copy.

@@ -11,11 +11,12 @@ al.: KnightKing: A Fast Distributed Graph Random Walk Engine. SOSP 2019.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import Graph, as_graph
 from gasla.operations.sampling import Array, check_lists, seed_hash, weights_of
 from gasla.program.binding import by_number
 from gasla.program.walk_plan import WalkBinding
@@ -101,11 +102,18 @@ def walk(
     )
     check_flags(weighted=weighted)
     starts = vertex_ids(graph, "starts", starts)
-    check_lists(graph)
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program
+    form = program, steps, key, weighted, by_number(graph, values)
+    return graph.map_shares(partial(_walks, form), starts)  # ranks share the walkers
+
+
+def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
+    """The walks of walkers numbered from `first` on."""
+    program, steps, key, weighted, values = form
+    check_lists(graph)
     if program.edge_fields:
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
     weights = weights_of(graph, primitives) if weighted and graph.values is not None and graph.m else None
-    return primitives.walk(WalkBinding(program, graph, by_number(graph, values)), starts, steps, key, weights)
+    return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)

@@ -472,6 +472,14 @@ ON_GENERATED: dict[str, Any] = {  # each of them reads or reduces at any vertex,
     "maximal_matching": lambda g: [gasla.maximal_matching(g, weighted=True)],
     "strongly_connected_components": gasla.strongly_connected_components,
     "minimum_spanning_forest": gasla.minimum_spanning_forest,
+    "betweenness_centrality": lambda g: [
+        gasla.betweenness_centrality(g, endpoints=True, normalized=False),
+        gasla.betweenness_centrality(g, weighted=True, k=min(3, g.n), seed=1),
+    ],
+    "edge_betweenness_centrality": lambda g: [
+        gasla.edge_betweenness_centrality(g, k=min(4, g.n), seed=1),
+        gasla.edge_betweenness_centrality(g, weighted=True, k=min(2, g.n), seed=1, normalized=False),
+    ],
 }
 
 
@@ -544,6 +552,77 @@ def test_features_are_those_of_one_process(graph: gasla.Graph, ranks: int, reduc
     one, found = (gasla.aggregate_features(g, features, reduce, weighted=weighted) for g in (graph, over(graph, ranks)))
     np.testing.assert_array_equal(found, one)
     assert found.dtype == one.dtype
+
+
+class Uphill(gasla.WalkProgram):
+    """Walks that end at high vertices."""
+
+    height = gasla.vertex(np.int64)
+
+    def stop(self, vertex):
+        return semirings.where(vertex.height > 6, 0.5, 0.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_walks_are_those_of_one_process(weighted: bool) -> None:
+    starts = np.arange(70) * 7 % 60
+    expected = gasla.random_walks(random_graph(), starts, 9, weighted=weighted, seed=2)
+    for ranks in (1, 3, 90):
+        found = gasla.random_walks(over(random_graph(), ranks), starts, 9, weighted=weighted, seed=2)
+        np.testing.assert_array_equal(found, expected)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert len(gasla.random_walks(over(GRAPH, 2), np.zeros(0, int), 3)) == 0
+
+
+def test_terms_are_added_in_the_order_of_items() -> None:
+    """Thirds and large numbers, whose sum depends on the order; more ranks than items, and than entries."""
+    items = [1e16, 1.0, -1e16, 1 / 3, 1e8, 7.0]
+
+    def terms(graph: gasla.Graph, some: list[float]) -> Any:
+        assert graph.is_whole
+        return (np.full(graph.n, x) / (1 + np.arange(graph.n)) for x in some)
+
+    expected = GRAPH.sum_shares(terms, items)
+    np.testing.assert_array_equal(expected, sum(terms(GRAPH, items), np.zeros(GRAPH.n)))
+    for ranks in (1, 2, 5, 9):
+        assert over(GRAPH, ranks).sum_shares(terms, items).tobytes() == expected.tobytes()
+    for graph in (GRAPH, over(GRAPH, 2)):
+        with pytest.raises(ValueError, match="there are no items"):
+            graph.sum_shares(terms, [])
+
+
+def test_replicas_are_the_graph() -> None:
+    def arrays(graph: gasla.Graph, items: Any, first: int) -> np.ndarray:
+        return np.repeat(np.concatenate([*graph.edges(), graph.values])[np.newaxis], len(items), axis=0)
+
+    for graph in (GRAPH, SHAPES["parallel edges"], SHAPES["wide offsets"]):
+        found = over(graph, 3).map_shares(arrays, [0] * 4)
+        np.testing.assert_array_equal(found, arrays(graph, [0] * 4, 0))
+
+
+def test_a_rank_that_fails_in_its_share_is_named() -> None:
+    def failing(graph: gasla.Graph, items: list[int]) -> Any:
+        for item in items:
+            if item == 4:
+                raise ZeroDivisionError("no term")
+            yield np.ones(3)
+
+    spread = over(GRAPH, 3)
+    with pytest.raises(ZeroDivisionError, match="no term") as caught:
+        spread.sum_shares(failing, list(range(7)))
+    assert caught.value.__notes__[0].startswith("on rank 1 of 3")
+    np.testing.assert_array_equal(spread.sum_shares(failing, [0, 1, 2]), [3, 3, 3])  # ranks are as they were
+
+
+def test_a_graph_that_does_not_fit_each_rank_is_not_replicated(monkeypatch: pytest.MonkeyPatch) -> None:
+    products = gasla.engines.engine("cpu").products()
+    monkeypatch.setattr(products, "available", lambda: 500)
+    with pytest.raises(
+        MemoryError, match=r"^betweenness_centrality: each rank .* rank 0 has 250; expected more memory"
+    ):
+        gasla.betweenness_centrality(over(GRAPH, 2))
+    with pytest.raises(MemoryError, match=r"^random_walks: each rank"):
+        gasla.random_walks(over(GRAPH, 2), [0], 3)
 
 
 class Groups(gasla.VertexProgram):
@@ -626,6 +705,11 @@ EXACT = {
     "label_propagation": lambda g: gasla.label_propagation(g, seed=3),
     "strongly_connected_components": lambda g: gasla.strongly_connected_components(g).labels,
     "minimum_spanning_forest": lambda g: gasla.minimum_spanning_forest(g).edges,
+    "betweenness_centrality": lambda g: gasla.betweenness_centrality(g, endpoints=True),
+    "edge_betweenness_centrality": lambda g: gasla.edge_betweenness_centrality(g, weighted=True),
+    "walk": lambda g: gasla.walk(Uphill, g, np.arange(50), 6, seed=4, weighted=True, height=g.in_degrees),
+    "random_walks": lambda g: gasla.random_walks(g, np.arange(50), 6, seed=4),
+    "node2vec_walks": lambda g: gasla.node2vec_walks(g, np.arange(50), 6, p=0.5, q=2, seed=4),
     "aggregate_features": lambda g: gasla.aggregate_features(g, np.arange(3.0 * g.n).reshape(-1, 3) / 7, "mean"),
     "clustering": gasla.clustering,
     "transitivity": lambda g: np.array(gasla.transitivity(g)),
@@ -681,8 +765,6 @@ NOT_HAD: dict[str, Any] = {
     "greedy_color": lambda g: gasla.greedy_color(g, seed=1),
     "maximum_flow": lambda g: gasla.maximum_flow(g, 0, 1),
     "minimum_cut": lambda g: gasla.minimum_cut(g, 0, 1),
-    "random_walks": lambda g: gasla.random_walks(g, [0], 3, seed=1),
-    "node2vec_walks": lambda g: gasla.node2vec_walks(g, [0], 3, p=1, q=2, seed=1),
     "sample_neighbors": lambda g: gasla.sample_neighbors(g, [0], 2, seed=1),
     "negative_edges": lambda g: gasla.negative_edges(g, 1),
     "split_edges": gasla.split_edges,
@@ -694,7 +776,6 @@ NOT_HAD |= {
     for name in (
         *("condensation", "is_bipartite", "bridges", "articulation_points", "edge_support", "square_clustering"),
         *("jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "louvain_communities"),
-        *("betweenness_centrality", "edge_betweenness_centrality"),
     )
 }
 

@@ -29,7 +29,7 @@ def walk():
         before, fates, complaint = ids[thread, 0], scratch[thread, 10], complaints[thread]
     for start, end in blocks(control, n, np.uint64(marks.shape[1])):
         for w in range(start, end):
-            keys[w - start] = mixed(key, w)
+            keys[w - start] = mixed(key, first + w)
             walks[w, ZERO] = at[w - start] = starts[w]
             prefetch(indptr, np.uint64(starts[w]))
         if plan.functions:

@@ -37,15 +37,15 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
     ]
     for is_so, key, what in found:
         if is_so:
-            raise ValueError(f"{_caller()}{what}, which distributed graphs don't support: {UNSUPPORTED[key]}")
+            raise ValueError(f"{caller()}{what}, which distributed graphs don't support: {UNSUPPORTED[key]}")
 
 
 def unsupported(what: str) -> TypeError:
     """A TypeError with the public function that the user has called, and the reason."""
-    return TypeError(f"{_caller()}{what}")
+    return TypeError(f"{caller()}{what}")
 
 
-def _caller() -> str:
+def caller() -> str:
     """The outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
     found = ""
     for frame, _ in traceback.walk_stack(None):

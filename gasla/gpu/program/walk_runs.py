@@ -54,10 +54,13 @@ METHOD = """\
 AT_VERTEX, AT_EDGE = "const gasla::Walker& walker", "const gasla::Walker& walker, gasla::u64 k"
 
 
-def walk(walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None) -> Array:
+def walk(
+    walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
+) -> Array:
     """Walk `steps` steps from each start; returns one row of vertices per walker."""
     import cupy
 
+    assert first == 0, "walkers are shared out over ranks, which run on the CPU"
     plan, lists, count = walking.plan, walking.graph.out, len(starts)
     walks = cupy.empty((count, steps + 1), lists.indices.dtype)
     if not count:

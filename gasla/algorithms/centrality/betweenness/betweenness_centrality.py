@@ -6,15 +6,21 @@ Brandes' accumulation from every source (brandes.py).
 U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.brandes import SourcePaths, accumulate_sources, has_lengths
+from gasla.algorithms.centrality.betweenness.brandes import (
+    SourcePaths,
+    accumulate_sources,
+    has_lengths,
+    source_paths,
+)
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, chosen_sources
-from gasla.graph.graph import as_graph, is_undirected
+from gasla.graph.graph import Graph, as_graph, is_undirected
 
 
 def betweenness_centrality(
@@ -85,17 +91,41 @@ def betweenness_centrality(
     chosen = chosen_sources(graph, sources, k, seed)
     if not chosen:
         return module_of(graph.device).zeros(graph.n)
-    scores = accumulate_sources(graph, chosen, weighted, _count_ends if endpoints else None)
+    scores = _scores(graph, chosen, weighted, endpoints)
     twice = not normalized and is_undirected(graph, weighted)
     return _scale(scores, chosen, normalized, twice, endpoints)
 
 
-def _count_ends(found: SourcePaths) -> None:
-    """Add the paths from one source to the scores of their two ends."""
-    scores = found.state["score"]
-    reached = array_module(scores).greater(found.levels, 0)
-    scores += reached
-    scores[found.source] += reached.sum()
+def _scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
+    """Sum the dependencies of each vertex over the sources; with `endpoints` also the paths that end there."""
+    if not graph.is_whole:  # ranks share the sources
+        terms = graph.sum_shares(partial(_terms, weighted, endpoints), sources)
+        return terms[: graph.n] + terms[graph.n :] if endpoints else terms
+    ends = module_of(graph.device).zeros(graph.n, np.int64)
+
+    def count(found: SourcePaths) -> None:
+        _count_ends(found, ends)
+
+    scores = accumulate_sources(graph, sources, weighted, count if endpoints else None)
+    return scores + ends if endpoints else scores
+
+
+def _count_ends(found: SourcePaths, ends: Any) -> None:
+    """Add the paths from one source to the counts of their two ends."""
+    reached = array_module(ends).greater(found.levels, 0)
+    ends += reached
+    ends[found.source] += reached.sum()
+
+
+def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """The dependencies of each source; with `endpoints` followed by the numbers of paths that end at each vertex."""
+    for found in source_paths(graph, sources, weighted):
+        score = found.state["score"]
+        if endpoints:
+            ends = np.zeros(graph.n)
+            _count_ends(found, ends)
+            score = np.concatenate([score, ends])
+        yield score
 
 
 def _scale(total: Any, chosen: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:

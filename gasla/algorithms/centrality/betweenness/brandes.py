@@ -163,6 +163,16 @@ def accumulate_sources(
 
     On a GPU the last kernels may still run when this returns.
     """
+    for found in source_paths(graph, sources, weighted, accumulates=True):
+        if visit is not None:
+            visit(found)
+    return found.state["score"]
+
+
+def source_paths(
+    graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
+) -> Iterator[SourcePaths]:
+    """Yield the shortest paths from each source; with `accumulates`, scores are sums over the sources so far."""
     weighted = weighted and graph.values is not None
     passes, is_scaled, scores, prepared_for = _prepared(graph, weighted, scaled=False), False, None, graph
     try:
@@ -179,10 +189,8 @@ def accumulate_sources(
                     passes, is_scaled = _prepared(tight_graph, weighted, scaled=True), True
                 state = _accumulate(graph, passes, source, schedule, (1, 0), fields, scores)
                 assert state is not None
-            scores = state["score"]
-            if visit is not None:
-                visit(SourcePaths(source, tight_graph, schedule.levels, fields, state, is_scaled))
-        return scores
+            scores = state["score"] if accumulates else None
+            yield SourcePaths(source, tight_graph, schedule.levels, fields, state, is_scaled)
     except BaseException:  # Ctrl-C too: leave no search running
         finish(graph.device)
         raise

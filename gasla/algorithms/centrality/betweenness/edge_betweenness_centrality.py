@@ -8,7 +8,8 @@ U. Brandes: On variants of shortest-path betweenness centrality and their generi
 Networks 30 (2008).
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from gasla.algorithms.centrality.betweenness.brandes import (
     has_lengths,
     is_tight,
     shifted,
+    source_paths,
 )
 from gasla.arrays import module_of
 from gasla.graph.arguments import check_flags, chosen_sources
@@ -125,30 +127,45 @@ def edge_betweenness_centrality(
     weighted = has_lengths(graph, weighted)
     chosen = chosen_sources(graph, sources, k, seed)
     scores: Any = module_of(graph.device).zeros(graph.m)
+    if graph.m and chosen:
+        scores = _scores(graph, chosen, weighted)
+    undirected = is_undirected(graph, weighted)
+    if undirected and graph.m:
+        scores = scores + scores[graph.sum_shares(partial(_partners, weighted), [None])]
+    pairs = float(len(chosen)) * (graph.n - 1 if normalized else 2 if undirected else 1)
+    return scores * ((1 if normalized else graph.n) / pairs) if pairs else scores
+
+
+def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
+    """The sum over the sources of the shortest paths along each edge."""
+    scores: Any = module_of(graph.device).zeros(graph.m)
+    if not graph.is_whole:  # ranks share the sources
+        return graph.sum_shares(partial(_terms, weighted), sources)
 
     def share(found: SourcePaths) -> None:
         nonlocal scores
         scores = _shared(found, weighted, scores)
 
-    if graph.m:
-        accumulate_sources(graph, chosen, weighted, share)
-    undirected = is_undirected(graph, weighted)
-    if undirected and graph.m:
-        scores = scores + scores[_partners(graph, weighted)]
-    pairs = float(len(chosen)) * (graph.n - 1 if normalized else 2 if undirected else 1)
-    return scores * ((1 if normalized else graph.n) / pairs) if pairs else scores
+    accumulate_sources(graph, sources, weighted, share)
+    return scores
 
 
-def _partners(graph: Graph, weighted: bool) -> Any:
+def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
+    """The shortest paths from each source along each edge."""
+    return (_shared(found, weighted, np.zeros(graph.m)) for found in source_paths(graph, sources, weighted))
+
+
+def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
     """For each edge the id of its reverse edge; with weights, one of equal length among parallel edges."""
     if not (weighted and graph.has_parallel_edges):
-        return graph.reverse_edge_ids
+        yield graph.reverse_edge_ids
+        return
     xp: Any = module_of(graph.device)
     order = xp.argsort(graph.values, kind="stable")
     src, dst = (ends[order] for ends in graph.edges())
     partners = xp.empty(graph.m, graph.offset_dtype)
     partners[order] = order[Graph.from_edges(src, dst, n=graph.n).reverse_edge_ids]
-    return partners
+    yield partners
 
 
 def _shared(found: SourcePaths, weighted: bool, scores: Any) -> Any:

@@ -1,0 +1,128 @@
+"""Independent work on replicas: each rank has the whole graph, and does a share of the items, such as sources.
+
+Nothing is exchanged until results come. Rows of results stay with the ranks that computed them. Sums are added in the
+order of the items, whatever rank has computed a term, so they have the bits of one process.
+"""
+
+import socket
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.collectives.properties import SHARE
+from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.distributed_run import make_once
+from gasla.distributed.engine.partition import exchange_arrays
+from gasla.distributed.engine.unsupported import caller
+from gasla.engines import compiles, engine, running_as
+from gasla.graph.graph import Graph
+
+REPLICA = "replica"  # the key under which a rank keeps the whole graph
+EMPTY = np.zeros(0)  # the sum of no terms
+
+
+def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[Any] | np.ndarray) -> BlockArray:
+    """See `distributed.Graph.map_shares`."""
+    require_room(graph)
+    handle = Handle(graph.ranks)
+    shape, kind = graph.ranks.each(_map, graph.handle.key, handle.key, function, items, compiles())[0]
+    return BlockArray(handle, "rows", shape, kind)
+
+
+def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
+    """See `distributed.Graph.sum_shares`."""
+    if not len(items):
+        raise ValueError("there are no items; expected one or more, whose terms have a shape")
+    require_room(graph)
+    found: np.ndarray = graph.ranks.each(_sum, graph.handle.key, function, list(items), compiles())[0]
+    return found
+
+
+def require_room(graph: Any) -> None:
+    """Raise MemoryError if the whole graph does not fit in the memory of every rank."""
+    value = 0 if graph.values is None else graph.values.dtype.itemsize
+    needed = 3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize
+    for rank, room in enumerate(graph.ranks.each(_find_room, graph.handle.key)[0]):
+        if 0 <= room < needed:
+            raise MemoryError(
+                f"{caller()}each rank of a distributed graph needs the whole graph for this, some {needed:,} bytes "
+                f"with its neighbor lists, and rank {rank} has {room:,}; expected more memory, or fewer ranks per host"
+            )
+
+
+# --- on each rank -----------------------------------------------------------------------------------------------------
+
+
+def _find_room(rank: Rank, graph: Any) -> np.ndarray:
+    """Bytes available to each rank, an equal part of its host's; -1 if it has the graph, or the system does not say."""
+    host = zlib.crc32(socket.gethostname().encode())
+    hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
+    there = None if REPLICA in rank.kept[graph] else engine("cpu").products().available()
+    room = -1 if there is None else there // int(np.sum(hosts == host))
+    return np.concatenate(rank.communicator.allgather(np.array([room], np.int64)))
+
+
+def _replica_on(rank: Rank, graph: Any) -> Graph:
+    """The whole graph on this rank, with edges in the order of the input; made at first use (collective)."""
+
+    def make() -> Graph:
+        share = rank.kept[graph][SHARE]
+        edges = share.edges
+        columns: list[Any] = []
+        order = np.concatenate(rank.communicator.allgather(edges.ids.astype(np.int64)))
+        ids = np.int32 if share.n <= np.iinfo(np.int32).max else np.int64
+        for column in (edges.src.astype(ids), edges.dst.astype(ids), edges.values):
+            whole = None
+            if column is not None:
+                whole = np.empty(share.m, column.dtype)
+                whole[order] = np.concatenate(rank.communicator.allgather(column))
+            columns.append(whole)
+        src, dst, values = columns
+        return Graph.from_edges(src, dst, values, n=share.n)
+
+    found: Graph = make_once(rank, graph, REPLICA, make)
+    return found
+
+
+def _map(
+    rank: Rank, graph: Any, result: Any, function: Callable[..., Any], items: Any, compiled: bool
+) -> tuple[Any, ...]:
+    """Compute this rank's range of rows, and keep it; returns shape and type of all rows."""
+    communicator, whole, count = rank.communicator, _replica_on(rank, graph), len(items)
+    first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
+    with running_as(compiled):
+        rows = np.asarray(function(whole, items[first:last], first))
+    rank.kept[result] = {"rows": rows}
+    return (count, *rows.shape[1:]), rows.dtype
+
+
+def _sum(
+    rank: Rank, graph: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
+) -> np.ndarray:
+    """Sum the terms of all items, in rounds of one item per rank; each rank adds up a range of entries."""
+    communicator, whole = rank.communicator, _replica_on(rank, graph)
+    size, total, bounds, kind = communicator.size, EMPTY, None, np.dtype(np.float64)
+    with running_as(compiled):
+        terms = iter(function(whole, items[communicator.rank :: size]))
+        for first in range(0, len(items), size):
+            communicator.superstep += 1
+            term = np.ascontiguousarray(next(terms)) if first + communicator.rank < len(items) else None
+            if bounds is None:  # rank 0 has an item in every round
+                length = communicator.allgather(np.array([0 if term is None else len(term)], np.int64))[0][0]
+                kind = np.dtype(bytes(communicator.allgather(_name_of(term))[0]).decode())
+                bounds = length * np.arange(size + 1) // size
+            if term is None:
+                term = np.zeros(0, kind)
+            parts = exchange_arrays(communicator, [term[a:b] for a, b in pairwise(bounds)])
+            for part in parts[: len(items) - first]:
+                total = part if total is EMPTY else total + part
+    return np.concatenate(communicator.allgather(total))
+
+
+def _name_of(term: np.ndarray | None) -> np.ndarray:
+    """The type of an array as bytes."""
+    return np.frombuffer(b"" if term is None else term.dtype.str.encode(), np.uint8)
