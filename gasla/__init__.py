@@ -49,6 +49,7 @@ _HOMES = {
     "preferential_attachment": "algorithms.similarity.measures",
     "top_k_similar": "algorithms.similarity.top_k_similar",
     "count_cliques": "algorithms.patterns.count_cliques",
+    "layout": "algorithms.drawing.layout",
     "motif_counts": "algorithms.patterns.motif_counts",
     "triadic_census": "algorithms.patterns.triadic_census",
     "subgraph_matches": "algorithms.patterns.subgraph_matches",

@@ -32,6 +32,7 @@ TITLES = {
     "algorithms.clustering": "Clustering coefficients",
     "algorithms.similarity": "Similarity",
     "algorithms.patterns": "Cliques and patterns",
+    "algorithms.drawing": "Pictures",
     "algorithms.neighborhood": "Neighborhoods",
     "algorithms.independence": "Independent sets, colorings, matchings",
     "algorithms.flows": "Flows and cuts",

@@ -760,6 +760,7 @@ NOT_HAD: dict[str, Any] = {
     "subgraph_matches": lambda g: gasla.subgraph_matches(g, gasla.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1])),
     "motif_counts": gasla.motif_counts,
     "triadic_census": gasla.triadic_census,
+    "layout": gasla.layout,
     "ego_graph": lambda g: gasla.ego_graph(g, 0),
     "project": lambda g: gasla.project(g, [0, 1]),
     "greedy_color": lambda g: gasla.greedy_color(g, seed=1),

@@ -193,6 +193,7 @@ COUNTS: dict[str, Count] = {
     "clustering": ONCE,
     "square_clustering": ONCE,
     "four_cliques": ONCE,
+    "layout": ONCE,
     "motif_counts": ONCE,
     "triadic_census": ONCE,
     "edge_support": SUPPORT,

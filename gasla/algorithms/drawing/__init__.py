@@ -1,0 +1,1 @@
+"""Positions of vertices in the plane, and pictures."""

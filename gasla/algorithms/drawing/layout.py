@@ -1,0 +1,241 @@
+"""Layout: a position in the plane for each vertex, such that neighbors are close and all others apart.
+
+Edges pull their ends together in proportion to their length, and every two vertices push each other apart in inverse
+proportion to their distance. A vertex moves to where these forces would cancel, ever more carefully. Instead of all
+others it is pushed by a random few, others in each iteration, in place of all; and by its neighbors.
+
+A few hundred iterations move vertices by a few edges only. So the graph is first contracted: each vertex outside a
+maximal independent set joins a neighbor in it, and so on, until few are left. These are placed by two eigenvectors of
+the Laplacian matrix, and each larger graph starts from the positions of the one below. Positions are scaled in between:
+forces are in balance only where the sum of the squared lengths of edges is that of the pushes.
+
+M. Jacomy, T. Venturini, S. Heymann, M. Bastian: ForceAtlas2, a Continuous Graph Layout Algorithm for Handy Network
+Visualization Designed for the Gephi Software. PLoS ONE 9(6), 2014. C. Walshaw: A Multilevel Algorithm for
+Force-Directed Graph Drawing. GD 2000. J. Tang, J. Liu, M. Zhang, Q. Mei: Visualizing Large-scale and High-dimensional
+Data. WWW 2016.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.components.connected_components import connected_components
+from gasla.algorithms.independence.maximal_independent_set import maximal_independent_set
+from gasla.arrays import array_module, moved
+from gasla.graph.arguments import MOST_SEED, whole_number
+from gasla.graph.graph import Graph
+from gasla.operations.multiply import mxv
+from gasla.operations.primitives import simplify
+from gasla.operations.run import run
+from gasla.program.fields import edge, parameter, vertex
+from gasla.program.program import VertexProgram
+
+Array = np.ndarray[Any, Any]  # of NumPy or CuPy
+
+SAMPLES = 16  # vertices that push another one in an iteration
+FEW = 64  # vertices that are no longer contracted
+LEAST_SHRINKAGE = 0.9  # of a contraction: otherwise it is the last one
+DENSE = 500  # vertices of which eigenvectors are computed
+GRAVITY = 0.3  # pull to the middle, in proportion to the push at the rim of a component
+
+
+class Forces(VertexProgram):
+    """Move every vertex towards the place where the forces on it cancel, at most by `limit`."""
+
+    position = vertex((np.float32, (2,)), missing=0)
+    mass = vertex(np.float32, init=1, missing=0)
+    stiffness = vertex(np.float32, init=1)
+    weight = edge(np.float32)
+    strength = parameter(np.float32, 1)  # of pushes
+    share = parameter(np.float32, 1)  # of pushes by a sampled vertex, which stands for others
+    gravity = parameter(np.float32, 0)
+    nearest = parameter(np.float32, 1)  # square of a distance below which vertices are not pushed further
+    limit = parameter(np.float32, 1)
+    rounds = parameter(np.int64, 1)
+    count = parameter(np.int64, 1)
+    seed = parameter(np.uint64, 0)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        ahead = src.position - dst.position
+        near = semirings.plus(ahead * ahead) + self.nearest
+        return ahead * (edge.weight - self.strength * src.mass * dst.mass / near)
+
+    def apply(self, vertex, gathered):
+        field = -self.gravity * vertex.position
+        for k in range(SAMPLES):
+            draw = semirings.random(self.seed, vertex.id, self.iteration, k)
+            other = self.at(semirings.cast(draw * self.count, np.int64))
+            away = vertex.position - other.position
+            field = field + away * (self.share * other.mass / (semirings.plus(away * away) + self.nearest))
+        cooling = 1 - semirings.cast(self.iteration, np.float32) / self.rounds
+        move = (gathered + field * vertex.mass) * (cooling / vertex.stiffness)
+        length = semirings.sqrt(semirings.plus(move * move))
+        return {"position": vertex.position + move / semirings.maximum(length / self.limit, 1)}
+
+
+class Level(NamedTuple):
+    """A graph that stands for a larger one."""
+
+    graph: Graph  # with the number of edges that each of its edges stands for
+    mass: Array  # vertices that each of its vertices stands for
+    component: Array  # of each vertex
+    joined: Array | None = None  # the vertex of the next smaller graph that each vertex became
+
+    def smaller(self, seed: int) -> tuple["Level", Array]:
+        """The level with each vertex outside a maximal independent set joined to a neighbor in it."""
+        graph, xp = self.graph, array_module(self.mass)
+        chosen, ids = maximal_independent_set(graph, seed=seed), xp.arange(graph.n)
+        neighbor = mxv(graph, xp.where(chosen, ids, -1), semirings.max_second)
+        coarse = graph.contract(xp.where(chosen, ids, neighbor), semirings.plus, loops=False)
+        assert coarse.origin is not None
+        joined = coarse.origin.new_vertices
+        mass = xp.bincount(joined, self.mass, coarse.n).astype(np.float32)
+        component = xp.zeros(coarse.n, self.component.dtype)
+        component[joined] = self.component
+        return Level(coarse, mass, component), joined
+
+
+def layout(graph: Any, *, seed: int = 0) -> Array:
+    """Place the vertices in the plane by forces: neighbors close together, all others apart.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Read as simple and undirected, as by `triangle_count`. Values are ignored.
+    seed : int, default 0
+        Chooses one of many layouts.
+
+    Returns
+    -------
+    (n, 2) array of float64
+        The position of each vertex, on the device of the graph; their mean is 0. The same in every run on one device;
+        two devices add up in another order, which changes the picture.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `seed` is not a whole number that is 0 or more.
+
+    See Also
+    --------
+    gasla.pagerank : scores by which to color or size vertices.
+
+    Notes
+    -----
+    50 to 200 iterations for each of some ten levels, of which each looks at every edge and at 16 random vertices for
+    each vertex. Parts that are not connected are kept together by a pull to the middle.
+
+    References
+    ----------
+    M. Jacomy, T. Venturini, S. Heymann, M. Bastian: ForceAtlas2. PLoS ONE 9(6), 2014.
+
+    C. Walshaw: A Multilevel Algorithm for Force-Directed Graph Drawing. GD 2000.
+
+    Examples
+    --------
+    >>> import gasla, numpy as np
+    >>> path = gasla.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4])
+    >>> positions = gasla.layout(path)
+    >>> positions.shape
+    (5, 2)
+    >>> distances = np.linalg.norm(positions - positions[0], axis=1)
+    >>> bool((np.diff(distances) > 0).all())
+    True
+    """
+    simple, seed = simplify(graph), whole_number("seed", seed, MOST_SEED)
+    xp = array_module(simple.out.indices)
+    if simple.n < 2:
+        return xp.zeros((simple.n, 2))
+    levels = _levels(simple, seed)
+    sizes = xp.bincount(levels[0].component).astype(np.float64)
+    strength = max(simple.m, 1) / float((sizes**2).sum())  # for which edges have a length of 1
+    draw = np.random.default_rng(seed)
+    positions = moved(_first(levels[-1].graph, draw), simple.device)
+    for level in reversed(levels):
+        if level.joined is not None:
+            positions = positions[level.joined]
+        noise = moved(draw.standard_normal((level.graph.n, 2)), simple.device)
+        positions = _balanced(level, positions, noise, strength, seed)
+    return positions - positions.mean(axis=0)
+
+
+def _levels(simple: Graph, seed: int) -> list[Level]:
+    """The graph, and ever smaller ones."""
+    xp = array_module(simple.out.indices)
+    graph = simple.with_values(xp.ones(simple.m, np.float32))
+    levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
+    while levels[-1].graph.n > FEW:
+        smaller, joined = levels[-1].smaller(seed)
+        if smaller.graph.n > LEAST_SHRINKAGE * len(joined):
+            break
+        levels[-1] = levels[-1]._replace(joined=joined)
+        levels.append(smaller)
+    return levels
+
+
+def _first(graph: Graph, draw: np.random.Generator) -> Array:
+    """Positions by the two smoothest eigenvectors of the Laplacian matrix, with noise; random ones of a larger graph.
+
+    The noise separates vertices of one component, at which the vectors are equal if there are three components or more.
+    """
+    n, small = graph.n, graph.to("cpu")
+    noise: Array = draw.standard_normal((n, 2))
+    if not 3 <= n <= DENSE:
+        return noise
+    laplacian = -small.to_scipy().toarray().astype(np.float64)
+    laplacian -= np.diag(laplacian.sum(axis=1))
+    return np.linalg.eigh(laplacian)[1][:, 1:3] * n**0.5 + 0.3 * noise
+
+
+def _balanced(level: Level, positions: Array, noise: Array, strength: float, seed: int) -> Array:
+    """Positions after the iterations of a level."""
+    graph, mass, xp = level.graph, level.mass.astype(np.float64), array_module(level.mass)
+    n, total = graph.n, float(mass.sum())
+    src, dst = graph.edges()
+    degrees = xp.bincount(src, graph.values, n)
+    positions = positions + noise * (0.3 * _spread(positions) / n**0.5)
+    radius = _radius(level, positions, degrees)
+    stretch = float((graph.values * ((positions[src] - positions[dst]) ** 2).sum(axis=1)).sum()) / 2
+    pushes = strength * float((xp.bincount(level.component, mass) ** 2).sum() - (mass**2).sum()) / 2
+    scale = (pushes / stretch) ** 0.5 if stretch > 0 else 1 / radius
+    radius *= scale
+    at_rim = strength * total / radius**2  # push on a vertex at the rim, per distance from the middle
+    rounds = 50 if n > 20_000 else 100 if n > 2_000 else 200
+    program = Forces(
+        strength=strength,
+        share=strength * n / SAMPLES,
+        gravity=GRAVITY * at_rim,
+        nearest=(0.3 * radius) ** 2 / n,
+        limit=(stretch / (float(degrees.sum()) / 2)) ** 0.5 * scale if stretch > 0 else radius,
+        rounds=rounds,
+        count=n,
+        seed=seed,
+    )
+    return run(
+        program,
+        graph,
+        max_iterations=rounds,
+        notice=False,
+        position=(positions * scale).astype(np.float32),
+        mass=level.mass,
+        stiffness=(degrees + 2 * at_rim * mass).astype(np.float32),
+    ).position.astype(np.float64)
+
+
+def _spread(positions: Array) -> float:
+    """The mean distance from the middle, by squares."""
+    return max(float(((positions - positions.mean(axis=0)) ** 2).sum(axis=1).mean()) ** 0.5, 1e-3)
+
+
+def _radius(level: Level, positions: Array, degrees: Array) -> float:
+    """The radius of a disk as large as the disks of all components with edges together."""
+    if not float(degrees.sum()):
+        return _spread(positions)
+    xp, label = array_module(positions), level.component
+    count = xp.maximum(xp.bincount(label, degrees), 1e-30)
+    middle = xp.stack([xp.bincount(label, degrees * axis) / count for axis in positions.T], axis=1)
+    distances = ((positions - middle[label]) ** 2).sum(axis=1)
+    return max(float((xp.bincount(label, distances * degrees) / count).sum()) ** 0.5, 1e-6)
