@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import gasla
 import semirings
-from gasla import Graph, stages
+from gasla import Graph, distributed, stages
 from gasla.graph.exchange.vertex_names import Names, Number
 
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 1], [2, 0]])
@@ -65,6 +65,7 @@ CALLS: dict[str, Callable[[Graph, Any], Any]] = {
     "shortest_path": lambda g, v: gasla.shortest_path(g, v(0), v(4)),
     "shortest_path with bounds": lambda g, v: gasla.shortest_path(g, v(0), v(4), bound={v(1): 0.5}),
     "multi_source_shortest_paths": lambda g, v: gasla.multi_source_shortest_paths(g, [v(3), v(0)]),
+    "k_shortest_paths": lambda g, v: [p.distance for p in gasla.k_shortest_paths(g, v(0), v(4), 2)],
     "nearest_source": lambda g, v: gasla.nearest_source(g, [v(3), v(0)]),
     "closeness of one": lambda g, v: gasla.closeness_centrality(g, v(2)),
     "closeness_centrality": lambda g, v: gasla.closeness_centrality(g, sources=[v(1), v(2)]),
@@ -156,6 +157,15 @@ def test_lists_of_vertices_come_as_columns_of_tables_and_sets() -> None:
     assert_same(several, gasla.pagerank(PLAIN, personalization=[{1: 1}, {1: 1, 4: 1}]).ranks)
     active = gasla.run(Hops, graph, active="JFK", hops={"JFK": 0}, compile=False).hops
     assert_same(active, gasla.run(Hops, PLAIN, active=[0], hops={0: 0}, compile=False).hops)
+
+
+def test_a_graph_over_ranks_takes_names() -> None:
+    spread = distributed.Graph.from_graph(named(NAMES["texts"]), distributed.ThreadRanks(2))
+    assert_same(gasla.bfs(spread, "São Paulo").compute(), gasla.bfs(PLAIN, 1))
+    assert_same(gasla.sssp(spread, ["JFK", ""]).compute(), gasla.sssp(PLAIN, [0, 2]))
+    assert gasla.table(spread, level=gasla.bfs(spread, "JFK"))["vertex"].to_pylist() == NAMES["texts"]
+    with pytest.raises(ValueError, match="no vertex is named 'LHR'"):
+        gasla.bfs(spread, "LHR")
 
 
 def test_masks_and_numbers_work_as_without_names() -> None:

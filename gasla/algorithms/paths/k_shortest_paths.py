@@ -12,7 +12,7 @@ J. Yen: Finding the K Shortest Loopless Paths in a Network. Management Science 1
 Computing the K Best Solutions to Discrete Optimization Problems. Management Science 18 (1972).
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from heapq import heappop, heappush
 from itertools import islice, pairwise, takewhile
 from math import inf
@@ -155,14 +155,14 @@ class Deviation:
             passed.add(v)
 
 
-def k_shortest_paths(graph: Any, source: int, target: int, k: int) -> list[PathResult]:
+def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> list[PathResult]:
     """Find the k shortest paths from one vertex to another that visit no vertex twice.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j, 0 or more. A graph without values has edges of length 1.
-    source, target : int
+    source, target : int or name
         The ends of the paths.
     k : int
         The number of paths.
