@@ -231,7 +231,7 @@ class Primitives(Protocol):
         replace: bool,
         weights: tuple[Any, Any] | None,
     ) -> tuple[Any, Any]:
-        """Random neighbors of each vertex and their positions: as many as the offsets `firsts` say, padded with -1.
+        """Random neighbors of each vertex and their edges: as many as the offsets `firsts` say, padded with -1.
 
         The first vertex draws as row `row` of `sample` does.
         """

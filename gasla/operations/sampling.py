@@ -246,23 +246,22 @@ def _sample_layers(
 ) -> NeighborSample:
     """Sample layer by layer; each starts from the vertices that the one before found."""
     xp: Any = array_module(ids)
-    vertices, begin, ends, positions, counts = ids, 0, [], [], [len(ids)]
+    vertices, begin, ends, numbers, counts = ids, 0, [], [], [len(ids)]
     for k in layers:
         layer = vertices[begin:]
         firsts = _lengths(lists, layer, k, replace)
-        found, places = draw(lists, layer, firsts, begin)
+        found, edges = draw(lists, layer, firsts, begin)
         rows = xp.repeat(xp.arange(begin, len(vertices)), xp.diff(firsts))
-        is_drawn = places >= 0
+        is_drawn = edges >= 0
         if not bool(is_drawn.all()):
-            found, places, rows = found[is_drawn], places[is_drawn], rows[is_drawn]
+            found, edges, rows = found[is_drawn], edges[is_drawn], rows[is_drawn]
         begin = len(vertices)
         vertices, at = primitives.append_distinct(vertices, found)
-        ends.append((rows, at) if along else (at, rows))
-        positions.append(places)
+        ends.append(xp.stack([rows, at] if along else [at, rows]))
+        numbers.append(edges)
         counts.append(len(vertices) - begin)
-    at, places = (xp.concatenate(parts, axis=-1) for parts in ([xp.stack(pair) for pair in ends], positions))
-    numbers = places if lists.edge_ids is None else lists.edge_ids[places].astype(np.int64, copy=False)
-    return NeighborSample(vertices, at, numbers, counts, [len(part) for part in positions])
+    edge_index, edge_ids = xp.concatenate(ends, axis=1), xp.concatenate(numbers)
+    return NeighborSample(vertices, edge_index, edge_ids, counts, [len(edges) for edges in numbers])
 
 
 def _lengths(lists: Adjacency, ids: Array, k: int, replace: bool) -> Array:

@@ -15,6 +15,9 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ROWS = np.uint64(64)  # samples that a thread takes at once
+_MISSES = 16  # work of a draw, which misses the cache several times, in units of one edge that is read
+_PAIR = np.uint64(2)
+_AHEAD = np.uint64(8)  # entries between the one that is numbered and the one whose slot is prefetched
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
@@ -49,11 +52,11 @@ def sample_lists(
     replace: bool,
     weights: tuple[Array, Array] | None,
 ) -> tuple[Array, Array]:
-    """Sample neighbors of each vertex into lists of given lengths; with each, its position. -1 fills lists."""
+    """Sample neighbors of each vertex, and the numbers of their edges, into lists of given lengths, padded with -1."""
     count = int(firsts[-1])
-    found, places = np.empty(count, ids.dtype), np.empty(count, np.int64)
-    _draw_rows(lists, ids, firsts, 0, row, key, replace, weights, found, places)
-    return found, places
+    found, edges = np.empty(count, ids.dtype), np.empty(count, np.int64)
+    _draw_rows(lists, ids, firsts, 0, row, key, replace, weights, found, edges)
+    return found, edges
 
 
 def _draw_rows(
@@ -66,13 +69,15 @@ def _draw_rows(
     replace: bool,
     weights: tuple[Array, Array] | None,
     found: Array,
-    places: Array | None,
+    edges: Array | None,
 ) -> None:
     longest = len(found) // max(len(ids), 1) + 1
     most = len(found) * (1 if replace else longest) * (1 if weights is None else longest)
     numbers = np.uint64(k), np.uint64(row), np.uint64(key)
+    edge_ids = None if edges is None else lists.edge_ids
     run(
-        *(_sample, len(found), lists.indptr, lists.indices, weights, ids, firsts, *numbers, replace, found, places),
+        *(_sample, _MISSES * len(found), lists.indptr, lists.indices, edge_ids, weights),
+        *(ids, firsts, *numbers, replace, found, edges),
         most=most,
         loose=True,
     )
@@ -80,12 +85,12 @@ def _draw_rows(
 
 def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
     """Append to distinct vertices those that are new in `found`; with it, the index of each entry of `found`."""
-    size = 1 << (2 * (len(vertices) + len(found))).bit_length()
-    table = np.full(size, -1, vertices.dtype if size < 2**31 else np.int64)
-    known, at = np.empty(len(vertices) + len(found), vertices.dtype), np.empty(len(found), np.int64)
+    total = len(vertices) + len(found)
+    table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)  # pairs of a vertex and its index
+    known, at = np.empty(total, vertices.dtype), np.empty(len(found), np.int64)
     known[: len(vertices)] = vertices
     count = np.zeros(1, np.uint64)
-    run(_number, 0, np.uint64(len(vertices)), found, table, known, at, count, most=len(known), loose=True)
+    run(_number, 0, np.uint64(len(vertices)), found, table, known, at, count, most=total, loose=True)
     return known[: int(count[0])].copy(), at
 
 
@@ -115,8 +120,10 @@ def _guide(thread, threads, control, indptr, sums, guides, grain):
 
 
 @compiled
-def _sample(thread, threads, control, indptr, indices, weights, ids, firsts, k, row, key, replace, found, places):
-    """Draw positions within the lists of a block of vertices, then read the neighbors there."""
+def _sample(
+    thread, threads, control, indptr, indices, edge_ids, weights, ids, firsts, k, row, key, replace, found, edges
+):
+    """Draw positions within the lists of a block of vertices, then read the neighbors and edge numbers there."""
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):
         for w in range(start, end):
@@ -128,6 +135,8 @@ def _sample(thread, threads, control, indptr, indices, weights, ids, firsts, k, 
             count = _draw(drawn, first, last, weights, replace, state)
             for j in range(count):
                 prefetch(indices, first + np.uint64(drawn[j]))
+                if edge_ids is not None:
+                    prefetch(edge_ids, first + np.uint64(drawn[j]))
             for j in range(count, stop - begin):
                 drawn[j] = -1
         for w in range(start, end):
@@ -136,10 +145,18 @@ def _sample(thread, threads, control, indptr, indices, weights, ids, firsts, k, 
             for j in range(begin, stop):
                 is_drawn = found[j] >= 0
                 place = first + np.uint64(found[j])
-                if places is not None:
-                    places[j] = np.int64(place) if is_drawn else -1
+                if edges is not None:
+                    edges[j] = _edge_at(edge_ids, place) if is_drawn else -1
                 if is_drawn:
                     found[j] = indices[place]
+
+
+@compiled
+def _edge_at(edge_ids, place):
+    """The number of the edge at a position."""
+    if edge_ids is None:
+        return np.int64(place)
+    return np.int64(edge_ids[place])
 
 
 @compiled
@@ -234,22 +251,31 @@ def _number(thread, threads, control, count, found, table, known, at, total):
     """Number vertices by first appearance, in a hash table with linear probing."""
     if thread == 0:
         for v in range(count):
-            table[_slot(table, known, np.uint64(known[v]))] = v
-        for i in range(np.uint64(len(found))):
-            v = np.uint64(found[i])
-            slot = _slot(table, known, v)
+            slot = _slot(table, np.uint64(known[v]))
+            table[slot], table[slot + ONE] = known[v], v
+        length = np.uint64(len(found))
+        for i in range(length):
+            if i + _AHEAD < length:
+                prefetch(table, _home(table, np.uint64(found[i + _AHEAD])))
+            slot = _slot(table, np.uint64(found[i]))
             if table[slot] < 0:
-                table[slot] = count
-                known[count] = v
+                table[slot], table[slot + ONE] = found[i], count
+                known[count] = found[i]
                 count += ONE
-            at[i] = table[slot]
+            at[i] = table[slot + ONE]
         total[0] = count
 
 
 @compiled
-def _slot(table, known, v):
+def _home(table, v):
+    """The slot where the search for a vertex begins."""
+    return mixed(ZERO, v) & (np.uint64(len(table)) - _PAIR)
+
+
+@compiled
+def _slot(table, v):
     """The slot of a vertex, or the empty slot where it belongs."""
-    slot, last = mixed(ZERO, v) & (np.uint64(len(table)) - ONE), np.uint64(len(table)) - ONE
-    while table[slot] >= 0 and np.uint64(known[np.uint64(table[slot])]) != v:
-        slot = (slot + ONE) & last
+    slot = _home(table, v)
+    while table[slot] >= 0 and np.uint64(table[slot]) != v:
+        slot = (slot + _PAIR) & (np.uint64(len(table)) - _PAIR)
     return slot

@@ -51,13 +51,16 @@ def sample_lists(
     replace: bool,
     weights: tuple[Array, Array] | None,
 ) -> tuple[Array, Array]:
-    """Sample neighbors of each vertex into lists of given lengths; with each, its position. -1 fills lists."""
+    """Sample neighbors of each vertex, and the numbers of their edges, into lists of given lengths, padded with -1."""
     import cupy
 
     count = int(firsts[-1])
     found, places = cupy.empty(count, lists.indices.dtype), cupy.empty(count, np.int64)
     _launch("sample", lists, len(ids), *arguments(lists, ids, firsts, 0, row, key, replace, weights, found, places))
-    return found, places
+    if lists.edge_ids is None:
+        return found, places
+    edges = lists.edge_ids[cupy.maximum(places, 0)].astype(np.int64) if lists.edge_ids.size else places
+    return found, cupy.where(places < 0, -1, edges)
 
 
 def arguments(
