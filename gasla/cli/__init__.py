@@ -69,8 +69,9 @@ def parser() -> Parser:
 
 
 GRAPHS = (
-    "GRAPH is a file, or the name of a graph that comes with gasla: openflights (airports and routes) or ny-roads "
-    "(streets of New York). Vertices are numbered from 0, even if the file numbers them from 1. "
+    "GRAPH is a file, or the name of a graph that comes with gasla: openflights (airports and routes), ny-roads "
+    "(streets of New York) or town (a synthetic town, with travel times in seconds). "
+    "Vertices are numbered from 0, even if the file numbers them from 1. "
     "`gasla COMMAND --help` lists the options of a command."
 )
 

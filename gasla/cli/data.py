@@ -18,7 +18,7 @@ from gasla.output import replacing
 
 Array = NDArray[Any]
 
-SHIPPED = ("openflights", "ny-roads")
+SHIPPED = ("openflights", "ny-roads", "town")
 TABLES = (".npy", ".npz", ".csv", ".txt", ".parquet", ".feather")
 
 
@@ -61,7 +61,9 @@ def _is_number(text: str) -> bool:
 
 def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     """Options of commands that read a graph."""
-    parser.add_argument("graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads")
+    parser.add_argument(
+        "graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads, town"
+    )
     formats = "mtx, edges, gr, metis, npz, graphml, gml, csv, parquet or feather"
     parser.add_argument("--format", metavar="F", help=f"file format: {formats} (default: by the suffix of the file)")
     columns = "columns of a table, by name or position from 0 (default: by usual names such as source, else 0,1)"
@@ -87,7 +89,7 @@ def load(options: Namespace) -> Named:
         if name == "openflights":
             flights = datasets.openflights()
             return Named(name, Graph(flights.matrix), flights.airports)
-        return Named(name, Graph(datasets.ny_roads()))
+        return Named(name, Graph(datasets.town().matrix if name == "town" else datasets.ny_roads()))
     if not path.exists():
         beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
         hint = meant(name, [*SHIPPED, *beside])

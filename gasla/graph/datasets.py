@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.generators import fingerprint, grid, kron, rgg, rmat, sources, uniform, with_weights
+from gasla.graph.generators import fingerprint, grid, kron, rgg, rmat, sources, town, uniform, with_weights
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,6 +28,7 @@ __all__ = [
     "rgg",
     "rmat",
     "sources",
+    "town",
     "uniform",
     "with_weights",
 ]

@@ -1,8 +1,9 @@
-"""Benchmark graphs that are bit-identical on every machine: R-MAT, Kronecker, uniform, grid, random geometric.
+"""Benchmark graphs that are bit-identical on every machine: R-MAT, Kronecker, uniform, grid, random geometric; a town.
 
 Every random choice is a splitmix64 hash of a counter, compared as an integer, without any random generator or
-floating-point arithmetic; `fingerprint` (a sum of hashed edges modulo 2**64) identifies a graph. All graphs are
-undirected: both directions stored, no self loops, no parallel edges, rows sorted, weights float32 whole numbers.
+floating-point arithmetic (but for the lengths of a town's roads); `fingerprint` (a sum of hashed edges modulo 2**64)
+identifies a graph. All graphs are undirected: both directions stored, no self loops, no parallel edges, rows sorted,
+weights float32 whole numbers.
 
 R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining" (2004); parameters of Graph500.
 """
@@ -10,7 +11,7 @@ R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining"
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,7 @@ __all__ = [
     "rgg",
     "rmat",
     "sources",
+    "town",
     "uniform",
     "with_weights",
 ]
@@ -47,6 +49,8 @@ SEEDS = {
 _EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
 _PRINT = 1
 _HALF = np.uint64(32)
+_BETWEEN, _JITTER = 100, 41  # meters between junctions, and possible shifts of a junction in meters
+_MAIN, _STREET = 14, 7  # meters per second
 _BLOCK = 1 << 16  # numbers hashed at a time, to stay in the cache
 _NO_WEIGHTS = np.empty(0, np.float32)
 
@@ -131,6 +135,71 @@ def rgg(scale: int) -> csr_array:
     """
     n = _vertices(scale, smallest=7)  # with fewer points, cells are so large that squared distances overflow
     return _graph(n, _geometric_pairs(n), largest_weight=255)
+
+
+class Town(NamedTuple):
+    """A road network: `matrix` [i, j] holds the seconds from junction i to junction j, `x` and `y` places in meters."""
+
+    matrix: csr_array
+    x: Array
+    y: Array
+
+
+def town(scale: int = 12) -> Town:
+    """Return a synthetic town: streets, faster main roads, a river with few bridges, and the places of junctions.
+
+    ``2**scale`` junctions, numbered by rows from the south-west corner, about 100 m apart. A random seventh of the
+    streets is missing, so that a few junctions may be cut off; every eighth street is a main road, which is complete.
+    Roads go both ways. The seconds are whole numbers (float32).
+
+    Parameters
+    ----------
+    scale : int
+        An even number.
+
+    Examples
+    --------
+    >>> matrix, x, y = town()
+    >>> matrix.shape, matrix.nnz, fingerprint(matrix)
+    ((4096, 4096), 14048, 'bc5eb1247e5dcc93')
+    >>> x[:3], y[:3]
+    (array([ 34., 130., 226.]), array([13., 29., 31.]))
+    """
+    n = _vertices(scale)
+    if scale % 2:
+        raise ValueError(f"scale is {scale}; a square town of 2**scale junctions needs an even one")
+    side = 1 << scale // 2
+    ids = np.arange(n, dtype=np.uint64)
+    x, y = (
+        (_BETWEEN * place + _hash(ids * np.uint64(2) + np.uint64(i), _POINT) % np.uint64(_JITTER)).astype(np.float64)
+        for i, place in enumerate((ids % np.uint64(side), ids // np.uint64(side)))
+    )
+    u, v, speed = _roads(side)
+    seconds = np.rint(np.sqrt((x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2) / speed)
+    return Town(_both_ways(n, u, v, seconds.astype(np.float32)), x, y)
+
+
+def _roads(side: int) -> tuple[Array, Array, Array]:
+    """Return both ends of the roads of a town, and their speeds."""
+    ids = np.arange(side * side).reshape(side, side)
+    ends, speeds = [], []
+    for across, (u, v) in enumerate(((ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:]))):
+        line = u % side if across else u // side  # which street
+        is_main = line % 8 == 4
+        kept = is_main | (_hash(_keys(u, v), _CUT) % np.uint64(7) != 0)
+        if across:
+            kept &= (u // side != side // 2 - 1) | (line % 16 == 4)  # the river
+        ends.append(np.stack([u[kept], v[kept]]))
+        speeds.append(np.where(is_main[kept], _MAIN, _STREET))
+    return *np.concatenate(ends, axis=1), np.concatenate(speeds)
+
+
+def _both_ways(n: int, u: Array, v: Array, values: Array) -> csr_array:
+    """Return the matrix with each edge in both directions, sorted."""
+    from scipy.sparse import coo_array
+
+    src, dst = np.append(u, v).astype(np.int32), np.append(v, u).astype(np.int32)
+    return coo_array((np.append(values, values), (src, dst)), shape=(n, n)).tocsr()
 
 
 def fingerprint(A: Any) -> str:

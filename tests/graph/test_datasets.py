@@ -47,6 +47,20 @@ def test_generated_graphs_are_simple_sorted_and_symmetric(make):
     assert (A.data == np.rint(A.data)).all()
 
 
+def test_a_town_has_places_and_travel_times():
+    matrix, x, y = datasets.town(10)
+    g = as_graph(matrix)
+    assert g.is_symmetric and g.has_symmetric_values and not g.has_self_loops and matrix.has_sorted_indices
+    assert (matrix.data.dtype, matrix.indices.dtype, matrix.indptr.dtype) == (np.float32, np.int32, np.int32)
+    src, dst = g.edges()
+    meters = np.hypot(x[src] - x[dst], y[src] - y[dst])
+    speed = meters / matrix.data
+    assert (meters > 50).all() and (meters < 150).all() and (speed > 6).all() and (speed < 16).all()
+    assert np.bincount(connected_components(matrix)[1]).max() > 0.99 * g.n
+    over = (np.minimum(src, dst) // 32 == 15) & (np.abs(src - dst) == 32)  # bridges
+    assert np.unique(src[over] % 32).tolist() == [4, 20]
+
+
 def test_edge_factor_and_fingerprint():
     assert (datasets.kron(7) != datasets.rmat(7, edge_factor=48)).nnz == 0
     assert datasets.uniform(9, edge_factor=2).nnz < 2 * 2 * 512 < datasets.uniform(9).nnz
@@ -71,6 +85,7 @@ def test_sources_lie_in_the_largest_component():
         (lambda: datasets.rmat(0), "scale is 0; expected 1 to 31"),
         (lambda: datasets.uniform(32), "scale is 32"),
         (lambda: datasets.grid(7), "needs an even one"),
+        (lambda: datasets.town(7), "needs an even one"),
         (lambda: datasets.rgg(6), "scale is 6; expected 7 to 31"),
     ],
 )
