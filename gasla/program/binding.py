@@ -223,6 +223,11 @@ class Binding:
         except ValueError as error:
             raise ValueError(f"{self._where(name)} reads an edge attribute: {error}") from None
 
+    def lengths(self) -> Graph:
+        """The graph whose values are the lengths that priorities add up: those of the first read-only edge field."""
+        fields = self.plan.edge_values
+        return self.weighted(fields[0]) if fields else self.graph
+
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
         kind = self.traced.edge_types[name]
         given = fields.get(name, self.program.edge_fields[given_name(name)].init)

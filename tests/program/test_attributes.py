@@ -122,3 +122,23 @@ def test_attributes_in_the_emulated_loop_of_the_gpu(tmp_path: Path) -> None:
     expected = gasla.run(Sum, summed, active=[0], cost={0: 0.0}).cost
     run = EmulatedRun(Cheapest, graph, Variant(graph.out.indptr.dtype), 2, {}, tmp_path)
     assert run.run(np.array([0], graph.id_dtype), cost={0: 0.0})["cost"].tolist() == expected.tolist()
+
+
+def test_the_width_of_buckets_follows_the_attribute() -> None:
+    class Near(Cheapest):
+        time = gasla.edge(np.float64, attribute="price")
+
+        def gather(self, src: Any, dst: Any, edge: Any) -> Any:
+            return src.cost + edge.time
+
+        def priority(self, vertex: Any) -> Any:
+            return vertex.cost
+
+    graph = case(3)[0].with_values(None)
+    graph = graph.with_edge_attributes(price=graph.edge_attributes["price"] * 1e9)
+    own = type("Own", (Near,), {"time": gasla.edge(np.float64)})
+    start: Any = {"active": [0], "cost": {0: 0.0}}
+    found = gasla.run(Near, graph, **start)
+    expected = gasla.run(own, graph.weighted_by("price"), **start)
+    assert found.cost.tolist() == expected.cost.tolist()
+    assert found.iterations == expected.iterations

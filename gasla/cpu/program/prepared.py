@@ -317,7 +317,7 @@ class Prepared(Binding):
         """The scalar arguments at the start of a run."""
         found = ZEROS | {"self_n": self.graph.n, "skewed": int(self._skewed()), "narrow": int(self._narrow())}
         found |= {f"self_{name}": kind.type(0) for name, kind in self.traced.aggregate_types.items()}
-        return found | {"delta": default_delta(self.plan, self.graph)}
+        return found | {"delta": default_delta(self.plan, self.lengths())}
 
     def _find_starts(self) -> list[Start]:
         """The initial state of each vertex field, as the program declares it."""

@@ -244,7 +244,7 @@ class Run(Binding):
             return 0.0
         found = self._cached
         if found.delta is None:
-            values, degree = self.graph.values, max(self.graph.m, 1) / max(self.graph.n, 1)
+            values, degree = self.lengths().values, max(self.graph.m, 1) / max(self.graph.n, 1)
             mean = 1.0 if values is None or self.graph.m == 0 else _mean_size(values)
             times = 640 / degree if self.plan.variant.local else 5 if self.plan.small_frontiers else 4
             delta = times * mean / degree
