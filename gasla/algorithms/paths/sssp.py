@@ -220,6 +220,11 @@ def sssp(
     TypeError
         If `start` is not a result of this function, or a source is not an integer.
 
+    See Also
+    --------
+    gasla.bfs : distances in edges; `depth_limit` is its cutoff.
+    gasla.nearest_source : from several sources, also which one is nearest.
+
     Notes
     -----
     Stored zeros are edges of length 0. Of parallel edges the shortest counts. Self loops count only if negative.
