@@ -294,7 +294,7 @@ OF_OTHER_PEERS = (
     *OF_NO_PEER,
     *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
-    *("adamic_adar", "top_k_similar"),
+    *("adamic_adar", "top_k_similar", "layout"),
 )
 
 # --- the command ------------------------------------------------------------------------------------------------------
