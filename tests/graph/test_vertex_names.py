@@ -276,6 +276,11 @@ def test_graphs_without_names_say_so() -> None:
     ):
         with pytest.raises(TypeError, match="the graph has no names"):
             call()
+    nobody = Graph.from_table(pa.table({"src": [2**40], "dst": [5]})).subgraph([])
+    with pytest.raises(TypeError, match=r"source is 'a'; expected a vertex, by its name \(of type none\)"):
+        gasla.bfs(nobody, "a")
+    with pytest.raises(ValueError, match="source 5 is outside a graph of 0 vertices"):
+        gasla.bfs(nobody, 5)
     empty = Graph.from_networkx(nx.DiGraph())
     with pytest.raises(TypeError, match="expected the id of a vertex"):
         gasla.bfs(empty, "a")

@@ -61,7 +61,7 @@ class Names:
 
     @cached_property
     def _kinds(self) -> set[type]:
-        return set(map(type, self.each.tolist())) if self.each.dtype == object else {type(self.each[:1].tolist()[0])}
+        return set(map(type, (self.each if self.each.dtype == object else self.each[:1]).tolist()))
 
     @cached_property
     def have_integers(self) -> bool:
