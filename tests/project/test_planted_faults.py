@@ -41,8 +41,8 @@ FAULTS = [
     ),
     Fault(
         "gasla/cpu/primitive/draw_samples.py",
-        "drawn = top\n",
-        "drawn = np.uint64(0)\n",
+        "drawn[j] = top if _has(drawn, j, place) else place",
+        "drawn[j] = ZERO if _has(drawn, j, place) else place",
         "algorithms/walks/test_random_walks.py",
     ),
     Fault(
