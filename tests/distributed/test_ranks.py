@@ -273,6 +273,24 @@ def test_edges_are_seen_from_the_end_at_which_they_are(direction: str) -> None:
     )
 
 
+class Alternates(programs.Hops):
+    """Even edges are open in even iterations, odd ones in odd iterations."""
+
+    def edge_mask(self, src, dst, edge):
+        return edge.id % 2 == self.iteration % 2
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])  # seconds to compile
+def test_edges_whose_mask_reads_the_iteration_are_gathered_again(compiled: bool) -> None:
+    """Values of inactive neighbors count: over an edge that was closed when they changed, they have not arrived."""
+    for number in range(30):
+        ends = np.random.default_rng(number).integers(0, 8, (2, 20))
+        one, start = gasla.Graph.from_edges(*ends, n=8), {"active": [0], "hops": {0: 0}, "compile": compiled}
+        expected, found = (gasla.run(Alternates, graph, **start) for graph in (one, over(one, 2)))
+        np.testing.assert_array_equal(found.hops, expected.hops)
+        assert found.iterations == expected.iterations
+
+
 def test_callbacks_and_traces_see_every_superstep() -> None:
     seen: list[int] = []
     options: dict[str, Any] = {"active": [0], "hops": {0: 0}, "compile": False, "trace": True}

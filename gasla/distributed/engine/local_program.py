@@ -190,7 +190,9 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
             body[name] = _wrapped(base, id_type, getattr(base, name), kinds_of)
     if base.everyone:
         body["mask"] = _own_mask(body.get("mask"))
-    if {"bucket", "scatter"} & traced.functions.keys():
+    # `self.iteration` becomes a parameter: the engine would not see that it changes, and might take values as absorbed.
+    varies = not base.everyone and any(f.reads("self") & traced.changing for f in traced.functions.values())
+    if {"bucket", "scatter"} & traced.functions.keys() or varies:
         applied = [] if "apply" not in traced.functions else list(traced.functions["apply"].result)
         body["activate"] = _activate(body.get("activate"), sorted(applied))
     if base.everyone and "scatter" in traced.functions:
