@@ -45,6 +45,7 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     "dtype": ["wide", True, NAN, 7, int, ["a"], [None], {"a": 1}],
     "seed": ["a", NAN, 0.5, [None], object()],
     "start": ["a", True, NAN, 2, [1]],
+    "k": ["a", 1.5, -1, True, [2, -1], [2.5], []],
     "pairs": ["a", True, NAN, 2, ["a"], {}],
     "combine": ["a", True, NAN, 2, ["a"]],
     **dict.fromkeys(("personalization", "nstart", "dangling", "bound", "priority"), NO_NUMBERS),
