@@ -24,9 +24,11 @@ BRIDGES = ["bridges", "has_bridges", "is_biconnected"]
 CORES = ["k_core", "k_shell", "k_crust"]
 DISTANCES = [
     "center", "barycenter", "global_efficiency", "harmonic_diameter", "wiener_index", "hyper_wiener_index",
-    "schultz_index", "gutman_index",
+    "schultz_index", "gutman_index", "local_efficiency", "floyd_warshall_numpy",
 ]  # fmt: skip
-BY_WEIGHT = [name for name in DISTANCES if name != "global_efficiency"]
+BY_WEIGHT = [name for name in DISTANCES if not name.endswith("_efficiency")]
+LEVELS = ["trophic_levels", "trophic_differences", "trophic_incoherence_parameter"]
+LENGTHS = ["bellman_ford_path_length", "astar_path_length"]
 ORDERS = ["topological_sort", "dag_longest_path", "dag_longest_path_length"]
 TREES = ["minimum_spanning_tree", "maximum_spanning_tree"]
 
@@ -64,6 +66,7 @@ def light_calls(G: Any, seed: int) -> list[bool]:
         made += [compare(name, G, k) for name in [*CORES, "k_corona"]]
     made += [compare("ego_graph", G, u, r) for u in [*nodes[:2], "nobody"] for r in (0, 1, 2)]
     made += [compare("ego_graph", G, nodes[0], center=False)]
+    made += [compare("rich_club_coefficient", G, normalized=False)]
     return made
 
 
@@ -72,6 +75,9 @@ def all_calls(G: Any, seed: int) -> list[bool]:
     nodes = list(G)
     made = [compare(name, G) for name in [*BRIDGES, *ORDERS, *DISTANCES, *HOLES, *TREES]]
     made += [compare(name, G, weight="weight") for name in [*BY_WEIGHT, *HOLES]]
+    made += [compare(name, G, weight=weight) for name in LEVELS for weight in ("weight", None)]
+    made += [compare(LEVELS[2], G, cannibalism=True), compare("floyd_warshall_numpy", G, nodes[::-1])]
+    made += [compare(name, G, u, v) for name in LENGTHS for u in (*nodes[:2], "nobody") for v in (nodes[0], "nobody")]
     made += [compare("center", G, usebounds=True), compare("center", G, e=dict.fromkeys(nodes, 1))]
     made += [compare(name, G, weight=None) for name in [*ORDERS[1:], *TREES]]
     made += [compare(name, G, default_weight=3) for name in ORDERS[1:]]
@@ -103,10 +109,40 @@ EVERY: list[Callable[[Any, int], list[bool]]] = [light_calls, all_calls]
 @pytest.mark.slow  # likewise
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_graphs(kind: type) -> None:
-    names = [*DEGREES, *SHAPES, *MATRICES, *CORES, *BRIDGES, *ORDERS, *DISTANCES, *HOLES, *TREES]
+    names = [*DEGREES, *SHAPES, *MATRICES, *CORES, *BRIDGES, *ORDERS, *DISTANCES, *HOLES, *TREES, *LEVELS]
     for G in (kind(), kind([(0, 0)]), kind([("a", "b")]), nx.empty_graph(2, kind)):
         for name in names:
             compare(name, G)
         for calls in EVERY:
             if len(G):
                 calls(G, 1)
+
+
+@pytest.mark.thorough
+def test_efficiency_of_large_neighborhoods(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gasla.backends.networkx.paths import distances
+
+    monkeypatch.setattr(distances, "LARGE", 5)
+    for seed in range(3):
+        assert compare("local_efficiency", nx.gnp_random_graph(40, 0.3, seed=seed))
+
+
+@pytest.mark.thorough
+def test_other_answers_are_right() -> None:
+    """Of functions that run by request alone."""
+    G = nx.gnp_random_graph(40, 0.1, seed=1)
+    some = nx.maximal_independent_set(G, [3], seed=2, backend="gasla")
+    assert 3 in some and not G.subgraph(some).edges and nx.is_dominating_set(G, some)
+    for nodes in (["nobody"], list(next(iter(G.edges)))):
+        with pytest.raises(nx.NetworkXUnfeasible):
+            nx.maximal_independent_set(G, nodes, backend="gasla")
+    assert nx.is_maximal_matching(G, nx.maximal_matching(G, backend="gasla"))
+    D = nx.gnp_random_graph(40, 0.04, seed=1, directed=True)
+    ours, theirs = (nx.condensation(D, backend=backend) for backend in ("gasla", "networkx"))
+
+    def by_members(C: Any) -> tuple[set[Any], set[Any]]:
+        members = {node: frozenset(data["members"]) for node, data in C.nodes(data=True)}
+        assert all(name in members[node] for name, node in C.graph["mapping"].items())
+        return set(members.values()), {(members[u], members[v]) for u, v in C.edges}
+
+    assert by_members(ours) == by_members(theirs)

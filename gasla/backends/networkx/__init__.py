@@ -13,6 +13,7 @@ from gasla.backends.networkx import (
     acyclic,
     breadth_first,
     centralities,
+    choices,
     clustering,
     communities,
     connectivity,
@@ -22,6 +23,7 @@ from gasla.backends.networkx import (
     matrices,
     rankings,
     subgraphs,
+    trophic,
 )
 from gasla.backends.networkx.conversion import Converted, convert_from_nx, convert_to_nx
 from gasla.backends.networkx.dispatch import OFFERED, can_run, should_run
@@ -31,6 +33,7 @@ from gasla.backends.networkx.paths import distances, flow_value, unweighted, wei
 FAMILIES = (  # each registers its functions
     acyclic,
     centralities,
+    choices,
     clustering,
     communities,
     connectivity,
@@ -43,6 +46,7 @@ FAMILIES = (  # each registers its functions
     link_prediction,
     matrices,
     subgraphs,
+    trophic,
     unweighted,
     weighted,
 )

@@ -10,7 +10,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import DIRECTED, by_name, only, register
+from gasla.backends.networkx.dispatch import DIRECTED, NEVER, by_name, only, register
 from gasla.backends.networkx.visit_order import ranks
 
 
@@ -52,7 +52,7 @@ def topological_generations(G: Converted) -> Iterator[list[Any]]:
     return (G.called(part) for part in np.split(by_rank, ends[:-1]))
 
 
-@register(DIRECTED, least=20_000)
+@register(DIRECTED, least=NEVER)
 def topological_sort(G: Converted) -> Iterator[Any]:
     """Nodes in an order in which every edge leads forward: NetworkX's, by generations."""
     return chain.from_iterable(topological_generations(G))

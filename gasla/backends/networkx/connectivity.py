@@ -9,7 +9,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import DIRECTED, UNDIRECTED, only, register
+from gasla.backends.networkx.dispatch import DIRECTED, NEVER, UNDIRECTED, only, register
 
 
 def _labels(G: Converted) -> tuple[int, Array]:
@@ -120,7 +120,7 @@ def _some_nodes(G: Converted) -> None:
         raise nx.NetworkXPointlessConcept("G has no nodes.")
 
 
-@register(least=20_000)
+@register(least=NEVER)
 def is_tree(G: Converted) -> bool:
     """Whether the graph is connected and has no cycle; directions do not count."""
     _some_nodes(G)
@@ -146,7 +146,7 @@ def is_branching(G: Converted) -> bool:
     return is_forest(G) and int(G.degrees(reverse=True).max()) <= 1
 
 
-@register(least=20_000)
+@register(least=NEVER)
 def is_eulerian(G: Converted) -> bool:
     """Whether a closed walk passes every edge once."""
     if G.is_directed():

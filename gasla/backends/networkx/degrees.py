@@ -12,6 +12,7 @@ from gasla.backends.networkx.dispatch import (
     DIRECTED,
     NEVER,
     SIMPLE,
+    UNDIRECTED,
     by_name,
     is_multigraph,
     register,
@@ -282,10 +283,31 @@ def is_regular(G: Converted) -> bool:
     return all(bool((degrees == degrees[0]).all()) for degrees in sides)
 
 
-@register(least=NEVER)
+@register(least=20_000)
 def s_metric(G: Converted) -> float:
     """The sum of the products of degrees over all edges."""
     _, tails, heads = each_edge(G, None)
     degrees = all_degrees(G)
     once = G.is_directed() | (tails <= heads)
     return float((degrees[tails] * degrees[heads])[once].sum())
+
+
+@register(
+    UNDIRECTED,
+    SIMPLE,
+    when("normalized by a random graph", lambda given: bool(given["normalized"])),
+    least=5_000,
+)
+def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, seed: Any = None) -> dict[int, float]:
+    """The share of possible edges that exist between the nodes of more than k edges, for every k."""
+    if G.has_loops():
+        raise Exception("rich_club_coefficient is not implemented for graphs with self loops.")
+    _, tails, heads = each_edge(G, None)
+    if not len(tails):
+        return {}
+    degrees = G.degrees()
+    nodes = len(G) - np.cumsum(np.bincount(degrees))
+    edges = len(tails) // 2 - np.cumsum(np.bincount(np.minimum(degrees[tails], degrees[heads]))) // 2
+    edges = np.append(edges, np.zeros(max(len(nodes) - len(edges), 0), np.int64))
+    found = zip(nodes[nodes > 1].tolist(), edges.tolist())
+    return {k: 2 * some / (many * (many - 1)) for k, (many, some) in enumerate(found)}

@@ -14,7 +14,7 @@ from gasla.arrays import moved
 from gasla.backends.networkx import kruskal
 from gasla.backends.networkx.clustering import core_number as cores
 from gasla.backends.networkx.conversion import PLAIN, Array, Converted
-from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, number, register, when
+from gasla.backends.networkx.dispatch import NEVER, SIMPLE, UNDIRECTED, number, register, when
 from gasla.backends.networkx.paths import unweighted, weighted
 
 
@@ -123,7 +123,7 @@ def k_truss(G: Converted, k: int) -> Any:
     number("radius"),
     when("undirected neighborhoods", lambda given: bool(given["undirected"])),
     when("distance is a function", lambda given: callable(given["distance"])),
-    least=20_000,
+    least=NEVER,
 )
 def ego_graph(
     G: Converted, n: Any, radius: Any = 1, center: bool = True, undirected: bool = False, distance: Any = None

@@ -6,16 +6,18 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
 
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
 from gasla.backends.networkx.connectivity import check_nodes, is_tree
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, compose, only, register, when
+from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, by_name, compose, only, register, when
 from gasla.backends.networkx.paths import unweighted, weighted
 from gasla.backends.networkx.paths.both_ends import path_from_both_ends
 from gasla.backends.networkx.paths.unweighted import MANY, many_levels
+from gasla.graph.graph import Graph
 
 METHODS = "dijkstra", "bellman-ford"
 
@@ -318,6 +320,68 @@ def gutman_index(G: Converted, weight: Any = None) -> Any:
     """Half the sum of distances times the product of both degrees."""
     degrees = G.degrees()
     return _connected_sum(G, weight, lambda rows, first: rows * degrees[first:][: len(rows), None] * degrees) / 2
+
+
+@register(by_name("weight"), least=500)
+def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weight") -> Array:
+    """The matrix of all distances, from a search by every node."""
+    if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
+        raise nx.NetworkXError(
+            "nodelist must contain every node in G with no repeats."
+            "If you wanted a subgraph of G use G.subgraph(nodelist)"
+        )
+    if nodelist is not None and (absent := set(nodelist) - set(G)):
+        raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")
+    ids = list(range(len(G))) if nodelist is None else G.numbered(nodelist)
+    found = np.empty((len(ids), len(ids)))
+    first = 0
+    for rows in rows_of(G, ids, weight):
+        found[first : first + len(rows)] = rows[:, ids]
+        first += len(rows)
+    return found
+
+
+LARGE = 512  # neighbors, from which on searches are faster than products of dense matrices
+
+
+@register(UNDIRECTED, least=500)
+def local_efficiency(G: Converted) -> float:
+    """The mean over all nodes of the global efficiency of the subgraph of their neighbors."""
+    out, n, total = G.plain().out, len(G), 0.0
+    degrees = np.diff(out.indptr)
+    edges = np.sort(out.owners().astype(np.int64) * n + out.indices)
+    for degree in np.unique(degrees[degrees > 1]).tolist():
+        vertices = np.flatnonzero(degrees == degree)
+        step = max(1, 2**20 // degree**2)
+        for some in (vertices[first : first + step] for first in range(0, len(vertices), step)):
+            near = out.indices[out.indptr[some][:, None] + np.arange(degree)].astype(np.int64)
+            pairs = near[:, :, None] * n + near[:, None, :]
+            places = np.minimum(np.searchsorted(edges, pairs), len(edges) - 1)
+            total += _inverses_within(G, edges[places] == pairs) / (degree * (degree - 1))
+    return total / n
+
+
+def _inverses_of(graph: Graph) -> float:
+    """The sum of 1 / distance over all pairs of vertices of a graph."""
+    starts = range(0, graph.n, MANY)
+    rows = (gasla.multi_source_bfs(graph, list(range(first, min(first + MANY, graph.n)))) for first in starts)
+    return float(sum((1 / far[far > 0]).sum() for far in (moved(block, "cpu") for block in rows)))
+
+
+def _inverses_within(G: Converted, adjacent: Array) -> float:
+    """The sum of 1 / distance over all pairs of nodes in some small graphs, by their adjacency matrices."""
+    degree = adjacent.shape[1]
+    if degree > LARGE:
+        return float(sum(_inverses_of(Graph(csr_array(each)).to(G.device)) for each in adjacent))
+    steps = adjacent.astype(np.float32)
+    reached, fresh = adjacent | np.eye(degree, dtype=np.bool_), adjacent & ~np.eye(degree, dtype=np.bool_)
+    total, distance = 0.0, 1
+    while count := int(fresh.sum()):
+        total += count / distance
+        fresh = (fresh.astype(np.float32) @ steps > 0) & ~reached
+        reached |= fresh
+        distance += 1
+    return total
 
 
 BY_PREDECESSORS = when(

@@ -10,7 +10,7 @@ import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import number, register
+from gasla.backends.networkx.dispatch import by_name, number, only, register
 from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
 from gasla.backends.networkx.visit_order import ranks
 
@@ -195,13 +195,35 @@ def dijkstra_path(G: Converted, source: Any, target: Any, weight: Any = "weight"
 @register(least=10_000)
 def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
     """The distance from one node to another."""
+    return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
+
+
+def _length(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Any:
+    """The distance from one node to another; a message if there is no path."""
     search = _search(G, {source}, None, weight)
     vertex = G.numbers.get(target) if target in G else None
-    if source == target:
-        return 0
     if vertex is None or not np.isfinite(search.distances[vertex]):
-        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
-    return search.number(float(search.distances[vertex]))
+        raise nx.NetworkXNoPath(missing)
+    return 0 if source == target else search.number(float(search.distances[vertex]))
+
+
+@register(least=10_000)
+def bellman_ford_path_length(G: Converted, source: Any, target: Any, weight: Any = "weight") -> Any:
+    """The distance from one node to another."""
+    if source not in G:
+        where = f"Node {source} not found in graph" if source == target else f"Source {source} not in G"
+        raise nx.NodeNotFound(where)
+    return _length(G, source, target, weight, f"node {target} not reachable from {source}")
+
+
+@register(only("heuristic", None), only("cutoff", None), by_name("weight"), least=10_000)
+def astar_path_length(
+    G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
+) -> Any:
+    """The distance from one node to another, where no heuristic is given."""
+    if source not in G or target not in G:
+        raise nx.NodeNotFound(f"Either source {source} or target {target} is not in G")
+    return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
 
 
 @register(number("cutoff"), least=10_000)

@@ -1,0 +1,58 @@
+"""Sets of nodes and edges of which there are many, and gasla finds others than NetworkX: only by request."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conversion import Converted
+from gasla.backends.networkx.dispatch import DIRECTED, SIMPLE, UNDIRECTED, only, register, when
+
+EMPTY = when("a graph without nodes", lambda given: not len(given["G"]))
+
+
+@register(UNDIRECTED, EMPTY, least=20_000, choice="NetworkX draws the nodes of an independent set")
+def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -> list[Any]:
+    """A maximal independent set with some nodes; the seed chooses among gasla's sets."""
+    wanted = set(nodes or ())
+    if not all(name in G for name in wanted):
+        raise nx.NetworkXUnfeasible(f"{wanted} is not a subset of the nodes of G")
+    ids = np.array(G.numbered(wanted), np.int64)
+    out = G.plain().out
+    if np.isin(out.indices[np.isin(out.owners(), ids)], ids).any():
+        raise nx.NetworkXUnfeasible(f"{wanted} is not an independent set of G")
+    graph = G.plain().to(G.device)
+    found = gasla.maximal_independent_set(graph, ids.tolist() or None, seed=seed.getrandbits(63))
+    return G.called(np.flatnonzero(moved(found, "cpu")))
+
+
+@register(UNDIRECTED, SIMPLE, least=20_000, choice="NetworkX takes edges one after another")
+def maximal_matching(G: Converted) -> set[tuple[Any, Any]]:
+    """A set of edges without common nodes, to which no edge can be added."""
+    if not len(G):
+        return set()
+    mates = np.asarray(moved(gasla.maximal_matching(G.plain().to(G.device)), "cpu"), np.int64)
+    first = np.flatnonzero(mates > np.arange(len(G)))
+    return set(zip(G.called(first), G.called(mates[first])))
+
+
+@register(DIRECTED, only("scc", None), least=20_000, choice="strong components have other numbers")
+def condensation(G: Converted, scc: Any = None) -> Any:
+    """The graph of strong components, numbered in the order of their first nodes."""
+    made = nx.DiGraph()
+    if not len(G):
+        made.graph["mapping"] = {}
+        return made
+    found = gasla.strongly_connected_components(G.plain().to(G.device))
+    labels, count = np.asarray(moved(found.labels, "cpu"), np.int64), int(found.count)
+    made.graph["mapping"] = mapping = dict(zip(G.names, labels.tolist()))
+    made.add_nodes_from((label, {"members": set()}) for label in range(count))
+    for name, label in mapping.items():
+        made.nodes[label]["members"].add(name)
+    out = G.plain().out
+    tails, heads = labels[out.owners()], labels[out.indices]
+    edges = np.unique(np.column_stack([tails, heads])[tails != heads], axis=0)
+    made.add_edges_from(map(tuple, edges.tolist()))
+    return made

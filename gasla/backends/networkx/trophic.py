@@ -1,0 +1,74 @@
+"""Trophic levels of food webs: the expected length of a walk against the edges, up to a node without prey."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import coo_array, eye_array
+from scipy.sparse.linalg import spsolve
+
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.degrees import each_edge
+from gasla.backends.networkx.dispatch import DIRECTED, SIMPLE, by_name, register
+from gasla.backends.networkx.visit_order import queue
+
+WEIGHT = by_name("weight")
+UNREACHED = (
+    "Trophic levels are only defined for graphs where every node has a path "
+    "from a basal node (basal nodes are nodes with no incoming edges)."
+)
+
+
+def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
+    """The level of every node by a sparse system of equations, and which nodes have no incoming edges."""
+    values, tails, heads = each_edge(G, weight)
+    if not loops:
+        values, tails, heads = (each[tails != heads] for each in (values, tails, heads))
+    if not (values > 0).all():
+        raise NotImplementedError(f"{weight!r} of an edge is not positive")
+    n = len(G)
+    basal = np.bincount(heads, minlength=n) == 0
+    if not basal.any():
+        raise nx.NetworkXError(
+            "This graph has no basal nodes (nodes with no incoming edges)."
+            "Trophic levels are not defined without at least one basal node."
+        )
+    if len(queue(G, np.flatnonzero(basal).tolist()).order) < n:
+        raise nx.NetworkXError(UNREACHED)
+    shares = values / np.bincount(heads, values, n)[heads]
+    system = eye_array(n, format="csc") - coo_array((shares, (heads, tails)), shape=(n, n)).tocsc()
+    return np.asarray(spsolve(system.tocsc(), np.ones(n))).reshape(n), basal
+
+
+def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, Array, Array]:
+    """Tails and heads of edges, and the difference of their levels."""
+    levels, _ = _levels(G, weight, loops)
+    out = G.plain().out
+    tails, heads = out.owners(), out.indices
+    kept = (tails != heads) | loops
+    return tails[kept], heads[kept], levels[heads[kept]] - levels[tails[kept]]
+
+
+@register(DIRECTED, WEIGHT, least=2_000)
+def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
+    """The level of every node: 1 without incoming edges, else 1 more than the mean of the nodes before it."""
+    levels, basal = _levels(G, weight, True)
+    found: dict[Any, Any] = dict.fromkeys(G.called(np.flatnonzero(basal)), 1)
+    found.update(zip(G.called(np.flatnonzero(~basal)), levels[~basal].tolist()))
+    return found
+
+
+@register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
+def trophic_differences(G: Converted, weight: Any = "weight") -> dict[tuple[Any, Any], float]:
+    """The difference of the levels of both ends of every edge."""
+    tails, heads, found = _differences(G, weight)
+    return dict(zip(zip(G.called(tails), G.called(heads)), found.tolist()))
+
+
+@register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
+def trophic_incoherence_parameter(G: Converted, weight: Any = "weight", cannibalism: bool = False) -> float:
+    """The standard deviation of the differences of levels, without loops unless `cannibalism` is given."""
+    found = _differences(G, weight, bool(cannibalism))[2]
+    if not len(found):
+        raise NotImplementedError("no edges, of which NumPy has no standard deviation")
+    return float(np.std(found))
