@@ -33,6 +33,7 @@ MORE = [
     "pagerank(g, weighted=False, personalization={0: 1.0})",
     "aggregate_features(g, np.ones((n, 8)))",
     "node2vec_walks(g, [0, 1], 5, p=0.5, q=2.0)",
+    "negative_edges(g, 0)",
     "sample_neighbors(g, [0, 1], [3, 2])",
     "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
     "subgraph_matches(g, triangle, count=True)",

@@ -69,7 +69,7 @@ from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import condensation, ego_graph, project
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
-from gasla.verify.edge_samples import negative_edges, split_edges, walk_pairs
+from gasla.verify.link_samples import negative_edges, split_edges, walk_pairs
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, nearest_source, sssp

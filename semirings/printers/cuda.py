@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings.expr import Expr, Symbol, table_values
-from semirings.printers.layout import (
+from semirings.printers.statement_order import (
     Body,
     Fold,
     Line,

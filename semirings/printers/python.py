@@ -18,7 +18,7 @@ import numpy as np
 
 from semirings.describe import INFIX
 from semirings.expr import Expr, Symbol, table_values
-from semirings.printers.layout import (
+from semirings.printers.statement_order import (
     Fold,
     Line,
     Statement,

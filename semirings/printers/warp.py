@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from semirings.expr import Expr, Symbol, constant, node, rebuilt
 from semirings.printers import cuda
-from semirings.printers.layout import (
+from semirings.printers.statement_order import (
     Body,
     Each,
     Fold,

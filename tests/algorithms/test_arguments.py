@@ -53,7 +53,7 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     **dict.fromkeys(("labels", "features", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
 }
 TOO_LARGE = {"seed", "source", "target", "u", "length"}  # at whatever they count, a huge number is one too many
-COUNTS_ALL = {"k_core", "k_truss", "count_cliques"}  # whose k may be any number
+COUNTS_ALL = {"k_core", "k_truss", "count_cliques", "k_shortest_paths"}  # whose k may be any number
 
 
 def kind_of(hint: Any) -> tuple[Any, bool]:
@@ -77,7 +77,7 @@ def wrong_calls(function: Callable[..., Any]) -> Iterator[tuple[str, dict[str, A
         if (name in TOO_LARGE and kind in (int, Hashable)) or (name == "k" and function.__name__ not in COUNTS_ALL):
             wrong = [*wrong, HUGE]
         if kind is float:
-            wrong = [*wrong, *([] if name in ("radius", "delta", "resolution") else [10**400])]
+            wrong = [*wrong, *([] if name in ("radius", "delta", "resolution", "cutoff") else [10**400])]
         more = {"k": 2} if name == "seed" and "k" in hints else {}
         for given in wrong:
             if not (given is None and may_be_none):

@@ -27,7 +27,7 @@ from gasla.graph.arguments import NO_LIMIT, check_flags, check_weights, real_num
 from gasla.graph.graph import as_graph
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.run import run
-from gasla.program.fields import ID, edge, parameter, vertex
+from gasla.program.fields import ID, aggregate, edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
@@ -68,7 +68,7 @@ class Pushes(VertexProgram):
 class Inside(VertexProgram):
     """inside(v) = 2 * (edges to vertices before v in the sweep) + loops: degree minus the increase of the cut.
 
-    Vertices outside of the sweep have place n, after all others: theirs is 2 * (edges to the sweep).
+    Vertices outside of the sweep have place n, after all others; the edges between them and the sweep are summed apart.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -86,6 +86,10 @@ class Inside(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"inside": gathered}
+
+    @aggregate(semirings.plus, np.float64)
+    def twice_left(self, before, after):
+        return semirings.where(after.place == self.n, semirings.cast(after.inside, np.float64), 0.0)
 
 
 class NibbleResult(NamedTuple):
@@ -224,11 +228,11 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     place[order] = xp.arange(len(order))
     form: dict[str, Any] = {"weights": graph.values.dtype, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **form)
-    inside = run(program, graph, active=order, max_iterations=1, place=place, notice=False).inside
-    own, opened = degree[order], degree[order] - inside[order]  # `opened`: increase of the cut by each vertex
+    found = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
+    own, opened = degree[order], degree[order] - found.inside[order]  # `opened`: increase of the cut by each vertex
     others = degree.copy()
-    others[order] = inside[order] = 0
-    rest, last = others.sum(), inside.sum() / 2  # volume outside of the sweep, and the cut around the sweep
+    others[order] = 0
+    rest, last = others.sum(), found.aggregates["twice_left"] / 2  # volume outside, and the cut around the whole sweep
     volume, outside = xp.cumsum(own), rest + _after(own)
     cut = xp.where(volume <= outside, xp.cumsum(opened), last - _after(opened))
     less = xp.minimum(volume, outside)

@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterator
 from heapq import heappop, heappush
 from itertools import islice, pairwise, takewhile
 from math import inf
+from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -229,7 +230,7 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
             xp.asarray(path, dtype=graph.id_dtype),
             xp.asarray([edges.numbers[ends] for ends in pairwise(path)], dtype=np.int64),
         )
-        for length, path in sorted(islice(_in_order(edges, source, target), k))
+        for length, path in sorted(islice(_in_order(edges, source, target), min(k, maxsize)))
     ]
 
 

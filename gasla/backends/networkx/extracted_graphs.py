@@ -12,10 +12,10 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx import kruskal
-from gasla.backends.networkx.clustering import core_number as cores
 from gasla.backends.networkx.conversion import PLAIN, Array, Converted
 from gasla.backends.networkx.dispatch import NEVER, SIMPLE, UNDIRECTED, number, register, when
 from gasla.backends.networkx.paths import unweighted, weighted
+from gasla.backends.networkx.triangles_and_cores import core_number as cores
 
 
 def _like(G: Converted, names: Iterable[Any]) -> Any:
