@@ -247,7 +247,7 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
         np.testing.assert_array_equal(array.astype(right.dtype), right)
 
 
-SEVERAL = ("hits", "salsa", "top-k-similar")  # arrays
+SEVERAL = ("hits", "salsa", "top-k-similar", "nearest-source")  # arrays
 
 
 @pytest.mark.thorough
