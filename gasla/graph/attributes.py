@@ -1,6 +1,6 @@
 """Attributes: named columns of numbers, one number per edge or per vertex, as `Graph.edge_attributes` holds them.
 
-A graph made from another graph computes a column when it is first read, so columns that nobody reads cost nothing.
+A graph made from another graph computes a column when it is first read, so unread columns cost nothing.
 """
 
 from __future__ import annotations

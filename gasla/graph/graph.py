@@ -782,13 +782,11 @@ class Graph:
         >>> g.in_ is g.with_values(None).in_
         True
         """
-        graph: Self = type(self).__new__(type(self))
         values = as_values(values, self.m)
         if values is not None:
             same_device(edges=self.lists.any_ids, values=values)
+        graph = self._again()
         graph._set_lists(self.lists, values)
-        graph.naming, graph.origin = self.naming, self.origin
-        graph.edge_attributes, graph.vertex_attributes = self.edge_attributes, self.vertex_attributes
         return graph
 
     def with_edge_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
@@ -857,7 +855,7 @@ class Graph:
         return graph
 
     def _again(self) -> Self:
-        """Another Graph object for the same edges and values, without what is cached with this one."""
+        """Another Graph object with the same edges, values, names and attributes, and an empty cache."""
         graph: Self = type(self).__new__(type(self))
         graph._set_lists(self.lists, self.values)
         graph._valued, graph.naming, graph.origin = self._valued, self.naming, self.origin
@@ -891,8 +889,7 @@ class Graph:
         self.edge_attributes.require(attribute)
         found = self._weighted.get(attribute)
         if found is None:
-            found = self._again()
-            found._set_lists(self.lists, self.edge_attributes[attribute])
+            found = self.with_values(self.edge_attributes[attribute])
             if not self._weighted:
                 self._weighted = {}
             found = self._weighted.setdefault(attribute, found)  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ class Pattern:
 
     @classmethod
     def of(cls, given: Any, directed: bool = False) -> "Pattern":
-        """The pattern given by text or a matrix; raises an error that says what is wrong with it."""
+        """The pattern given by text or a matrix; a wrong one raises an error that names the mistake."""
         size, pairs, directed = (
             pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read(given, directed)
         )

@@ -67,7 +67,7 @@ def triadic_census(graph: Any) -> dict[str, int]:
 
     See Also
     --------
-    gasla.motif_counts : the same of undirected graphs, also of four vertices.
+    gasla.motif_counts : counts of three and four vertices of an undirected graph.
     gasla.subgraph_matches : lists the places of one type, given as edges.
 
     Notes

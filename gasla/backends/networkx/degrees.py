@@ -129,7 +129,7 @@ def average_neighbor_degree(
 def average_degree_connectivity(
     G: Converted, source: Any = "in+out", target: Any = "in+out", nodes: Any = None, weight: Any = None
 ) -> dict[int, Any]:
-    """The mean degree of the neighbors of nodes of each degree. 'in+out' means the successors of a node, as there."""
+    """The mean degree of the neighbors of nodes of each degree. As in NetworkX, 'in+out' counts successors."""
     if G.is_directed():
         for what, kind in (("source", source), ("target", target)):
             if kind not in ("in", "out", "in+out"):
