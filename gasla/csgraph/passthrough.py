@@ -65,6 +65,28 @@ def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: A
     return by_scipy("construct_dist_matrix", "passed through", graph, predecessors, *args, **kwargs)
 
 
+@wraps(SCIPY["reconstruct_path"])
+def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
+    """SciPy's function, rejecting predecessors that aren't finite, which it would read as any number."""
+    if array_module(predecessors) is np and not np.isfinite(predecessors).all():
+        raise ValueError("predecessors are not all finite; expected vertices, or -9999 for none")
+    return by_scipy("reconstruct_path", "passed through", csgraph, predecessors, *args, **kwargs)
+
+
+def _match(name: str) -> Callable[..., Any]:
+    """SciPy's function on an array whose duplicates are summed: each would take a place on the stack of its search."""
+
+    @wraps(SCIPY[name])
+    def function(array: Any, *args: Any, **kwargs: Any) -> Any:
+        if issparse(array) and array.format in ("csr", "csc"):
+            require_sound(array)
+            array = array.copy()
+            array.sum_duplicates()
+        return by_scipy(name, "passed through", array, *args, **kwargs)
+
+    return function
+
+
 def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
     """Raise ValueError unless every predecessor chain ends at a vertex without predecessor."""
     if predecessors.ndim != 2 or predecessors.dtype.kind not in "iu":
@@ -96,8 +118,7 @@ depth_first_order = _pass_on("depth_first_order")
 depth_first_tree = _pass_on("depth_first_tree")
 floyd_warshall = _pass_on("floyd_warshall")
 johnson = _pass_on("johnson")
-maximum_bipartite_matching = _pass_on("maximum_bipartite_matching")
-min_weight_full_bipartite_matching = _pass_on("min_weight_full_bipartite_matching")
-reconstruct_path = _pass_on("reconstruct_path")
+maximum_bipartite_matching = _match("maximum_bipartite_matching")
+min_weight_full_bipartite_matching = _match("min_weight_full_bipartite_matching")
 reverse_cuthill_mckee = _pass_on("reverse_cuthill_mckee")
-structural_rank = _pass_on("structural_rank")
+structural_rank = _match("structural_rank")

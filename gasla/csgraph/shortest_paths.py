@@ -260,18 +260,19 @@ def yen(
     """
     given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
     require_real(csgraph)
+    shape = np.shape(csgraph)
+    if len(shape) == 2 and not (0 <= source < shape[0] and 0 <= sink < shape[0]):  # SciPy before 1.17 would crash
+        raise ValueError(
+            "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "
+            f"Got N={shape[0]}, source={source}, sink={sink}."
+        )
     few = passthrough.sparing("few edges", csgraph) if most_edges(csgraph) < FEW_EDGES_OF_PATHS else ""
     if reason := "an array of PyData's sparse" if is_foreign(csgraph) else few:
-        return passthrough.by_scipy("yen", reason, csgraph, source, sink, K, **given)
+        return _yen_by_scipy(reason, csgraph, source, sink, K, given)
     graph = _searched_graph(csgraph, directed, unweighted)
     least = _least_length(graph)
     if not least >= 0:
-        return passthrough.by_scipy("yen", NEGATIVE_OR_NAN, csgraph, source, sink, K, **given)
-    if not (0 <= source < graph.n and 0 <= sink < graph.n):
-        raise ValueError(
-            "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "
-            f"Got N={graph.n}, source={source}, sink={sink}."
-        )
+        return _yen_by_scipy(NEGATIVE_OR_NAN, csgraph, source, sink, K, given)
     found = k_shortest_paths(graph, int(source), int(sink), K)
     xp: Any = module_of(graph.device)
     lengths = xp.asarray([path.distance for path in found], dtype=np.float64)
@@ -281,6 +282,14 @@ def yen(
     for row, (_, path, _) in zip(predecessors, found):
         row[path[1:]] = path[:-1]
     return lengths, predecessors
+
+
+def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
+    """SciPy's `yen`. For K = 0 it writes outside its arrays, so one path is searched, and none returned."""
+    found = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
+    if K:
+        return found
+    return tuple(values[:0] for values in found) if given["return_predecessors"] else found[:0]
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:

@@ -214,9 +214,30 @@ def test_what_scipy_would_follow_out_of_an_array_is_refused() -> None:
     wide = sp.coo_array(([1], ([0], [3])), shape=(2, 4))
     np.testing.assert_array_equal(csgraph.maximum_bipartite_matching(wide.tocsr()), [-1, -1, -1, 0])
     np.testing.assert_array_equal(csgraph.structural_rank(wide), 1)
+    with pytest.raises(ValueError, match="predecessors are not all finite"):
+        csgraph.reconstruct_path(np.eye(3, k=1), np.array([-9999, np.nan, 1]))
+    for ends in ((9, 0), (0, 9), (-1, 0)):
+        with pytest.raises(ValueError, match="must have 0 <= source"):
+            csgraph.yen(np.eye(3, k=1), *ends, 2)
     for kinds in ("dijkstra", "minimum_spanning_tree", "connected_components", "bellman_ford", "shortest_path"):
         with pytest.raises(TypeError, match="lengths are complex"):
             getattr(csgraph, kinds)(np.eye(3, k=1) * 1j)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_matchings_sum_duplicates(format: str) -> None:
+    """SciPy's search would push each of them, past the end of its stack."""
+    rows, columns = np.repeat([0, 0, 1], 500), np.repeat([0, 1, 0], 500)
+    many = sp.coo_array((np.ones(1500), (rows, columns)), shape=(2, 2))
+    if format != "coo":
+        order = np.lexsort((rows, columns) if format == "csc" else (columns, rows))
+        first, second = (columns, rows) if format == "csc" else (rows, columns)
+        offsets = np.searchsorted(first[order], np.arange(3))
+        many = {"csr": sp.csr_array, "csc": sp.csc_array}[format]((many.data, second[order], offsets), shape=(2, 2))
+    np.testing.assert_array_equal(csgraph.maximum_bipartite_matching(many), [1, 0])
+    np.testing.assert_array_equal(csgraph.min_weight_full_bipartite_matching(many), [[0, 1], [1, 0]])
+    assert csgraph.structural_rank(many) == 2
+    assert many.nnz == 1500
 
 
 @pytest.mark.parametrize("name", ["shortest_path", "floyd_warshall", "johnson", "dijkstra", "minimum_spanning_tree"])
@@ -266,7 +287,7 @@ def test_several_shortest_paths(options: dict[str, Any], ours: list[str]) -> Non
     A, B = matrix(30, 120, 3), matrix(30, 120, 3)
     B.sum_duplicates()
     B.data += 1  # a dense array has no edges of length 0
-    for source, sink, K in ((3, 7, 9), (3, 3, 2), (0, 29, 0)):
+    for source, sink, K in ((3, 7, 9), (3, 3, 2), (0, 29, 1)):
         found, before = csgraph.yen(A, source, sink, K, return_predecessors=True, **options)
         np.testing.assert_array_equal(found, scipys.yen(A, source, sink, K, **options))
         expected = scipys.yen(B, source, sink, K, **options)
@@ -287,6 +308,25 @@ def test_several_shortest_paths(options: dict[str, Any], ours: list[str]) -> Non
     with pytest.raises(scipys.NegativeCycleError):
         csgraph.yen(A, 3, 7, 2)
     assert ours
+
+
+@pytest.mark.parametrize("reason", ["few edges", "negative", "none"])
+def test_no_shortest_path_is_never_asked_of_scipy(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy's `yen` writes outside its arrays when K is 0."""
+    asked = []
+
+    def by_scipy(name: str, reason: str, csgraph: Any, source: int, sink: int, K: int, **given: Any) -> Any:
+        asked.append(K)
+        return scipys.yen(csgraph, source, sink, K, **given)
+
+    monkeypatch.setattr(passthrough, "by_scipy", by_scipy)
+    monkeypatch.setattr(passthrough, "SPARES_TIME", reason == "few edges")
+    A = sp.csr_array(np.diag([-1.0 if reason == "negative" else 1.0, 2], 1))
+    lengths, before = csgraph.yen(A, 0, 2, 0, return_predecessors=True)
+    assert lengths.dtype == np.float64 and lengths.shape == (0,)
+    assert before.dtype == np.int32 and before.shape == (0, 3)
+    assert csgraph.yen(A, 0, 2, 0).shape == (0,)
+    assert asked == ([] if reason == "none" else [1, 1])
 
 
 def test_errors_say_what_is_wrong(ours: list[str]) -> None:
