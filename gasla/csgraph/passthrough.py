@@ -78,7 +78,7 @@ def _match(name: str) -> Callable[..., Any]:
 
     @wraps(SCIPY[name])
     def function(array: Any, *args: Any, **kwargs: Any) -> Any:
-        if issparse(array) and array.format in ("csr", "csc"):
+        if array_module(array) is np and getattr(array, "format", "") in ("csr", "csc"):
             require_sound(array)
             array = array.copy()
             array.sum_duplicates()
