@@ -437,8 +437,8 @@ def test_what_may_take_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
 def test_just_so_many_iterations(iterations: int) -> None:
     """Also of fields with two copies, of which it is known beforehand in which the values will be."""
     graph = random_graph()
-    found = gasla.run(PageRank(settles=False), graph, max_iterations=iterations, wait=False)
-    expected = gasla.run(PageRank(settles=False), graph, max_iterations=iterations)
+    found = gasla.run(PageRank(until_converged=False), graph, max_iterations=iterations, wait=False)
+    expected = gasla.run(PageRank(until_converged=False), graph, max_iterations=iterations)
     assert found.state.keys() == expected.state.keys()
     for name, array in found.state.items():
         np.testing.assert_allclose(array.get(), expected.state[name].get(), rtol=1e-12)

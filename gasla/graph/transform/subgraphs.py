@@ -81,13 +81,13 @@ def _of(values: Array | None, selected: Array) -> Array | None:
 
 def _chosen(lists: Lists, name: str, given: Any, count: int) -> Array:
     """The numbers of vertices or edges given by a mask or by numbers."""
-    xp = array_module(given)
     chosen = as_array(name, given)
     if not chosen.ndim:
         raise TypeError(f"{name} is {given!r}; expected a mask of bool, or an array of integers (ids)")
-    require_here(lists, name, chosen)
-    if not len(chosen):  # an empty array may be on either device
+    if not len(chosen) or not hasattr(given, "dtype"):  # an empty array may be on either device, as may a list
         chosen = moved(chosen, lists.device)
+    require_here(lists, name, chosen)
+    xp = array_module(chosen)
     if chosen.dtype.kind == "b":
         if chosen.shape != (count,):
             raise ValueError(f"{name} is a mask of shape {chosen.shape}; expected ({count},), or an array of ids")

@@ -140,7 +140,7 @@ def _check_lengths(lightest: Any, paths: Any) -> None:
     """Verify that the paths take the shortest of parallel edges."""
     least = lightest.tocsr()
     for distance, path, _ in paths:
-        total = sum(least[u, v] for u, v in pairwise(np.asarray(path).tolist()))
+        total = sum(least[u, v] for u, v in pairwise(_ids("path", path).tolist()))
         if not np.isclose(distance, total, rtol=1e-5, atol=0):
             raise VerificationError(f"a path has length {distance}, but by shorter parallel edges {total}")
 
