@@ -180,12 +180,13 @@ def small() -> list[Kind]:
 def _matrices() -> list[Any]:
     """Small matrices, on the first four of which more types are tried.
 
-    They are symmetric, acyclic, with loops and with parallel edges; then one in CSC format, a directed path, an
+    They are symmetric, acyclic, with loops, and with parallel edges in several strong components; then one in CSC format, a directed path, an
     undirected path, and a bipartite graph.
     """
     draw = np.random.default_rng(0)
     plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")
     loose = sp.coo_array((draw.random(200), (draw.integers(0, 29, 200), draw.integers(0, 29, 200))), (30, 30))
+    loose = sp.block_diag((loose, loose.T), "coo")
     up = sp.coo_array(sp.triu(plain, 1))
     path = sp.coo_array((draw.random(49), (np.arange(49), np.arange(1, 50))), (50, 50))
     side = sp.random_array((15, 15), density=0.3, rng=draw)
