@@ -64,10 +64,10 @@ def sources_to_ship() -> dict[str, list[str]]:
 
 
 def sources_for(name: str) -> Noted:
-    """What one of `calls.names` asks for on small graphs."""
+    """What one of `calls.names` asks for on small graphs, and on the flights."""
     with recording() as recorder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scores that have not converged
-        for kind in calls.small():
+        for kind in (*calls.small(), *calls.large()[:2]):
             for call in calls.calls(name, kind.graph(), kind.options):
                 with suppress(ValueError, TypeError):  # a graph that the function refuses, such as one with cycles
                     call()
