@@ -213,7 +213,7 @@ class Primitives(Protocol):
     ) -> Any:
         """Random walks of a program, one row per walker; weighted if prefix sums and guide tables are given.
 
-        `first` is the number of the first walker; other than 0 on the CPU only, where ranks share the walkers.
+        `first` is the number of the first walker: ranks share the walkers.
         """
 
     def sample(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from gasla.arrays import moved
 from gasla.distributed.communicator import Communicator
 from gasla.output import replacing
 
@@ -164,12 +165,12 @@ def _identity(run: Any) -> str:
 def _arrays(run: Any) -> dict[str, Any]:
     """The whole state of a rank, as arrays by name."""
     found: dict[str, Any] = {"of": np.array(_identity(run))}
-    found |= {f"field.{name}": array for name, array in run.state.items()}
+    found |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
     found |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
     found |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
     found |= {f"aggregate.{name}": np.asarray(x) for name, x in run.aggregates.items()}
-    found |= {f"sent.{rank}.{i}": array for rank, sent in enumerate(run.sent) for i, array in enumerate(sent)}
-    return found | {name: np.asarray(getattr(run, name)) for name in (*_NUMBERS, *_ARRAYS)}
+    found |= {f"sent.{rank}.{i}": moved(x, "cpu") for rank, sent in enumerate(run.sent) for i, x in enumerate(sent)}
+    return found | {name: np.asarray(moved(getattr(run, name), "cpu")) for name in (*_NUMBERS, *_ARRAYS)}
 
 
 def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
@@ -177,7 +178,9 @@ def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
     for name, array in saved.items():
         kind, _, which = name.partition(".")
         if kind == "field":
-            run.state[which][...] = array  # in place, because the compiled loop holds the address
+            run.state[which][...] = moved(
+                array, run.options.device
+            )  # in place, because the compiled loop holds the address
         elif kind == "at_vertices":
             run.at_vertices.arrays[which][...] = array
         elif kind == "parameter":
@@ -186,8 +189,8 @@ def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
             run.aggregates[which] = array[()]
         elif kind == "sent":
             rank, place = map(int, which.split("."))
-            run.sent[rank][place][...] = array
+            run.sent[rank][place][...] = moved(array, run.options.device)
         elif kind in _NUMBERS:
             setattr(run, kind, array.item())
         else:
-            setattr(run, kind, array)
+            setattr(run, kind, moved(array, run.options.device) if kind == "active" else array)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from gasla.arrays import Device, require_gpu
 from gasla.distributed.communicator import Ranks
 
 __all__ = ["Cluster", "current"]
@@ -20,6 +21,9 @@ class Cluster:
     Workers started by dask-mpi communicate over MPI, all others over Dask's connections, which takes about a
     millisecond per superstep.
 
+    Cards: the ranks are threads of this process, each with a GPU: it holds a part of the graph and of the fields, and
+    copies what its edges read from the other cards' memory after each superstep. No launcher is needed.
+
     Threads: the ranks are threads of this process and share its cores, for tests and experiments.
 
     Graphs are made inside the ``with`` block: `distributed.Graph` uses the innermost open cluster.
@@ -29,13 +33,18 @@ class Cluster:
     client : distributed.Client, optional
         Use the workers of a Dask cluster; needs ``pip install 'gasla[dask]'``.
     threads : int, optional
-        Use this number of threads. Without `client` and `threads`, ranks are MPI processes, which needs ``pip install
-        'gasla[mpi]'``.
+        Use this number of threads. Without `client`, `threads` and `cards`, ranks are MPI processes, which needs ``pip
+        install 'gasla[mpi]'``.
+    cards : "all", int, or sequence of int, optional
+        Use these GPUs of this machine: all, so many, or those with these numbers. A number may be given twice, for
+        tests on one card.
 
     Attributes
     ----------
     size : int
         Number of ranks.
+    device : str
+        Where ranks run vertex programs: "gpu" with `cards`, else "cpu".
     here : sequence of int
         The ranks controlled by this process: its own under ``mpiexec``, else all.
 
@@ -55,9 +64,11 @@ class Cluster:
     [0, 1, 2]
     """
 
-    def __init__(self, client: Any = None, *, threads: int | None = None) -> None:
+    def __init__(
+        self, client: Any = None, *, threads: int | None = None, cards: str | int | Sequence[int] | None = None
+    ) -> None:
         self._ranks: Ranks | None = None
-        self._make = _choose(client, threads)
+        self._make = _choose(client, threads, cards)
 
     def __enter__(self) -> Self:
         if self._ranks is not None:
@@ -77,6 +88,10 @@ class Cluster:
     @property
     def size(self) -> int:
         return self._open_ranks().size
+
+    @property
+    def device(self) -> Device:
+        return self._open_ranks().device
 
     @property
     def here(self) -> Sequence[int]:
@@ -120,11 +135,31 @@ def current() -> Cluster:
     return _open[-1]
 
 
-def _choose(client: Any, threads: int | None) -> Callable[[], Ranks]:
+def _numbers_of(cards: Any) -> list[int]:
+    """The numbers of the GPUs that `cards` names."""
+    there = int(require_gpu().cuda.runtime.getDeviceCount())
+    wanted: Any = cards
+    if isinstance(cards, str) and cards == "all":
+        wanted = range(there)
+    elif isinstance(cards, int) and not isinstance(cards, bool):
+        wanted = range(cards)
+    found = [] if isinstance(wanted, str | bool) else list(wanted)
+    if not found or not all(isinstance(card, int) and 0 <= card < there for card in found):
+        raise ValueError(f'cards is {cards!r}; expected "all", 1 to {there}, or numbers of GPUs from 0 to {there - 1}')
+    return found
+
+
+def _choose(client: Any, threads: int | None, cards: Any) -> Callable[[], Ranks]:
     """A function that makes the ranks, for the arguments of `Cluster`."""
+    given = {"client": client, "threads": threads, "cards": cards}
+    if len(names := [name for name, value in given.items() if value is not None]) > 1:
+        raise ValueError(f"{' and '.join(names)} were given; expected one of them")
+    if cards is not None:
+        from gasla.distributed.thread_ranks import ThreadRanks
+
+        numbers = _numbers_of(cards)
+        return lambda: ThreadRanks(len(numbers), numbers)
     if threads is not None:
-        if client is not None:
-            raise ValueError("client and threads were both given; expected one of them")
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise ValueError(f"threads is {threads!r}; expected the number of ranks, 1 or more")
         count = threads

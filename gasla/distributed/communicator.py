@@ -11,6 +11,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from gasla.arrays import Device
+
 
 class Communicator(Protocol):
     """Collective operations between ranks. All ranks call the same methods in the same order.
@@ -21,6 +23,7 @@ class Communicator(Protocol):
     rank: int  # from 0
     size: int
     superstep: int  # set by runs, for error messages; 0 outside of a run
+    shares_memory: bool  # whether ranks are threads of one process; then parts may be any objects
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` to each rank r, and return the parts received, in rank order (all-to-all).
@@ -44,10 +47,11 @@ class Communicator(Protocol):
 
 @dataclass(eq=False)
 class Rank:
-    """The first argument of functions called on a rank: its communicator, and data kept between calls, by key."""
+    """The first argument of functions called on a rank: its communicator, data kept between calls, and its device."""
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)
+    device: Device = "cpu"  # "gpu" if it has a card, which is the current one
 
 
 class Ranks(Protocol):
@@ -60,6 +64,10 @@ class Ranks(Protocol):
     @property
     def here(self) -> Sequence[int]:
         """The ranks controlled by this process: its own under `mpiexec`, else all."""
+
+    @property
+    def device(self) -> Device:
+        """Where ranks run vertex programs: "gpu" if each has a card."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`; returns the results in order.

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
+from gasla.arrays import Device
 from gasla.distributed.communicator import RankError
 from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, register, unregister, work
 from gasla.distributed.failures import WorkerLost, place, raise_first
@@ -29,6 +30,8 @@ class DaskRanks:
     ----------
     client : distributed.Client
     """
+
+    device: Device = "cpu"
 
     def __init__(self, client: Any) -> None:
         import distributed

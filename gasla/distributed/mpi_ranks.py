@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import Device
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
@@ -181,6 +182,8 @@ class MPIRanks:
     comm : mpi4py.MPI.Intracomm, optional
         By default all processes of the job.
     """
+
+    device: Device = "cpu"
 
     def __init__(self, comm: Any = None) -> None:
         comm = mpi().COMM_WORLD if comm is None else comm

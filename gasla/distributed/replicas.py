@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import Device, array_module, finish, module_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
@@ -61,8 +62,8 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
     """Bytes available to each rank, an equal part of its host's; -1 if it has the graph, or the system does not say."""
     host = zlib.crc32(socket.gethostname().encode())
     hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
-    there = None if REPLICA in rank.kept[graph] else engine("cpu").products().available()
-    room = -1 if there is None else there // int(np.sum(hosts == host))
+    there = None if REPLICA in rank.kept[graph] else engine(rank.device).products().available()
+    room = -1 if there is None else there // (1 if rank.device == "gpu" else int(np.sum(hosts == host)))
     return np.concatenate(rank.communicator.allgather(np.array([room], np.int64)))
 
 
@@ -82,7 +83,7 @@ def _replica_on(rank: Rank, graph: Any) -> Graph:
                 whole[order] = np.concatenate(rank.communicator.allgather(column))
             columns.append(whole)
         src, dst, values = columns
-        return Graph.from_edges(src, dst, values, n=share.n)
+        return Graph.from_edges(src, dst, values, n=share.n).to(rank.device)
 
     found: Graph = make_once(rank, graph, REPLICA, make)
     return found
@@ -95,7 +96,7 @@ def _map(
     communicator, whole, count = rank.communicator, _replica_on(rank, graph), len(items)
     first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
     with running_as(compiled):
-        rows = np.asarray(function(whole, items[first:last], first))
+        rows = moved(function(whole, items[first:last], first), "cpu")
     rank.kept[result] = {"rows": rows}
     return (count, *rows.shape[1:]), rows.dtype
 
@@ -106,23 +107,34 @@ def _sum(
     """Sum the terms of all items, in rounds of one item per rank; each rank adds up a range of entries."""
     communicator, whole = rank.communicator, _replica_on(rank, graph)
     size, total, bounds, kind = communicator.size, EMPTY, None, np.dtype(np.float64)
+    device: Device = rank.device if communicator.shares_memory else "cpu"
+    xp: Any = module_of(device)
     with running_as(compiled):
         terms = iter(function(whole, items[communicator.rank :: size]))
         for first in range(0, len(items), size):
             communicator.superstep += 1
-            term = np.ascontiguousarray(next(terms)) if first + communicator.rank < len(items) else None
+            term = xp.ascontiguousarray(moved(next(terms), device)) if first + communicator.rank < len(items) else None
             if bounds is None:  # rank 0 has an item in every round
                 length = communicator.allgather(np.array([0 if term is None else len(term)], np.int64))[0][0]
                 kind = np.dtype(bytes(communicator.allgather(_name_of(term))[0]).decode())
                 bounds = length * np.arange(size + 1) // size
             if term is None:
-                term = np.zeros(0, kind)
-            parts = exchange_arrays(communicator, [term[a:b] for a, b in pairwise(bounds)])
+                term = xp.zeros(0, kind)
+            spans = [term[a:b] for a, b in pairwise(bounds)]
+            parts = exchange_arrays(communicator, spans) if device == "cpu" else _from_cards(communicator, spans)
             for part in parts[: len(items) - first]:
                 total = part if total is EMPTY else total + part
-    return np.concatenate(communicator.allgather(total))
+    return np.concatenate(communicator.allgather(moved(total, "cpu")))
 
 
-def _name_of(term: np.ndarray | None) -> np.ndarray:
+def _from_cards(communicator: Any, parts: Sequence[Any]) -> list[Any]:
+    """Exchange arrays on cards of this process: copies of the other ranks' parts."""
+    finish("gpu")
+    found = [array_module(part).array(part) for part in communicator.exchange(parts)]
+    finish("gpu")  # before another rank releases its part
+    return found
+
+
+def _name_of(term: Any) -> np.ndarray:
     """The type of an array as bytes."""
     return np.frombuffer(b"" if term is None else term.dtype.str.encode(), np.uint8)

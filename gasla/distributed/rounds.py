@@ -31,6 +31,8 @@ EMPTY = np.zeros(0, np.uint8)
 class Rounds:
     """Base class of communicators; subclasses implement `meet` (one round), `split` and `abort`."""
 
+    shares_memory = False
+
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size, self.superstep = rank, size, 0
         self.host = socket.gethostname()

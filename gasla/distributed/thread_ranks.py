@@ -1,11 +1,13 @@
-"""Ranks as threads of one process, for tests and experiments."""
+"""Ranks as threads of one process: each with a card, or on the CPU for tests and experiments."""
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from gasla.arrays import Device, require_gpu
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
@@ -32,6 +34,8 @@ class _Table:
 
 class ThreadCommunicator(Rounds):
     """See `Communicator`. Arrays are passed by reference, without a copy."""
+
+    shares_memory = True
 
     def __init__(self, rank: int, table: _Table) -> None:
         super().__init__(rank, len(table.rows[0]))
@@ -68,10 +72,11 @@ class ThreadCommunicator(Rounds):
 
 
 class ThreadRanks:
-    """See `Ranks`. Each call starts one thread per rank."""
+    """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card."""
 
-    def __init__(self, size: int) -> None:
-        self.size, self.here = size, range(size)
+    def __init__(self, size: int, cards: Sequence[int] | None = None) -> None:
+        self.size, self.here, self._cards = size, range(size), cards
+        self.device: Device = "cpu" if cards is None else "gpu"
         self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
         self._dropped: list[Any] = []
 
@@ -91,7 +96,10 @@ class ThreadRanks:
 
         def work(rank: int) -> None:
             try:
-                results[rank] = invoke(Rank(communicators[rank], self._stores[rank]), function, arguments)
+                with nullcontext() if self._cards is None else require_gpu().cuda.Device(self._cards[rank]):
+                    results[rank] = invoke(
+                        Rank(communicators[rank], self._stores[rank], self.device), function, arguments
+                    )
             except BaseException as error:  # raised again by the thread that waits
                 errors[rank] = error
 

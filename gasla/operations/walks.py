@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from gasla.arrays import moved
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
 from gasla.graph.graph import Graph, as_graph
@@ -116,4 +117,5 @@ def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Ar
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
     weights = weights_of(graph, primitives) if weighted and graph.values is not None and graph.m else None
+    starts = moved(starts, graph.device)
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)

@@ -180,8 +180,8 @@ def small() -> list[Kind]:
 def _matrices() -> list[Any]:
     """Small matrices, on the first four of which more types are tried.
 
-    They are symmetric, acyclic, with loops, and with parallel edges in several strong components; then one in CSC format, a directed path, an
-    undirected path, and a bipartite graph.
+    They are symmetric, acyclic, with loops, and with parallel edges in several strong components; then one in CSC
+    format, a directed path, an undirected path, and a bipartite graph.
     """
     draw = np.random.default_rng(0)
     plain = sp.random_array((40, 40), density=0.15, rng=draw, format="coo")

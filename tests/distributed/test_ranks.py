@@ -22,6 +22,7 @@ from gasla.distributed.engine import unsupported
 from gasla.distributed.engine.any_vertex import VertexAggregates
 from gasla.distributed.engine.messages import NO_UPDATES, Updates, pack_message, unpack_message
 from gasla.distributed.engine.partition import owners_of
+from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.distributed.thread_ranks import ThreadCommunicator
 from tests.helpers import ROOT, programs
@@ -104,6 +105,22 @@ def test_many_programs_have_the_same_bits() -> None:
 def test_compiled_programs_have_the_same_bits() -> None:
     """Some seconds for each, as it is compiled twice."""
     try_programs(MANY // 20, 2, compiled=True)
+
+
+@pytest.fixture
+def beginning_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supersteps begin anew, as on cards; here on the CPU."""
+    monkeypatch.setattr(RankRun, "has_card", True)
+
+
+@pytest.mark.thorough
+def test_supersteps_that_begin_anew_have_the_same_bits(beginning_anew: None) -> None:
+    try_programs(40, 3, compiled=False)
+
+
+@pytest.mark.slow
+def test_compiled_supersteps_that_begin_anew_have_the_same_bits(beginning_anew: None) -> None:
+    try_programs(MANY // 20, 4, compiled=True)
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------

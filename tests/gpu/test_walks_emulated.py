@@ -50,11 +50,18 @@ def test_equals_the_cpu(name: str, weighted: bool, tmp_path: Path) -> None:
     if weighted:
         sums = cpu_drawing.list_sums(graph.out, graph.out_values)
         weights = sums, cpu_drawing.list_guides(graph.out, sums)
-    for steps in (30, 0, 1, 2, 3, 8):  # rows that begin anywhere within 16 bytes, and end there
+    for steps, first in (
+        (30, 0),
+        (0, 0),
+        (1, 7),
+        (2, 1),
+        (3, 2**33),
+        (8, 0),
+    ):  # rows that begin anywhere within 16 bytes, and end there
         walks, complaint = np.full((300, steps + 1), -7, np.int32), np.zeros(4, np.uint64)
-        kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, KEY, weights, complaint, walks)))
+        kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, first, KEY, weights, complaint, walks)))
         walk_runs.raise_first_error(walking, complaint)
-        np.testing.assert_array_equal(walks, cpu_walks.walk(walking, starts, steps, KEY, weights))
+        np.testing.assert_array_equal(walks, cpu_walks.walk(walking, starts, steps, KEY, weights, first))
 
 
 @pytest.mark.slow
@@ -64,7 +71,7 @@ def test_a_complaint_is_noted(tmp_path: Path) -> None:
     walking = WalkBinding(PROGRAMS["Wrong"](), graph, {})
     kernel = EmulatedKernel(library(walk_runs.source(walking.plan), ("walk",), tmp_path / "built"), "walk")
     starts, complaint, walks = np.zeros(1, np.int32), np.zeros(4, np.uint64), np.zeros((1, 6), np.int32)
-    kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, KEY, None, complaint, walks)))
+    kernel.plain(1, *map(numbers, walk_runs.arguments(walking, starts, 0, KEY, None, complaint, walks)))
     with pytest.raises(
         ValueError, match=r"Wrong.accept gives 3.0 for walker 0 in step 2; expected a number from 0 to 2"
     ):

@@ -168,7 +168,7 @@ def katz_centrality(
     if not (converged or (tol == 0 and not grows)):
         _warn(residual, found.iterations, alpha, grows)
     if normalized:
-        _normalize(scores, square)
+        scores = _normalized(scores, square)
     return ScoresResult(scores, found.iterations, residual, converged)
 
 
@@ -181,14 +181,15 @@ def _constants(graph: Graph, beta: Any) -> Any:
     return constants
 
 
-def _normalize(scores: Any, square: float) -> None:
-    """Divide the scores by their norm in place: by `square`, their sum of squares, unless it over- or underflowed."""
+def _normalized(scores: Any, square: float) -> Any:
+    """Divide scores by their norm, in place unless on ranks: by the root of `square`, if that did not overflow."""
     kind = scores.dtype.type
     if np.finfo(np.float64).tiny < square < inf:
         scores /= kind(square**0.5)
     elif largest := float(abs(scores).max()):
         scores /= kind(largest)
         scores /= kind(float((scores.astype(np.float64) ** 2).sum()) ** 0.5)
+    return scores
 
 
 def _too_large(alpha: float) -> str:

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.arrays import Device
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
-from gasla.distributed.engine.rank_run import Options, RankRun
+from gasla.distributed.engine.rank_run import Options, RankRun, on_host
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.graph.arguments import NO_LIMIT
@@ -24,7 +25,7 @@ from gasla.progress import follow, is_watched
 
 
 class Compiled:
-    """Runs programs on all ranks by the CPU engine; see `gasla.engines.Runner`."""
+    """Runs programs on all ranks by the engine of their device; see `gasla.engines.Runner`."""
 
     compiled = True
 
@@ -34,7 +35,8 @@ class Compiled:
         """Check the program; only options are prepared."""
         kind: Any = type(program)
         check_supported(program, kind.traced(graph.id_dtype), scheduled)
-        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype))
+        device: Device = graph.ranks.device if self.compiled else "cpu"
+        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype, device))
 
 
 class Interpreted(Compiled):
@@ -287,14 +289,14 @@ def _status(run: RankRun) -> Status:
 def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     run: RankRun = rank.kept[key]
     own = run.shard.own
-    rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
+    rank.kept[result] = {name: on_host(array[:own].copy()) for name, array in run.state.items()}
     fields = {name: ((run.shard.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
     for name, array in run.edge_state.items():
         rank.kept[result][name] = to_input_order(rank.communicator, run.shard, array)
         fields[name] = (run.shard.m, *array.shape[1:]), array.dtype
     active = None
     if run.tells_active or run.is_over():
-        ids = run.active[run.active < own].astype(np.int64) + run.shard.first
+        ids = on_host(run.active[run.active < own]).astype(np.int64) + run.shard.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     at_vertices = run.at_vertices.arrays
     rank.kept[result] |= {name: array[:own].copy() for name, array in at_vertices.items()}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_values
+from gasla.arrays import as_values, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.partition import exchange_arrays, owners_of
 from gasla.distributed.engine.shard import Shard
@@ -39,10 +39,12 @@ def scatter(run: Any, active: np.ndarray) -> None:
             run.edge_state[name][places] = np.broadcast_to(np.asarray(value), shape[::-1]).astype(base).T
 
 
-def _makers(fields: dict[str, np.ndarray], places: np.ndarray) -> dict[str, Callable[[], Any]]:
-    def reading(array: np.ndarray) -> Callable[[], Any]:
+def _makers(fields: dict[str, Any], places: np.ndarray) -> dict[str, Callable[[], Any]]:
+    def reading(array: Any) -> Callable[[], Any]:
         kind: Any = computed(array.dtype)
-        return lambda: as_values(array[places].astype(kind, copy=False).T)  # .T matters for vector fields only
+        return lambda: as_values(
+            moved(array, "cpu")[places].astype(kind, copy=False).T
+        )  # .T matters for vector fields only
 
     return {name: reading(array) for name, array in fields.items()}
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.arrays import moved
+
 HEAD = struct.Struct("=qBB")  # number of positions; their form; whether a bitmap of active vertices follows
 BITMAP, ALL = 0, 255  # forms of positions; all other values are the size of a gap in bytes
 
@@ -22,6 +24,18 @@ class Updates(NamedTuple):
     places: np.ndarray | range  # ascending positions; a range if all vertices are updated
     is_active: np.ndarray | None  # None if all are active
     values: Sequence[np.ndarray]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = [x for x in (self.places, self.is_active, *self.values) if x is not None and not isinstance(x, range)]
+        return sum(array.nbytes for array in arrays)
+
+    def on_host(self) -> "Updates":
+        """The same, of arrays on a card."""
+        places: Any = self.places if isinstance(self.places, range) else moved(self.places, "cpu")
+        active = None if self.is_active is None else moved(self.is_active, "cpu")
+        return Updates(places, active, [moved(array, "cpu") for array in self.values])
 
 
 NO_VERTICES = np.zeros(0, np.int64)

@@ -1,4 +1,6 @@
-"""A run on one rank: each superstep is an iteration of the CPU engine on the shard and an exchange with all ranks.
+"""A run on one rank: each superstep is an iteration of an engine on the shard and an exchange with all ranks.
+
+The engine is the GPU's where ranks have cards: then fields, and the numbers of active vertices, are arrays on the card.
 
 After its iteration a rank sends to each rank the updates of the vertices mirrored there, its number of active vertices,
 and its part of the aggregates. Then all ranks have the same totals, and make the same decisions.
@@ -11,17 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_values
+from gasla.arrays import Device, array_module, as_values, device_of, finish, module_of, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.any_vertex import VertexAggregates, read_others
 from gasla.distributed.engine.edge_fields import scatter
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
 from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
+from gasla.distributed.engine.restarted import RestartedPart
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.unsupported import check_supported
-from gasla.engines import Part, runner
+from gasla.engines import Part, Runs, runner
 from gasla.graph.arguments import NO_LIMIT
+from gasla.graph.graph import Graph
 from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.binding import PULL
@@ -43,6 +47,7 @@ class Options:
     deterministic: bool
     compiled: bool
     id_type: np.dtype
+    device: Device = "cpu"  # of the engine and the fields
 
 
 class RankRun:
@@ -71,7 +76,8 @@ class RankRun:
         self.scatters = "scatter" in self.traced.functions
         self.always = not base.keeps_active  # all vertices are active in every iteration
         self.start = InitialState(program, base, shard, options.id_type, degrees)
-        self.state = self.start.vertex_fields(values)
+        self.xp: Any = module_of(options.device)
+        self.state = {name: self._here(array) for name, array in self.start.vertex_fields(values).items()}
         self.parameters: dict[str, Any] = dict(self.start.parameters_of(program))
         self._find_sent_fields()
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
@@ -84,9 +90,9 @@ class RankRun:
         self.others: Mapping[str, np.ndarray] | None = None  # what self.at reads, if not the current values
         self._edges_before = 0
         self._begin(plan, base, values)
-        self.active = np.arange(len(shard.ids))
+        self.active = self.xp.arange(len(shard.ids))
         if not (active.is_all or self.always):
-            self.active = local_vertices(shard, active)
+            self.active = self._here(local_vertices(shard, active))
         self._begin_active()
 
     def _find_sent_fields(self) -> None:
@@ -101,39 +107,67 @@ class RankRun:
         self.kinds = [(self.state[name].dtype, self.state[name].shape[1:]) for name in self.sent_fields]
         self.tells_active = not self.everyone or self.only_active or self.scatters
         self._mirroring = [rank for rank, ids in enumerate(self.shard.sends) if len(ids)]
-        self._is_mirrored = np.zeros(self.shard.own, bool)
-        for ids in self.shard.sends:
+        self._is_mirrored = self.xp.zeros(self.shard.own, bool)
+        self._sends = [self._here(ids) for ids in self.shard.sends]
+        for ids in self._sends:
             self._is_mirrored[ids] = True
         self.sent = [
-            [] if self.as_active else [self.state[name][ids].copy() for name in self.sent_fields]
-            for ids in self.shard.sends
+            [] if self.as_active else [self.state[name][ids] for name in self.sent_fields] for ids in self._sends
         ]
 
     def _begin(self, plan: Plan, base: Plan, values: Mapping[str, Any]) -> None:
         """Begin the run of the local program on the shard."""
-        shard, edge = self.shard, self.start.edge_fields(values)
+        shard, edge, graph = self.shard, self.start.edge_fields(values), self.shard.graph_on(self.options.device)
         if EDGE_ID in self.local.edge_fields:
             edge[EDGE_ID] = shard.edge_ids
         if LEAVES in self.local.edge_fields:
             edge[LEAVES] = shard.leaves
-        fields = self.state | self.start.global_fields(self.local) | self.at_vertices.arrays
-        doubled = {name for name in fields if inner(name) in plan.doubled}
-        out = {name: fields[name] for name in fields.keys() - doubled}
-        given = {name: fields[name] for name in doubled} | edge
-        runs = runner("cpu", self.options.compiled).prepare(
-            self._with_parameters(), shard.graph, self.options.way, self.options.deterministic
+        known = {name: self._here(array) for name, array in self.start.global_fields(self.local).items()}
+        runs = runner(self.options.device, self.options.compiled).prepare(
+            self._with_parameters(), graph, self.options.way, self.options.deterministic
         )
         self.turn = runs.turn  # held until `close`, because only the holder may use several threads
         self.turn.acquire()
         try:
-            nothing = Frontier.none(shard.graph.n)
-            found: Any = runs.begin(self._with_parameters(), shard.graph, given, nothing, None, None, out)
+            found: Any = self._begin_there(runs, graph, known, edge) if self.has_card else None
+            if found is None:
+                found = self._begin_here(runs, plan, known, edge)
         except BaseException:
             self.turn.release()
             raise
         self.running: Part = found
         state = found.state()
-        self.edge_state = {given_name(name): state[given_name(name)] for name in base.edge_states}
+        self.edge_state = {name: on_host(state[name]) for name in map(given_name, base.edge_states)}
+
+    def _begin_here(self, runs: Runs, plan: Plan, known: dict[str, Any], edge: dict[str, Any]) -> Any:
+        """Begin on the CPU, whose engine works on the arrays of this run."""
+        fields = self.state | known | self.at_vertices.arrays
+        doubled = {name for name in fields if inner(name) in plan.doubled}
+        out = {name: fields[name] for name in fields.keys() - doubled}
+        given = {name: fields[name] for name in doubled} | edge
+        nothing = Frontier.none(self.shard.graph.n)
+        return runs.begin(self._with_parameters(), self.shard.graph, given, nothing, None, None, out)
+
+    def _begin_there(self, runs: Runs, graph: Graph, known: dict[str, Any], edge: dict[str, Any]) -> RestartedPart:
+        """Begin on this rank's card."""
+        constant = {**known, **{name: self._here(x) for name, x in edge.items()}}
+
+        def fields() -> dict[str, Any]:
+            changing = {**self.at_vertices.arrays, **self.edge_state}
+            return {**self.state, **constant, **{name: self._here(array) for name, array in changing.items()}}
+
+        self.edge_state = {}
+        everyone = self.everyone and not self.only_active
+        return RestartedPart(runs, graph, self._with_parameters, fields, everyone)
+
+    @property
+    def has_card(self) -> bool:
+        """Whether this rank runs on a card."""
+        return self.options.device == "gpu"
+
+    def _here(self, x: Any) -> Any:
+        """An array on the device of this run; a number as it is."""
+        return moved(x, self.options.device) if isinstance(x, np.ndarray) else x
 
     def close(self) -> None:
         """Release resources for the next run."""
@@ -168,10 +202,10 @@ class RankRun:
         mirrors = self.active[self.active >= self.shard.own]
         if self.kinds_of_aggregates or self.resumes:
             if "bucket" in self.traced.functions:
-                self.waiting[own] = True
+                self.waiting[on_host(own)] = True
                 own, mirrors = own[:0], mirrors[:0]
             self._exchange(own, self._partials(), False)
-            self.active = np.concatenate([own, mirrors])
+            self.active = self.xp.concatenate([own, mirrors])
             self._resume()
         else:
             self._count(len(own))
@@ -187,14 +221,14 @@ class RankRun:
         if not self.kinds_of_aggregates:
             return {}
         aggregates = self.running.found()[5]
-        return {name: aggregates[PREFIX + name] for name in self.kinds_of_aggregates}
+        return {name: on_host(aggregates[PREFIX + name]) for name in self.kinds_of_aggregates}
 
     def _exchange_at_vertices(self, has_run: bool) -> None:
         """Exchange the aggregates at vertices of the last iteration, or of the start; this rank may have no part."""
         if not self.at_vertices.arrays:
             return
         parts = self.running.found()[5] if has_run else {}
-        own = {name.removeprefix(PREFIX): array for name, array in parts.items()}
+        own = {name.removeprefix(PREFIX): on_host(array) for name, array in parts.items()}
         self.bytes += self.at_vertices.exchange(self.communicator, own if has_run else None)
         self.exchanges += 2 * len(self.at_vertices.arrays)
 
@@ -220,6 +254,7 @@ class RankRun:
             new = self._iterate()
             shares = self._partials()
         if "bucket" in self.traced.functions:
+            new = on_host(new)
             buckets = self._buckets(new)
             self.waiting[new] = buckets > self.bucket
             new = new[(buckets >= 0) & (buckets <= self.bucket)]
@@ -227,7 +262,7 @@ class RankRun:
         self.edges += looked
         if self.scatters:
             self.others = before_apply
-            scatter(self, self.active)
+            scatter(self, on_host(self.active))
             self.others = None
         self._exchange_at_vertices(has_run)
         self.stopped = "stop" in self.traced.functions and bool(self.call("stop"))
@@ -243,7 +278,7 @@ class RankRun:
         """Copies of the values that `scatter` reads by `self.at`, which are those before the iteration."""
         if not self.scatters or not self.traced.functions["scatter"].reads("other"):
             return None
-        return {name: array.copy() for name, array in (self.state | self.at_vertices.arrays).items()}
+        return {name: on_host(array.copy()) for name, array in (self.state | self.at_vertices.arrays).items()}
 
     def is_over(self) -> bool:
         """Whether no rank has work left."""
@@ -257,16 +292,18 @@ class RankRun:
         while not running.ended and running.iteration < target:
             running.advance(target)
         state, _, _, _, frontier, _ = running.found()
-        self.edge_state = {name: state[name] for name in self.edge_state}
+        if not self.has_card:  # there no kernel writes edge fields, as all ranks call `scatter` together
+            self.edge_state = {name: state[name] for name in self.edge_state}
         self.state = {name: state[name] for name in self.state}
-        return np.sort(frontier.ids) if self.tells_active else self._counted(frontier)
+        return self.xp.sort(self._here(frontier.ids)) if self.tells_active else self._counted(frontier)
 
-    def _counted(self, frontier: Frontier) -> np.ndarray:
+    def _counted(self, frontier: Frontier) -> Any:
         """If all vertices take part, only the number of active vertices matters, so any vertices are returned."""
-        return np.arange(min(len(frontier), self.shard.own))
+        return self.xp.arange(min(len(frontier), self.shard.own))
 
-    def _exchange(self, new: np.ndarray, shares: Mapping[str, Any], news: bool) -> int:
+    def _exchange(self, new: Any, shares: Mapping[str, Any], news: bool) -> int:
         """Send updates to the other ranks and receive theirs; returns the edges that all ranks have traversed since."""
+        new = self._here(new)
         looked = self.running.edges - self._edges_before
         self._edges_before = self.running.edges
         mirrored = new[self._is_mirrored[new]] if self.as_active and len(new) else new
@@ -275,19 +312,13 @@ class RankRun:
         common = NUMBERS.pack(count, looked)
         for name, kind in self.kinds_of_aggregates.items():
             common += np.asarray(shares[name]).astype(kind).tobytes()
-        sent = [np.frombuffer(common, np.uint8)] * self.communicator.size
-        for rank, one in found:
-            if len(one.places):
-                sent[rank] = pack_message(common, one, len(self.shard.sends[rank]))
-        got = self.communicator.exchange(sent)
         self.exchanges += 1
-        self.bytes += sum(map(len, sent)) - len(common)
+        got, news_of = self._swap(common, [(rank, one) for rank, one in found if len(one.places)])
         own = new[:0] if self.drains else new
-        parts = [
-            own,
-            *(self._receive(rank, some, len(common)) for rank, some in enumerate(got) if len(some) > len(common)),
-        ]
-        self.active = np.concatenate(parts) if len(parts) > 1 else own
+        parts = [own, *(self._receive(rank, one) for rank, one in news_of)]
+        self.active = self.xp.concatenate(parts) if len(parts) > 1 else own
+        if self.has_card:
+            finish(self.options.device)  # before the arrays of other cards, from which values were copied, are released
         counts = [NUMBERS.unpack_from(message.data) for message in got]
         self.total = sum(count for count, _ in counts)
         if self.kinds_of_aggregates:
@@ -295,9 +326,31 @@ class RankRun:
         self.ended = self.is_over()
         return sum(looked for _, looked in counts)
 
-    def _updates(self, rank: int, new: np.ndarray) -> Updates:
+    def _swap(self, common: bytes, found: Sequence[tuple[int, Updates]]) -> tuple[list[Any], list[tuple[int, Updates]]]:
+        """Send the common part to all ranks, and updates to some; returns the common parts and updates received."""
+        communicator, head = self.communicator, np.frombuffer(common, np.uint8)
+        if self.has_card and communicator.shares_memory:  # the receiver copies from this card
+            finish(self.options.device)
+            parts: list[Any] = [(head, NO_UPDATES)] * communicator.size
+            for rank, one in found:
+                parts[rank] = head, one
+            pairs: list[Any] = communicator.exchange(parts)
+            self.bytes += len(head) * (communicator.size - 1) + sum(one.nbytes for _, one in found)
+            return [part for part, _ in pairs], [(r, one) for r, (_, one) in enumerate(pairs) if len(one.places)]
+        sent = [head] * communicator.size
+        for rank, one in found:
+            sent[rank] = pack_message(common, one.on_host() if self.has_card else one, len(self.shard.sends[rank]))
+        got, cuts = communicator.exchange(sent), self.shard.cuts
+        self.bytes += sum(map(len, sent)) - len(common)
+        return got, [
+            (rank, unpack_message(message, len(common), int(cuts[rank + 1] - cuts[rank]), self.kinds))
+            for rank, message in enumerate(got)
+            if len(message) > len(common)
+        ]
+
+    def _updates(self, rank: int, new: Any) -> Updates:
         """The updates of own vertices that a rank mirrors."""
-        ids, is_active = self.shard.sends[rank], None
+        xp, ids, is_active = self.xp, self._sends[rank], None
         if self.as_active:
             places = self._places(rank, new) if len(new) else NO_VERTICES
         else:
@@ -305,13 +358,13 @@ class RankRun:
             changed = _differ(now, self.sent[rank], len(ids))
             if changed.all() and (self.drains or not self.tells_active):
                 self.sent[rank] = now
-                return Updates(range(len(ids)), None, now)
+                return Updates(range(len(ids)), None, [array.copy() for array in now] if self.has_card else now)
             if self.tells_active and not self.drains:
-                is_new = np.zeros(len(ids), bool)
+                is_new = xp.zeros(len(ids), bool)
                 is_new[self._places(rank, new)] = True
                 changed |= is_new
                 is_active = is_new[changed]
-            places = np.flatnonzero(changed)
+            places = xp.flatnonzero(changed)
             for before, after in zip(self.sent[rank], now, strict=True):
                 before[places] = after[places]
         if not len(places):
@@ -320,28 +373,26 @@ class RankRun:
 
     def _places(self, rank: int, new: np.ndarray) -> np.ndarray:
         """The positions of the vertices `new` in the list of own vertices that a rank mirrors."""
-        ids = self.shard.sends[rank]
+        xp, ids = self.xp, self._sends[rank]
         if 8 * len(new) < len(ids):
-            places = np.searchsorted(ids, new)
-            inside = places < len(ids)
-            inside[inside] = ids[places[inside]] == new[inside]
+            places = xp.searchsorted(ids, new)
+            inside = ids[xp.minimum(places, len(ids) - 1)] == new
             return places[inside]
-        is_new = np.zeros(self.shard.own, bool)
+        is_new = xp.zeros(self.shard.own, bool)
         is_new[new] = True
-        return np.flatnonzero(is_new[ids])
+        return xp.flatnonzero(is_new[ids])
 
-    def _receive(self, rank: int, message: np.ndarray, at: int) -> np.ndarray:
-        """Apply the updates in a message from a rank to its mirrors; returns which of them are active."""
-        first, last = int(self.shard.cuts[rank]), int(self.shard.cuts[rank + 1])
-        news = unpack_message(message, at, last - first, self.kinds)
+    def _receive(self, rank: int, news: Updates) -> Any:
+        """Apply the updates from a rank to its mirrors; returns which of them are active."""
+        xp, first, last = self.xp, int(self.shard.cuts[rank]), int(self.shard.cuts[rank + 1])
         is_all = isinstance(news.places, range)
-        places: Any = slice(first, last) if is_all else first + np.asarray(news.places)
+        places: Any = slice(first, last) if is_all else first + xp.asarray(news.places)
         for name, values in zip(self.sent_fields, news.values, strict=True):
-            self.state[name][places] = values
+            self.state[name][places] = xp.asarray(values)
         if not self.tells_active:
-            return NO_VERTICES
-        vertices = np.arange(first, last) if is_all else places
-        return vertices if news.is_active is None else vertices[news.is_active]
+            return xp.asarray(NO_VERTICES)
+        vertices = xp.arange(first, last) if is_all else places
+        return vertices if news.is_active is None else vertices[xp.asarray(news.is_active)]
 
     def _combine(self, got: Sequence[np.ndarray]) -> None:
         """Reduce the aggregates over all ranks, in rank order."""
@@ -363,6 +414,8 @@ class RankRun:
             iteration=np.int64(self.iteration), n=np.int64(self.shard.n), bucket=np.int64(self.bucket)
         )
         arrays = self.others if self.others is not None else self.state | self.at_vertices.arrays
+        if self.traced.looks_up:
+            arrays = {name: on_host(array) for name, array in arrays.items()}
         stand_in.__dict__["at"] = read_others(self.program, self.traced, self.shard, arrays, self.options.id_type)
         with np.errstate(all="ignore"):
             return getattr(kind, function)(stand_in, *records)
@@ -371,9 +424,9 @@ class RankRun:
         """A record of arrays for some own vertices."""
         arrays = {**self.state, **self.start.global_values}
 
-        def reading(array: np.ndarray) -> Any:
+        def reading(array: Any) -> Any:
             kind: Any = computed(array.dtype)
-            return lambda: as_values(array[ids].astype(kind, copy=False).T)
+            return lambda: as_values(on_host(array[moved(ids, device_of(array))]).astype(kind, copy=False).T)
 
         return Record("vertex", Lazy({name: reading(array) for name, array in arrays.items()}))
 
@@ -424,14 +477,20 @@ class RankRun:
         return True
 
 
+def on_host(x: Any) -> Any:
+    """A copy of an array on a card in the host's memory; anything else as it is."""
+    return moved(x, "cpu")
+
+
 def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.ndarray:
     """For each entry, whether any of its bits differ."""
-    found = np.zeros(count, bool)
+    xp: Any = array_module(now[0]) if now else np
+    found = xp.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
         if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
             found |= a.view(f"u{a.itemsize}") != b.view(f"u{a.itemsize}")
         else:
-            bits = [np.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
+            bits = [xp.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
             found |= (bits[0] != bits[1]).any(axis=1)
     return found
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gasla.arrays import Device
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.partition import Edges, Share, exchange_arrays, owners_of, send_to
 from gasla.graph.arguments import NO_LIMIT
@@ -32,11 +33,20 @@ class Shard:
     sends: list[np.ndarray]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
     edge_ids: np.ndarray  # global edge number of each local edge
     leaves: np.ndarray | None = None  # for direction "all": whether each edge is stored in this direction
+    copy: Graph | None = None  # of the local graph, on this rank's card
 
     @cached_property
     def ids(self) -> np.ndarray:
         """The global id of each local vertex."""
         return np.concatenate([np.arange(self.first, self.first + self.own, dtype=np.int64), self.mirrors])
+
+    def graph_on(self, device: Device) -> Graph:
+        """The local graph on a device; the copy on a card is kept."""
+        if device == "cpu":
+            return self.graph
+        if self.copy is None:
+            self.copy = self.graph.to(device)
+        return self.copy
 
     @property
     def nbytes(self) -> int:

@@ -39,12 +39,13 @@ struct Program {{
 extern "C" __global__ void walk(
     gasla::u64 walkers, gasla::u64 steps, gasla::u64 n, const offset_t* indptr, const vertex_t* indices,
     const double* sums, const gasla::u32* guides, const offset_t* sorted_indptr, const vertex_t* sorted_indices,
-    const vertex_t* starts, gasla::u64 key, double bound, gasla::u64* error, vertex_t* walks{parameters}
+    const vertex_t* starts, gasla::u64 first, gasla::u64 key, double bound, gasla::u64* error,
+    vertex_t* walks{parameters}
 ) {{
     const Program program = {{indptr, indices, n{given}}};
     const gasla::SortedLists sorted = {{sorted_indptr, sorted_indices, n}};
     const gasla::FirstError first_error = {{error}};
-    gasla::walk_all(program, walkers, steps, sums, guides, sorted, starts, key, bound, first_error, walks);
+    gasla::walk_all(program, walkers, steps, sums, guides, sorted, starts, first, key, bound, first_error, walks);
 }}
 """
 METHOD = """\
@@ -57,10 +58,9 @@ AT_VERTEX, AT_EDGE = "const gasla::Walker& walker", "const gasla::Walker& walker
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk `steps` steps from each start; returns one row of vertices per walker."""
+    """Walk `steps` steps from each start; returns one row of vertices per walker, numbered from `first`."""
     import cupy
 
-    assert first == 0, "walkers are shared out over ranks, which run on the CPU"
     plan, lists, count = walking.plan, walking.graph.out, len(starts)
     walks = cupy.empty((count, steps + 1), lists.indices.dtype)
     if not count:
@@ -68,14 +68,20 @@ def walk(
     error: Any = cupy.zeros(4, np.uint64) if plan.functions else NULL
     kernel = _kernel(plan, lists.indptr.dtype.itemsize, weights is not None, gpu.device())
     blocks = min(-(-count // THREADS), kernel.blocks)
-    kernel.plain(blocks, *arguments(walking, starts, key, weights, error, walks))
+    kernel.plain(blocks, *arguments(walking, starts, first, key, weights, error, walks))
     if plan.functions:
         raise_first_error(walking, error.get())
     return walks
 
 
 def arguments(
-    walking: WalkBinding, starts: Array, key: int, weights: tuple[Array, Array] | None, error: Array, walks: Array
+    walking: WalkBinding,
+    starts: Array,
+    first: int,
+    key: int,
+    weights: tuple[Array, Array] | None,
+    error: Array,
+    walks: Array,
 ) -> list[Any]:
     """The kernel's arguments."""
     plan, graph = walking.plan, walking.graph
@@ -84,7 +90,7 @@ def arguments(
     return [
         *(np.uint64(walks.shape[0]), np.uint64(walks.shape[1] - 1), np.uint64(graph.n), lists.indptr, lists.indices),
         *((NULL, NULL) if weights is None else weights),
-        *(ascending.indptr, ascending.indices, starts, np.uint64(key)),
+        *(ascending.indptr, ascending.indices, starts, np.uint64(first), np.uint64(key)),
         *(np.float64(bound), error, walks, *walking.arrays()),
     ]
 

@@ -119,12 +119,13 @@ def _count_ends(found: SourcePaths, ends: Any) -> None:
 
 def _terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
     """The dependencies of each source; with `endpoints` followed by the numbers of paths that end at each vertex."""
+    xp: Any = module_of(graph.device)
     for found in source_paths(graph, sources, weighted):
         score = found.state["score"]
         if endpoints:
-            ends = np.zeros(graph.n)
+            ends = xp.zeros(graph.n)
             _count_ends(found, ends)
-            score = np.concatenate([score, ends])
+            score = xp.concatenate([score, ends])
         yield score
 
 

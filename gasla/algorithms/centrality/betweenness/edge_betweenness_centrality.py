@@ -152,7 +152,8 @@ def _scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
 
 def _terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
     """The shortest paths from each source along each edge."""
-    return (_shared(found, weighted, np.zeros(graph.m)) for found in source_paths(graph, sources, weighted))
+    xp: Any = module_of(graph.device)
+    return (_shared(found, weighted, xp.zeros(graph.m)) for found in source_paths(graph, sources, weighted))
 
 
 def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:

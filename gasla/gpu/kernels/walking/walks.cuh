@@ -180,12 +180,12 @@ __device__ __forceinline__ bool happens(
 // Each step needs two dependent reads at distant addresses.
 template <class Program> __device__ __forceinline__ void walk_all(
     const Program& program, u64 walkers, u64 steps, const double* sums, const u32* guides, const SortedLists& sorted,
-    const vertex_t* starts, u64 key, double bound, const FirstError& error, vertex_t* walks
+    const vertex_t* starts, u64 first, u64 key, double bound, const FirstError& error, vertex_t* walks
 ) {
     for (u64 w = thread_of_grid(); w < walkers; w += threads_of_grid()) {
         Row row = {walks, w * (steps + 1), w * (steps + 1)};
-        const u64 mine = mixed(key, w);
-        Walker walker = {w, 0, starts[w], (vertex_t)-1, starts[w]};
+        const u64 number = first + w, mine = mixed(key, number);
+        Walker walker = {number, 0, starts[w], (vertex_t)-1, starts[w]};
         row.push(walker.v);
         for (; walker.step < steps; ++walker.step) {
             vertex_t to = -1, previous = walker.v;

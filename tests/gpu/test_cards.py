@@ -1,0 +1,115 @@
+"""Ranks with a card each: results are those of one card. Two ranks may share a card, so one card suffices here."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gasla
+import semirings
+from gasla import distributed
+from gasla.arrays import moved
+from gasla.distributed.thread_ranks import ThreadRanks
+from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, GRAPH, SHAPES, Groups, random_graph
+from tests.helpers import programs
+
+TWO = ThreadRanks(2, [0, 0])
+FLOATS = {"aggregate_features", "betweenness_centrality", "edge_betweenness_centrality", "pagerank", "clustering"}
+"""Add floats, for which a card chooses an order by the size of a graph."""
+
+
+def test_what_is_no_card_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="threads and cards were given; expected one of them"):
+        distributed.Cluster(threads=2, cards="all")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cards", [0, -1, 99, [], [99], "some", True, [0, "1"]])
+def test_cards_that_are_not_there_are_refused_by_name(cards: Any) -> None:
+    with pytest.raises(ValueError, match=r'cards is .*; expected "all", 1 to'):
+        distributed.Cluster(cards=cards)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [*EXACT, *CLOSE])
+def test_algorithms_are_those_of_one_card(name: str) -> None:
+    graph, function = random_graph(), {**EXACT, **CLOSE}[name]
+    if name in ACYCLIC:
+        src, dst = graph.to_edge_index()
+        graph = graph.select(src < dst)
+    expected = moved(function(graph.to("gpu")), "cpu") if name != "walk" else function(graph)
+    for cards in ([0], [0, 0, 0]):
+        with distributed.Cluster(cards=cards):
+            found = np.asarray(function(distributed.Graph.from_graph(graph)))
+        if name in CLOSE or name.partition(",")[0] in FLOATS:
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_those_of_one_card(name: str) -> None:
+    graph = SHAPES[name]
+    spread = distributed.Graph.from_graph(graph, TWO)
+    if graph.n:
+        np.testing.assert_array_equal(gasla.bfs(spread, 0), gasla.bfs(graph, 0))
+        np.testing.assert_array_equal(gasla.sssp(spread, 0), gasla.sssp(graph, 0))
+    np.testing.assert_allclose(gasla.pagerank(spread).ranks, gasla.pagerank(graph).ranks, rtol=1e-6)
+    np.testing.assert_array_equal(gasla.connected_components(spread).labels, gasla.connected_components(graph).labels)
+
+
+class Sent(gasla.VertexProgram):
+    """Edge fields, an aggregate at vertices, `self.at`, and floats of half precision in vectors."""
+
+    best = gasla.vertex((np.float16, 3), init=lambda vertex: semirings.cast(vertex.id % 7, np.float16))
+    used = gasla.edge(np.int32, init=0)
+    reduce = semirings.max
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return src.best
+
+    def apply(self, vertex, gathered):
+        return {"best": semirings.maximum(vertex.best, gathered)}
+
+    def scatter(self, src, dst, edge):
+        return {"used": edge.used + 1}
+
+
+@pytest.mark.gpu
+def test_programs_with_edge_fields_and_vectors() -> None:
+    graph = random_graph()
+    spread = distributed.Graph.from_graph(graph, ThreadRanks(3, [0, 0, 0]))
+    expected, found = (gasla.run(Sent, each, max_iterations=3) for each in (graph, spread))
+    for name in ("best", "used"):
+        np.testing.assert_array_equal(np.asarray(getattr(found, name)), getattr(expected, name))
+
+
+@pytest.mark.gpu
+def test_results_start_other_runs_and_are_traced() -> None:
+    graph = random_graph()
+    spread = distributed.Graph.from_graph(graph, TWO)
+    first = gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, max_iterations=1)
+    again = gasla.run(programs.Hops, spread, active=first.active, hops=first.hops, trace=True)
+    np.testing.assert_array_equal(np.asarray(again.hops), gasla.bfs(graph, 3))
+    assert len(again.trace) == again.iterations
+
+
+@pytest.mark.gpu
+def test_aggregates_at_vertices() -> None:
+    options: dict[str, Any] = {"max_iterations": 2, "group": np.array([3, 0, 3, 4, -1])}
+    one, found = (gasla.run(Groups, g, **options) for g in (GRAPH, distributed.Graph.from_graph(GRAPH, TWO)))
+    np.testing.assert_array_equal(found.size, one.size)
+    np.testing.assert_array_equal(found.aggregates["count"], one.aggregates["count"])
+
+
+@pytest.mark.gpu
+def test_a_rank_that_fails_is_named_and_ends_all() -> None:
+    def fail(rank: distributed.Rank) -> None:
+        if rank.communicator.rank == 1:
+            raise OSError("no such card")
+        rank.communicator.barrier()
+
+    with distributed.Cluster(cards=[0, 0]) as cluster, pytest.raises(OSError, match="no such card"):
+        cluster.each(fail)
