@@ -94,6 +94,13 @@ class BenchmarkGraph:
         return Graph.from_edges(owners[forward], matrix.indices[forward], matrix.data[forward], n=self.graph.n)
 
     @cached_property
+    def temporal(self) -> Graph:
+        """The graph with pseudorandom times of its edges, from 0 to 9999."""
+        xp = array_module(self.matrix.data)
+        times = xp.arange(self.graph.m, dtype=np.int64) * 7919 % 10_000
+        return self.graph.with_edge_attributes(time=times)
+
+    @cached_property
     def capacities(self) -> Any:
         """The matrix with int32 weights, as SciPy's maximum flow requires."""
         return self.matrix.astype(np.int32)

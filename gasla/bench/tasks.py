@@ -332,6 +332,14 @@ TASKS: dict[str, Task] = {
         "sources", lambda g, s: gasla.multi_source_shortest_paths(g.graph, s),
         lambda g, a, s: verify.multi_source_shortest_paths(g.graph, s[:FIRST], a[:FIRST]), form=distances, several=8,
     ),
+    "earliest_arrival": Task(
+        "source", lambda g, s: gasla.earliest_arrival(g.temporal, s),
+        lambda g, a, s: verify.earliest_arrival(g.temporal, s[0], a),
+    ),
+    "fastest_durations": Task(
+        "source", lambda g, s: gasla.fastest_durations(g.temporal, s),
+        lambda g, a, s: verify.fastest_durations(g.temporal, s[0], a, samples=FIRST),
+    ),
     "nearest_source": Task(
         "sources", lambda g, s: gasla.nearest_source(g.graph, s),
         lambda g, a, s: verify.nearest_source(g.graph, s, *a), part("distances"), several=64,

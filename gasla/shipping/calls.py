@@ -36,6 +36,10 @@ MORE = [
     "negative_edges(g, 0)",
     "sample_neighbors(g, [0, 1], [3, 2])",
     "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
+    "earliest_arrival(timed, 0)",
+    "latest_departure(timed, 0, duration='time')",
+    "fastest_durations(timed, 0)",
+    "temporal_reachability(timed, [0, 1])",
     "subgraph_matches(g, triangle, count=True)",
     "subgraph_matches(g, triangle)",
     "subgraph_matches(g, '0>1,1>2,2>3,3>0')",
@@ -73,8 +77,8 @@ def _takes_graph(function: Any) -> bool:
     """Whether a function computes on a graph, and can be called with it and with arguments that `_known` has."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
-    if function is gasla.table:  # compiles nothing, and needs pyarrow
-        return False
+    if function is gasla.table or "time" in inspect.signature(function).parameters:
+        return False  # compiles nothing, and needs pyarrow; or needs an edge attribute, and is in `MORE`
     return _wanted(function) <= _known(Graph.from_edges([0], [1])).keys()
 
 
@@ -83,6 +87,7 @@ def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[]
     if name in MORE:
         xp: Any = module_of(graph.device)
         known = {"semirings": semirings, "np": xp, "g": graph, "n": graph.n, "triangle": 1 - np.eye(3, dtype=int)}
+        known["timed"] = graph.with_edge_attributes(time=xp.arange(graph.m) * 7 % 101)
         known["x"] = xp.ones(graph.n, np.float64 if graph.values is None else graph.values.dtype)
         yield lambda: eval(f"gasla.{name}", {"gasla": gasla, **known})
         return

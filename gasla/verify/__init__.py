@@ -11,6 +11,8 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 | nearest_…   | as sssp; each vertex is reached from its source along such edges, and none brings a smaller position   |
 | …_path      | its edges lead from source to target and add up to its length; SciPy finds no shorter way              |
 | k_short…    | the paths are such, and in order; past a sampled vertex of them, SciPy finds no other that is shorter  |
+| earliest_…  | no edge in the window that departs once its source is reached arrives earlier; each arrival is that of |
+| latest_…    | edges that lead from the source; departures the same backward                                          |
 | pagerank    | one more power iteration, done by SciPy, moves the ranks by no more than the tolerance                 |
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
 | katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
@@ -50,6 +52,8 @@ vertices, edges or pairs are compared with a direct computation; `samples` is th
 |-------------|--------------------------------------------------------------------------------------------------------|
 | closeness,  | scores are those that the distances of the vertex from all sources give                                |
 | harmonic    |                                                                                                        |
+| temporal_…  | as arrivals at each vertex, improved edge by edge until none improves, say                             |
+| fastest_…   | no sampled departure from the source offers less; from all departures, some offers as little           |
 | triangles,  | so many edges join neighbors of the vertex; all counts sum to three times the total                   |
 | clustering  |                                                                                                        |
 | edge_supp…, | both ends have so many neighbors in common, or such ones                                              |
@@ -74,6 +78,12 @@ from gasla.verify.partitions import components, label_propagation, louvain_commu
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, nearest_source, sssp
 from gasla.verify.searches.single_pair import k_shortest_paths, shortest_path
+from gasla.verify.searches.temporal import (
+    earliest_arrival,
+    fastest_durations,
+    latest_departure,
+    temporal_reachability,
+)
 from gasla.verify.spot_checks import (
     aggregate_features,
     closeness,
@@ -102,10 +112,12 @@ __all__ = [
     "components",
     "condensation",
     "core_number",
+    "earliest_arrival",
     "edge_betweenness",
     "edge_support",
     "ego_graph",
     "eigenvector",
+    "fastest_durations",
     "greedy_color",
     "harmonic",
     "hits",
@@ -113,6 +125,7 @@ __all__ = [
     "k_shortest_paths",
     "katz",
     "label_propagation",
+    "latest_departure",
     "longest_path",
     "louvain_communities",
     "maximal_independent_set",
@@ -136,6 +149,7 @@ __all__ = [
     "split_edges",
     "sssp",
     "strong_components",
+    "temporal_reachability",
     "topological_order",
     "triangles",
     "walk_pairs",

@@ -787,6 +787,10 @@ def test_algorithms_are_those_of_one_process(name: str) -> None:
 NOT_HAD: dict[str, Any] = {
     "shortest_path": lambda g: gasla.shortest_path(g, 0, 1),
     "k_shortest_paths": lambda g: gasla.k_shortest_paths(g, 0, 1, 2),
+    "earliest_arrival": lambda g: gasla.earliest_arrival(g, 0),
+    "latest_departure": lambda g: gasla.latest_departure(g, 0),
+    "fastest_durations": lambda g: gasla.fastest_durations(g, 0),
+    "temporal_reachability": lambda g: gasla.temporal_reachability(g, [0]),
     "pagerank": lambda g: gasla.pagerank(g, order="in place"),
     "preferential_attachment": gasla.preferential_attachment,
     "count_cliques": lambda g: gasla.count_cliques(g, 4),

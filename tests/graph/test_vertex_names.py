@@ -56,6 +56,10 @@ def on_a_side(g: Graph, v: Any) -> Any:
     return gasla.project(other, [v(0), v(1), v(2)]).out.indices
 
 
+def timed(g: Graph) -> Graph:
+    return g.with_edge_attributes(time=np.arange(g.m) * 5 % 7)
+
+
 # Every argument that takes vertices, with v(i) in place of vertex i.
 CALLS: dict[str, Callable[[Graph, Any], Any]] = {
     "bfs": lambda g, v: gasla.bfs(g, v(1), parents=True),
@@ -67,6 +71,10 @@ CALLS: dict[str, Callable[[Graph, Any], Any]] = {
     "multi_source_shortest_paths": lambda g, v: gasla.multi_source_shortest_paths(g, [v(3), v(0)]),
     "k_shortest_paths": lambda g, v: [p.distance for p in gasla.k_shortest_paths(g, v(0), v(4), 2)],
     "nearest_source": lambda g, v: gasla.nearest_source(g, [v(3), v(0)]),
+    "earliest_arrival": lambda g, v: gasla.earliest_arrival(timed(g), v(1), window=(0, 9)),
+    "latest_departure": lambda g, v: gasla.latest_departure(timed(g), v(1)),
+    "fastest_durations": lambda g, v: gasla.fastest_durations(timed(g), v(1)),
+    "temporal_reachability": lambda g, v: gasla.temporal_reachability(timed(g), [v(3), v(0)]),
     "closeness of one": lambda g, v: gasla.closeness_centrality(g, v(2)),
     "closeness_centrality": lambda g, v: gasla.closeness_centrality(g, sources=[v(1), v(2)]),
     "closeness from random sources": lambda g, _: gasla.closeness_centrality(g, k=3, seed=1),

@@ -267,6 +267,21 @@ def nearest_source(q: Asked) -> Answer:
     return {"distances": q.at_vertices(found.distances), "nearest": q.at_vertices(found.nearest)}
 
 
+def temporal(function: str, **options: Any) -> Callable[[Asked], Answer]:
+    """The call of a function of time-respecting paths, with times that each drawn edge has."""
+
+    def call(q: Asked) -> Answer:
+        times = {"time": q.edge_was * 7 % 11, "duration": q.edge_was % 3}
+        graph = q.graph.with_edge_attributes({name: q.here(column) for name, column in times.items()})
+        vertices: Any = [q.v(0), q.v(1)] if function == "temporal_reachability" else q.v(0)
+        found = host(getattr(gasla, function)(graph, vertices, **options))
+        plain = q.plain.with_edge_attributes(times)
+        getattr(verify, function)(plain, vertices, found, **options)
+        return {"times": q.at_vertices(found.T)}
+
+    return call
+
+
 def multi_source_shortest_paths(q: Asked) -> Answer:
     found = host(gasla.multi_source_shortest_paths(q.given, [q.v(0), q.v(1)]))
     return {"distances": q.at_vertices(found.T)}
@@ -716,6 +731,10 @@ ROWS: tuple[Row, ...] = (
         networkx="all_pairs_dijkstra all_pairs_dijkstra_path all_pairs_dijkstra_path_length"),
     Row("nearest_source", nearest_source, weights=True, split=COPIED_WEIGHTS, ranks=True, verbs="nearest-source",
         scaled=times(TIMES, distances=1), networkx="voronoi_cells"),
+    Row("earliest_arrival", temporal("earliest_arrival", window=(2, None), duration="duration")),
+    Row("latest_departure", temporal("latest_departure", window=(2, 9))),
+    Row("fastest_durations", temporal("fastest_durations", duration="duration")),
+    Row("temporal_reachability", temporal("temporal_reachability", duration=1)),
     Row("closeness_centrality", scores("closeness_centrality"), ranks=True, verbs="closeness",
         networkx="closeness_centrality",
         isolated=by_size("times (n - 1) / (new n - 1)", lambda n, new: (n - 1) / (new - 1), "scores")),

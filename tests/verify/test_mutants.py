@@ -19,6 +19,7 @@ import gasla
 from gasla import verify
 from gasla.verify import VerificationError
 from tests import oracles
+from tests.algorithms.temporal.test_time_respecting_paths import LEAST, MOST, brute
 
 Array = np.ndarray[Any, Any]
 Answer = dict[str, Any]
@@ -293,6 +294,26 @@ def nearest_source(g: Small) -> Asked:
     near = distances <= 3
     answer = {"distances": np.where(near, distances, np.inf), "nearest": np.where(near, nearest, -1)}
     yield Question(lambda **a: verify.nearest_source(g.matrix, sources, **a, cutoff=3), answer)
+
+
+def temporal(name: str) -> Callable[[Small], Asked]:
+    """A verifier of time-respecting paths, about times that repeat."""
+
+    def asked(g: Small) -> Asked:
+        times = np.arange(len(g.src)) * 5 % 12
+        graph = g.matrix.with_edge_attributes(time=times)
+        for window, duration in ((None, 1), ((2, 9), 0)):
+            trips = list(zip(g.src.tolist(), g.dst.tolist(), times.tolist(), (times + duration).tolist()))
+            right = brute(g.n, trips, 1, window, (LEAST, MOST))[name]
+            question: Any = [1] if name == "temporal_reachability" else 1
+            options: Any = {"window": window, "duration": duration}
+
+            def check(answer: Array, question: Any = question, options: Any = options) -> None:
+                getattr(verify, name)(graph, question, answer, **options)
+
+            yield Question(check, {"answer": np.array(right)})
+
+    return asked
 
 
 def shortest_path(g: Small) -> Asked:
@@ -1105,10 +1126,12 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "condensation": (condensation, ("directed", "multigraph", "acyclic")),
     "core_number": (core_number, ALL),
     "count_cliques": (count_cliques, ALL),
+    "earliest_arrival": (temporal("earliest_arrival"), ALL),
     "edge_betweenness": (edge_betweenness, ("directed", "undirected", "islands", "star")),
     "edge_support": (edge_support, ALL),
     "ego_graph": (ego_graph, ALL),
     "eigenvector": (eigenvector, ("directed", "undirected", "star")),
+    "fastest_durations": (temporal("fastest_durations"), ALL),
     "greedy_color": (greedy_color, (*ALL, "two sides")),
     "harmonic": (harmonic, ALL),
     "hits": (hits, ALL),
@@ -1117,6 +1140,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "k_shortest_paths": (k_shortest_paths, ALL),
     "katz": (katz, ALL),
     "label_propagation": (label_propagation, ALL),
+    "latest_departure": (temporal("latest_departure"), ALL),
     "longest_path": (longest_path, ("acyclic", "two sides")),
     "louvain_communities": (louvain_communities, ("directed", "undirected", "islands", "star")),
     "maximal_independent_set": (maximal_independent_set, ALL),
@@ -1144,6 +1168,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "strong_components": (strong_components, ALL),
     "subgraph_matches": (subgraph_matches, ("directed", "multigraph", "star")),
     "top_k_similar": (top_k_similar, ("undirected", "star")),
+    "temporal_reachability": (temporal("temporal_reachability"), ALL),
     "topological_order": (topological_order, ("acyclic", "two sides")),
     "triadic_census": (triadic_census, ALL),
     "triangles": (triangles, ALL),

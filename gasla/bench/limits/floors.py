@@ -172,6 +172,10 @@ COUNTS: dict[str, Count] = {
     "sssp": relaxed,
     "multi_source_shortest_paths": relaxed,
     "nearest_source": relaxed,
+    "earliest_arrival": searched(4),
+    "fastest_durations": gathered(
+        lambda n, m: 32 * m + 8 * n, lambda n, m: m
+    ),  # the ends, times and order of each edge
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
     "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),  # along both directions
     "personal_pageranks": times(  # eight numbers at the end of an edge, and eight per vertex read and written

@@ -1,0 +1,133 @@
+"""Fastest durations: the least time between departure and arrival of a time-respecting path to each vertex.
+
+Each edge is an event: an arrival at its end. An event can be followed by the next arrival at the same vertex, and by
+the edges that depart there before it. The latest departure from the source that leads to an event spreads along these
+links, the latest ones first; the time from it to the event is the duration of a path.
+
+H. Wu, J. Cheng, S. Huang, Y. Ke, Y. Lu, Y. Xu: Path Problems in Temporal Graphs. PVLDB 7 (2014).
+"""
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.temporal.times import Timed, Window, bounds_of, timed
+from gasla.arrays import module_of
+from gasla.graph.arguments import source_vertex
+from gasla.graph.graph import Graph, as_graph
+from gasla.graph.transform.reduction import reduce_by_key
+from gasla.operations.run import run
+from gasla.program.fields import vertex
+from gasla.program.options import option
+from gasla.program.program import VertexProgram
+
+
+class LatestStarts(VertexProgram):
+    """left(event) = max of left over the events before it: the rank of the latest departure from the source.
+
+    Ends: a departure only increases, each to one of finitely many.
+    """
+
+    rank = option(np.int32)
+    left = vertex(rank, init=-1)
+    reduce = semirings.max
+
+    def gather(self, src, dst, edge):
+        return src.left
+
+    def apply(self, vertex, gathered):
+        return {"left": semirings.maximum(vertex.left, gathered)}
+
+    def priority(self, vertex):
+        return -vertex.left
+
+
+class Events(NamedTuple):
+    """The graph of events, sorted by vertex and arrival, and the edge that each event is."""
+
+    graph: Graph
+    edges: Any
+
+
+def fastest_durations(
+    graph: Any, source: Hashable, *, time: str = "time", duration: str | float = 0, window: Window | None = None
+) -> Any:
+    """Find the least time between departure and arrival of a time-respecting path from a source to every vertex.
+
+    Parameters
+    ----------
+    graph : Graph
+        With an edge attribute for the times. Values are ignored.
+    source : int or name
+        The vertex to start from. Waiting there costs nothing; waiting on the way does.
+    time : str, default "time"
+        The edge attribute with the departure of each edge, as in `earliest_arrival`.
+    duration : str or float, default 0
+        How long each edge takes: the name of an edge attribute, or one number for all edges, 0 or more.
+    window : (start, end), optional
+        Use only edges that depart at `start` or later and arrive at `end` or earlier; None is no bound.
+
+    Returns
+    -------
+    (n,) int64, or float64 if times or durations are floats
+        The least duration of a path to every vertex: 0 at the source; the largest number of the type, or inf, if no
+        path leads there.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `earliest_arrival`.
+
+    See Also
+    --------
+    gasla.earliest_arrival : for who leaves at a given time.
+
+    Notes
+    -----
+    The first call makes a graph with a vertex for each edge and at most two edges for each, kept with the graph.
+
+    References
+    ----------
+    H. Wu, J. Cheng, S. Huang, Y. Ke, Y. Lu, Y. Xu: Path Problems in Temporal Graphs. PVLDB 7 (2014).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> trains = gasla.Graph.from_edges([0, 0, 1], [1, 1, 2]).with_edge_attributes(time=[1.0, 5.0, 7.0])
+    >>> gasla.fastest_durations(trains, 0, duration=1.5)
+    array([0. , 1.5, 3.5])
+    """
+    graph = as_graph(graph)
+    start = source_vertex(graph, source)
+    given = timed(graph, time, duration)
+    bounds = bounds_of(window, given.times)
+    first, last = given.first_from(bounds[0]), given.last_until(bounds[1])
+    events = given.graph.kept("events", lambda _: _events(given))
+    xp: Any = module_of(graph.device)
+    (src, dst), columns = graph.edges(), given.graph.edge_attributes
+    src, dst = src[events.edges], dst[events.edges]
+    departure, arrival = columns["departure"][events.edges], columns["arrival"][events.edges]
+    begins = (src == start) & (departure >= first) & (arrival <= last)
+    left = xp.where(begins, departure, given.rank.type(-1))
+    left = run(LatestStarts(rank=given.rank), events.graph, active=xp.flatnonzero(begins), left=left).left
+    ends = (left >= 0) & (arrival <= last)
+    lengths = given.times[arrival[ends]] - given.times[left[ends]]
+    found = reduce_by_key(dst[ends], lengths, semirings.min, graph.n)
+    found[start] = 0
+    return found
+
+
+def _events(timed: Timed) -> Events:
+    xp: Any = module_of(timed.graph.device)
+    (src, dst), columns, count = timed.graph.edges(), timed.graph.edge_attributes, len(timed.times)
+    at_end = dst.astype(np.int64) * count + columns["arrival"]
+    edges = xp.argsort(at_end, kind="stable") if xp is np else xp.argsort(at_end)
+    keys, ends = at_end[edges], dst[edges]
+    before = xp.searchsorted(keys, src[edges].astype(np.int64) * count + columns["departure"][edges], side="right") - 1
+    follows = (before >= 0) & (ends[xp.maximum(before, 0)] == src[edges]) if len(edges) else before >= 0
+    each = xp.arange(len(edges))
+    waits = xp.flatnonzero(ends[1:] == ends[:-1])
+    links = xp.concatenate([before[follows], waits]), xp.concatenate([each[follows], waits + 1])
+    return Events(Graph.from_edges(*links, n=len(edges)), edges)

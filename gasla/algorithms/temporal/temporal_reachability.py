@@ -1,0 +1,73 @@
+"""Temporal reachability: the vertices that time-respecting paths reach from each of several sources.
+
+P. Holme, J. Saramäki: Temporal networks. Physics Reports 519 (2012).
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from gasla.algorithms.temporal.times import Window, bounds_of, timed
+from gasla.arrays import module_of
+from gasla.graph.arguments import several_vertices
+from gasla.graph.graph import as_graph
+from gasla.progress import track
+
+
+def temporal_reachability(
+    graph: Any,
+    sources: Iterable[Hashable],
+    *,
+    time: str = "time",
+    duration: str | float = 0,
+    window: Window | None = None,
+) -> Any:
+    """Find the vertices that a time-respecting path reaches from each source.
+
+    Parameters
+    ----------
+    graph : Graph
+        With an edge attribute for the times. Values are ignored.
+    sources : ids or names
+        The vertices to start from: any number, in any order, repetitions allowed.
+    time : str, default "time"
+        The edge attribute with the departure of each edge, as in `earliest_arrival`.
+    duration : str or float, default 0
+        How long each edge takes: the name of an edge attribute, or one number for all edges, 0 or more.
+    window : (start, end), optional
+        Use only edges that depart at `start` or later and arrive at `end` or earlier; None is no bound.
+
+    Returns
+    -------
+    (len(sources), n) bool
+        Whether the source of the row reaches the vertex of the column; a source reaches itself.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `earliest_arrival`.
+
+    See Also
+    --------
+    gasla.earliest_arrival : when a vertex is reached.
+
+    References
+    ----------
+    P. Holme, J. Saramäki: Temporal networks. Physics Reports 519 (2012).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> calls = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3]).with_edge_attributes(time=[1, 3, 2])
+    >>> gasla.temporal_reachability(calls, [0, 2])
+    array([[ True,  True,  True, False],
+           [False, False,  True,  True]])
+    """
+    graph = as_graph(graph)
+    chosen = several_vertices(graph, "sources", sources)
+    search = timed(graph, time, duration)
+    start, end = bounds_of(window, search.times)
+    first, last = search.first_from(start), search.last_until(end)
+    reached = module_of(graph.device).empty((len(chosen), graph.n), bool)
+    for row, source in track(list(enumerate(chosen)), "sources"):
+        reached[row] = search.arrivals(source, first, last) < search.never
+    return reached
