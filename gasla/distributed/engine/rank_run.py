@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, as_values, device_of, finish, module_of, moved
+from gasla.arrays import Device, as_values, device_of, finish, module_of, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.any_vertex import VertexAggregates, read_others
 from gasla.distributed.engine.edge_fields import scatter
@@ -355,7 +355,7 @@ class RankRun:
             places = self._places(rank, new) if len(new) else NO_VERTICES
         else:
             now = [self.state[name][ids] for name in self.sent_fields]
-            changed = _differ(now, self.sent[rank], len(ids))
+            changed = _differ(xp, now, self.sent[rank], len(ids))
             if changed.all() and (self.drains or not self.tells_active):
                 self.sent[rank] = now
                 return Updates(range(len(ids)), None, [array.copy() for array in now] if self.has_card else now)
@@ -482,9 +482,8 @@ def on_host(x: Any) -> Any:
     return moved(x, "cpu")
 
 
-def _differ(now: list[np.ndarray], before: list[np.ndarray], count: int) -> np.ndarray:
+def _differ(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
     """For each entry, whether any of its bits differ."""
-    xp: Any = array_module(now[0]) if now else np
     found = xp.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
         if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
@@ -524,6 +523,8 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
         f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
+    if options.device == "gpu":
+        found.append("Each rank has a card; values are copied from card to card, and the host decides what follows.")
     if traced.looks_up:
         found.append(
             "Each rank mirrors all vertices of the others, as the program reads or reduces at any vertex: each rank "

@@ -1,0 +1,87 @@
+"""Several cards beside one: elapsed time of the same calls on the same machine, answers compared first.
+
+python -m benchmarks.cards [--cards 1 2 4] [--scale 22] [--output FILE]
+
+A graph on one card is a `gasla.Graph` there; on several it is spread over `distributed.Cluster(cards=K)`. Betweenness
+shares out its sources, each card with the whole graph; everything else divides the graph.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla import datasets, distributed
+from gasla.arrays import finish, moved
+from gasla.bench.reports.provenance import provenance
+
+ITERATIONS = 20
+SOURCES = list(range(0, 640, 10))
+CALLS: dict[str, Callable[[Any, int], Any]] = {
+    "PageRank, 20 iterations": lambda g, s: gasla.pagerank(g, tol=0, max_iter=ITERATIONS, weighted=False).ranks,
+    "BFS": lambda g, s: gasla.bfs(g, s),
+    "SSSP": lambda g, s: gasla.sssp(g, s),
+    "components": lambda g, s: gasla.connected_components(g).labels,
+    "betweenness, 64 sources": lambda g, s: gasla.betweenness_centrality(g, sources=SOURCES, weighted=False),
+}
+REPETITIONS = 5
+
+
+def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+    """The median time of a call after a first one, and its answer in the host's memory."""
+    answer = np.asarray(moved(call(), "cpu"))
+    times = []
+    for _ in range(REPETITIONS):
+        finish("gpu")
+        began = time.perf_counter()
+        call()
+        finish("gpu")
+        times.append(time.perf_counter() - began)
+    return statistics.median(times), answer
+
+
+def rows(name: str, graph: gasla.Graph, counts: list[int]) -> list[str]:
+    """A row for each call: milliseconds on one card, and for each number of cards with the speed-up."""
+    source = int(graph.out_degrees.argmax())
+    one, found = graph.to("gpu"), {}
+    for what, call in CALLS.items():
+        time_of_one, answer = seconds(lambda call=call: call(one, source))
+        found[what] = (f"{name:10s} {what:26s}{1e3 * time_of_one:10.2f}", time_of_one, answer)
+    lines = {what: line for what, (line, _, _) in found.items()}
+    for count in counts:
+        with distributed.Cluster(cards=count):
+            began = time.perf_counter()
+            spread = distributed.Graph.from_graph(graph)
+            print(f"{name} over {count} cards: {time.perf_counter() - began:.1f} s to spread", flush=True)
+            for what, call in CALLS.items():
+                _, before, expected = found[what]
+                needed, answer = seconds(lambda call=call, spread=spread: call(spread, source))
+                np.testing.assert_allclose(answer, expected, rtol=1e-4, err_msg=what)
+                lines[what] += f"{1e3 * needed:10.2f} ({before / needed:.2f} x)"
+                print(lines[what], flush=True)
+    return list(lines.values())
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cards", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--scale", type=int, default=22)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    matrix = datasets.rmat(options.scale)
+    matrix.data = np.random.default_rng(1).random(matrix.nnz, np.float32)
+    text = [str(provenance("gpu")), f"{'ms':37s}{'one card':>10s}" + "".join(f"{c:>9d} cards  " for c in options.cards)]
+    text += rows(f"rmat{options.scale}", gasla.Graph(matrix), options.cards)
+    print(*text, sep="\n")
+    if options.output is not None:
+        options.output.write_text("\n".join(text) + "\n")
+
+
+if __name__ == "__main__":
+    main()
