@@ -55,7 +55,7 @@ vertices, edges or pairs are compared with a direct computation; `samples` is th
 | temporal_…  | as arrivals at each vertex, improved edge by edge until none improves, say                             |
 | fastest_…   | no sampled departure from the source offers less; from all departures, some offers as little           |
 | triangles,  | so many edges join neighbors of the vertex; all counts sum to three times the total                   |
-| clustering  |                                                                                                        |
+| clustering  | directed modes: so many edges join them, or so many directed triangles meet there                     |
 | edge_supp…, | both ends have so many neighbors in common, or such ones                                              |
 | similarity  |                                                                                                        |
 | features    | sums, means, largest and least ones are those of the edges that lead to the vertex                     |

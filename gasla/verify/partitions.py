@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from gasla.verify._common import (
     Array,
+    Edges,
     VerificationError,
     edge_name,
     edges_of,
@@ -102,8 +103,18 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     _check_numbering(label, piece, count, "not by paths in both directions within it")
 
 
-def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, share: float = 0.25) -> None:
+def label_propagation(
+    graph: Any,
+    labels: ArrayLike,
+    *,
+    weighted: bool = False,
+    share: float = 0.25,
+    method: str = "pick-less",
+    max_iter: int = 100,
+) -> None:
     """Verify communities: almost all vertices are in the community of most of their neighbors.
+
+    The labels of the synchronous method are verified exactly, by sorting the labels of all neighbors in each iteration.
 
     Parameters
     ----------
@@ -115,11 +126,16 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
         Whether neighbors count by edge weights.
     share : float
         The fraction of vertices that may violate this: propagation stops while a few labels still change.
+    method : str
+        "pick-less" or "synchronous", as for `gasla.label_propagation`.
+    max_iter : int
+        The number of iterations of the synchronous method.
 
     Raises
     ------
     VerificationError
-        If more vertices violate it, communities are numbered in another order, or an isolated vertex is not alone.
+        If more vertices violate it, communities are numbered in another order, or an isolated vertex is not alone. For
+        the synchronous method, if a label is wrong.
 
     Examples
     --------
@@ -134,6 +150,10 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
 
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
+    if method == "synchronous":
+        right = _synchronous_labels(edges, weighted, max_iter)
+        require(label == right, lambda v: f"the label of vertex {v} is {right[v]}, not {label[v]}")
+        return
     names, first = np.unique(label, return_index=True)
     first.sort()
     require(
@@ -165,6 +185,27 @@ def label_propagation(graph: Any, labels: ArrayLike, *, weighted: bool = False, 
     if not weighted:
         sizes = np.bincount(label, minlength=names.size)
         require(touched | (sizes[label] == 1), lambda v: f"vertex {v} has no neighbor, but shares its community")
+
+
+def _synchronous_labels(edges: Edges, weighted: bool, iterations: int) -> Array:
+    """The labels after some iterations in which all vertices take the smallest of the most frequent labels at once."""
+    proper = edges.src != edges.dst
+    tails, heads = edges.src[proper], edges.dst[proper]
+    src, dst = np.concatenate((tails, heads)), np.concatenate((heads, tails))
+    weight = np.tile(edges.weight[proper] if weighted else np.ones(proper.sum()), 2)
+    label = np.arange(edges.n)
+    for _ in range(iterations if src.size else 0):
+        order = np.lexsort((label[dst], src))
+        owner, near = src[order], label[dst[order]]
+        begins = np.flatnonzero(np.r_[True, (owner[1:] != owner[:-1]) | (near[1:] != near[:-1])])
+        owner, near, total = owner[begins], near[begins], np.add.reduceat(weight[order], begins)
+        order = np.lexsort((near, -total, owner))
+        owner, first = np.unique(owner[order], return_index=True)
+        before, label = label, label.copy()
+        label[owner] = near[order][first]
+        if np.array_equal(before, label):
+            break
+    return label
 
 
 def louvain_communities(

@@ -14,6 +14,7 @@ from gasla.graph.graph import as_graph
 from gasla.verify._common import (
     SAMPLES,
     Array,
+    Edges,
     VerificationError,
     check_source,
     common_weights,
@@ -254,15 +255,17 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
     )
 
 
-def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None:
+def clustering(graph: Any, scores: ArrayLike, *, mode: str = "undirected", samples: int = SAMPLES) -> None:
     """Check the clustering coefficients of sampled vertices: the fraction of pairs of neighbors that are adjacent.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+        The graph, read as simple.
     scores : array of float
         The answer.
+    mode : str
+        "undirected", "neighborhood" or "directed", as for `gasla.clustering`.
     samples : int
         Number of vertices to check.
 
@@ -278,14 +281,40 @@ def clustering(graph: Any, scores: ArrayLike, *, samples: int = SAMPLES) -> None
     Traceback (most recent call last):
     gasla.verify.VerificationError: the clustering of vertex 1 is 1, not 0.5
     """
-    simple = edges_of(graph).simple()
-    score = vertex_answer("scores", scores, simple.shape[0], "f")
-    some, count, degree = _around(simple, samples)
-    right = count / np.maximum(degree * (degree - 1) // 2, 1)[some]
+    edges = edges_of(graph)
+    score = vertex_answer("scores", scores, edges.n, "f")
+    some = sample(edges.n, samples)
+    if mode == "undirected":
+        some, count, degree = _around(edges.simple(), samples)
+        right = count / np.maximum(degree * (degree - 1) // 2, 1)[some]
+    else:
+        right = _of_directed(edges, some, mode)
     require(
         np.abs(score[some] - right) <= 1e-12,
         lambda i: f"the clustering of vertex {some[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
     )
+
+
+def _of_directed(edges: Edges, some: Array, mode: str) -> Array:
+    """The clustering coefficients of some vertices by a definition for directed graphs."""
+    from scipy.sparse import csr_array
+
+    one_way = edges.matrix(keep=edges.src != edges.dst)
+    one_way.sum_duplicates()
+    one_way.data[:] = 1
+    rows: Any
+    if mode == "neighborhood":
+        rows = edges.simple()[some].astype(np.float64)
+        ends = np.asarray(rows.sum(axis=1)).ravel()
+        closed, possible = (rows @ one_way).multiply(rows).sum(axis=1), ends * (ends - 1)
+    else:
+        sides = csr_array(one_way + one_way.T)
+        rows = sides[some]
+        ends = np.asarray(rows.sum(axis=1)).ravel()
+        closed = (rows @ sides).multiply(rows).sum(axis=1) / 2
+        possible = ends * (ends - 1) - 2 * np.asarray((rows == 2).sum(axis=1)).ravel()
+    ratio: Array = np.asarray(closed).ravel() / np.maximum(possible, 1)
+    return ratio
 
 
 def _around(simple: "csr_array", samples: int) -> tuple[Array, Array, Array]:

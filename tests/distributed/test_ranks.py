@@ -504,6 +504,7 @@ def test_components_take_few_supersteps_wherever_a_path_leads(monkeypatch: pytes
 ON_GENERATED: dict[str, Any] = {  # each of them reads or reduces at any vertex, or takes turns in phases
     "label_propagation": lambda g: [gasla.label_propagation(g, seed=5)],
     "label_propagation, weighted": lambda g: [gasla.label_propagation(g, weighted=True)],
+    "label_propagation, synchronous": lambda g: [gasla.label_propagation(g, method="synchronous", max_iter=4)],
     "maximal_matching": lambda g: [gasla.maximal_matching(g, weighted=True)],
     "strongly_connected_components": gasla.strongly_connected_components,
     "minimum_spanning_forest": gasla.minimum_spanning_forest,
@@ -794,6 +795,7 @@ NOT_HAD: dict[str, Any] = {
     "pagerank": lambda g: gasla.pagerank(g, order="in place"),
     "preferential_attachment": gasla.preferential_attachment,
     "count_cliques": lambda g: gasla.count_cliques(g, 4),
+    "clustering": lambda g: gasla.clustering(g, mode="directed"),
     "k_truss": lambda g: gasla.k_truss(g, 3),
     "top_k_similar": lambda g: gasla.top_k_similar(g, 2),
     "subgraph_matches": lambda g: gasla.subgraph_matches(g, gasla.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1])),

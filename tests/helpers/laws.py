@@ -387,6 +387,13 @@ def labels_of(function: str, verifier: Callable[..., None], **options: Any) -> C
     return call
 
 
+def synchronous_labels(q: Asked) -> Answer:
+    how: dict[str, Any] = {"method": "synchronous", "max_iter": 3}
+    labels = gasla.label_propagation(q.given, **how)
+    q.check(verify.label_propagation, labels, **how)
+    return {"parts": q.groups(labels)}
+
+
 def modularity(weighted: bool) -> Callable[[Asked], Answer]:
     def call(q: Asked) -> Answer:
         return {"score": gasla.modularity(q.given, q.here(q.was % 3), weighted=weighted)}
@@ -782,6 +789,8 @@ ROWS: tuple[Row, ...] = (
     Row("triangle_count", triangles, ranks=True, verbs="triangles", networkx="triangles"),
     Row("edge_support", lambda q: {"support": q.at_edges(gasla.edge_support(q.given))}, verbs="edge-support"),
     Row("clustering", scores("clustering"), ranks=True, verbs="clustering", networkx="clustering"),
+    Row("clustering", scores("clustering", mode="neighborhood"), 'mode="neighborhood"'),
+    Row("clustering", scores("clustering", mode="directed"), 'mode="directed"'),
     Row("transitivity", lambda q: {"share": gasla.transitivity(q.given)}, ranks=True, networkx="transitivity"),
     Row("average_clustering", lambda q: {"mean": gasla.average_clustering(q.given)}, ranks=True,
         networkx="average_clustering", isolated=by_size("times n / new n", lambda n, new: n / new, "mean")),
@@ -803,6 +812,7 @@ ROWS: tuple[Row, ...] = (
         "weighted=True", renamed=VERIFIED, **WEIGHED),
     Row("label_propagation", labels_of("label_propagation", verify.label_propagation, tol=0), renamed=VERIFIED,
         verbs="label-propagation", networkx="label_propagation_communities", **COUNTED),
+    Row("label_propagation", synchronous_labels, 'method="synchronous"', renamed=VERIFIED, **COUNTED),
     Row("core_number", scores("core_number"), ranks=True, verbs="core-number", networkx="core_number"),
     Row("k_core", k_core, ranks=True, verbs="k-core"),
     Row("modularity", modularity(True), ranks=True, **WEIGHED),

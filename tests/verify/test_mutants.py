@@ -462,6 +462,12 @@ def label_propagation(g: Small) -> Asked:
     labels = _numbered(g, [np.flatnonzero(labels == name).tolist() for name in np.unique(labels)])
     assert is_right(labels)
     yield Question(lambda labels: verify.label_propagation(g.matrix, labels, share=0), {"labels": labels}, is_right)
+    labels = np.arange(g.n)
+    for _ in range(3):
+        towards = around @ (labels[:, None] == np.arange(g.n))
+        labels = np.where(around.any(axis=1), towards.argmax(axis=1), labels)
+    how: Any = {"method": "synchronous", "max_iter": 3}
+    yield Question(lambda labels: verify.label_propagation(g.matrix, labels, **how), {"labels": labels})
 
 
 def _modularity(g: Small, labels: Array) -> float:
@@ -499,6 +505,14 @@ def clustering(g: Small) -> Asked:
     scores = _per_vertex(g, nx.clustering(g.simple), np.float64)
     for verifier in of_both("clustering"):
         yield Question(lambda scores, by=verifier: by(g.matrix, scores), {"scores": scores})
+    digraph = nx.DiGraph(g.directed)
+    digraph.remove_edges_from(list(nx.selfloop_edges(digraph)))
+    around = {v: set(g.simple[v]) for v in range(g.n)}
+    inside = {v: digraph.subgraph(near).number_of_edges() / max(len(near) * (len(near) - 1), 1)
+              for v, near in around.items()}  # fmt: skip
+    for mode, right in (("directed", nx.clustering(digraph)), ("neighborhood", inside)):
+        scores = _per_vertex(g, right, np.float64)
+        yield Question(lambda scores, mode=mode: verify.clustering(g.matrix, scores, mode=mode), {"scores": scores})
 
 
 def square_clustering(g: Small) -> Asked:

@@ -8,14 +8,18 @@ chessboard. So in every other iteration a vertex may only change to a smaller la
 to each other (the *pick-less* rule of ν-LPA). The rule may hold vertices back, so once no label changes, all vertices
 are updated once more, and the run ends only if none changes then either.
 
+The synchronous method is the CDLP of LDBC Graphalytics: all vertices update at once, for a given number of iterations,
+and of the most frequent labels the smallest is taken, in the order of the vertices. Its result is unique.
+
 An iteration reads a neighbor id and a label (8 bytes) per edge, and stores 12 bytes per distinct neighboring label.
 
 U. N. Raghavan, R. Albert, S. Kumara: Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks.
 Physical Review E 76 (2007).
 S. Sahu: ν-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection. arXiv:2411.11468 (2024).
+A. Iosup et al.: The LDBC Graphalytics Benchmark. arXiv:2011.15028 (2020).
 """
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -24,6 +28,7 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
 from gasla.graph.arguments import (
     MOST_SEED,
+    check_choice,
     check_flags,
     most_iterations,
     real_number,
@@ -37,25 +42,17 @@ from gasla.program.fields import ID, aggregate, edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
+Method = Literal["pick-less", "synchronous"]
 
-class Labels(VertexProgram):
-    """label(v) = the label of most neighbors, or of the largest total weight.
 
-    A round starts with all vertices; in its odd iterations labels may only decrease.
-    """
+class SynchronousLabels(VertexProgram):
+    """label(v) = the label of most neighbors, or of the largest total weight; of several the smallest label."""
 
     weights = option(None)  # dtype of the weights; None if unweighted
     direction = option("in")
     label = vertex(ID, init=lambda vertex: vertex.id)
     weight = edge(weights, when=weights)
-    enough = parameter(np.float64, 0)
-    began = parameter(np.int64, 0)
-    took = parameter(np.int64, 0)
     reduce = semirings.plus
-
-    def is_free(self):
-        """Whether this iteration allows any change, not only to smaller labels."""
-        return (self.iteration - self.began) % 2 == 0
 
     def key(self, src, dst, edge):
         return semirings.where(src.id == dst.id, -1, src.label)
@@ -65,6 +62,21 @@ class Labels(VertexProgram):
 
     def choose(self, vertex, key, total):
         return total  # ties go to the smallest label
+
+    def apply(self, vertex, gathered):
+        return {"label": semirings.where(gathered.key >= 0, gathered.key, vertex.label)}
+
+
+class Labels(SynchronousLabels):
+    """The same in rounds that end: a round starts with all vertices; in its odd iterations labels may only decrease."""
+
+    enough = parameter(np.float64, 0)
+    began = parameter(np.int64, 0)
+    took = parameter(np.int64, 0)
+
+    def is_free(self):
+        """Whether this iteration allows any change, not only to smaller labels."""
+        return (self.iteration - self.began) % 2 == 0
 
     def apply(self, vertex, gathered):
         takes = (gathered.key >= 0) & (self.is_free() | (gathered.key < vertex.label))
@@ -141,7 +153,13 @@ class RandomOrder:
 
 
 def label_propagation(
-    graph: Any, *, weighted: bool = False, seed: int = 0, max_iter: int = 100, tol: float = 1e-3
+    graph: Any,
+    *,
+    weighted: bool = False,
+    seed: int = 0,
+    max_iter: int = 100,
+    tol: float = 1e-3,
+    method: Method = "pick-less",
 ) -> np.ndarray:
     """Find communities by label propagation.
 
@@ -153,12 +171,16 @@ def label_propagation(
     weighted : bool
         Whether neighbors count by edge values, which must be finite and not negative. Otherwise each edge counts 1.
     seed : int
-        Seed of the random order that breaks ties: 0 to 2**64 - 1.
+        Seed of the random order that breaks ties: 0 to 2**64 - 1. Not used by "synchronous".
     max_iter : int
-        Maximum number of iterations.
+        Maximum number of iterations; for "synchronous" their number.
     tol : float
         The run ends when at most this fraction of the vertices changes its label in an iteration; with 0, when none
-        would.
+        would. Not used by "synchronous".
+    method : "pick-less" or "synchronous"
+        "pick-less" finds communities. "synchronous" is the CDLP of LDBC Graphalytics, for comparison with other
+        systems: at first each vertex has its id as label; in each iteration all vertices take the most frequent label
+        among their neighbors at once, of several the smallest. Labels may alternate without end, as on a single edge.
 
     Returns
     -------
@@ -166,6 +188,9 @@ def label_propagation(
         The community of each vertex, numbered from 0 in the order of their smallest vertices. A vertex without
         neighbors is a community of its own. The result is one of many, determined by the seed on either device; only
         with weights that are not integers may a GPU differ, since it sums them in any order.
+
+        For "synchronous" the label of each vertex: the id of the vertex whose label it was at first, which may have
+        another label by now. Unique, but for rounding of such weights.
 
     Raises
     ------
@@ -185,15 +210,20 @@ def label_propagation(
 
     S. Sahu: ν-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection. arXiv:2411.11468 (2024).
 
+    A. Iosup et al.: The LDBC Graphalytics Benchmark. arXiv:2011.15028 (2020).
+
     Examples
     --------
     >>> import gasla
     >>> two_triangles = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3])
     >>> gasla.label_propagation(two_triangles)
     array([0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> gasla.label_propagation(two_triangles, method="synchronous", max_iter=2)
+    array([0, 0, 0, 2, 2, 2], dtype=int32)
     """
     graph = as_graph(graph)
     check_flags(weighted=weighted)
+    check_choice("method", method, get_args(Method))
     seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
     tol = real_number("tol", tol)
     weighted = weighted and graph.values is not None
@@ -202,10 +232,13 @@ def label_propagation(
         graph, _ = in_range(graph)
         check_sums("label_propagation", graph)
     form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
+    xp: Any = module_of(graph.device)
+    if method == "synchronous":
+        return xp.asarray(run(SynchronousLabels(**form), graph, max_iterations=limit, notice=False).label)
     order = RandomOrder(seed, graph.id_dtype)
-    initial = order.labels(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype))
+    initial = order.labels(xp.arange(graph.n, dtype=graph.id_dtype))
     found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
     smallest = run(SmallestMembers, graph, max_iterations=1, label=order.vertices(found), notice=False)
-    labels = module_of(graph.device).asarray(smallest.least)  # over ranks, all blocks of it
+    labels = xp.asarray(smallest.least)  # over ranks, all blocks of it
     number(labels)
     return labels

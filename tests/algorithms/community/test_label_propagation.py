@@ -1,5 +1,6 @@
 """Label propagation: communities that are known, hard shapes, and what a division has to be like."""
 
+from collections import Counter
 from typing import Any
 
 import networkx as nx
@@ -153,3 +154,65 @@ def test_engines_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
         results = [gasla.run(Labels, graph, max_iterations=30, label=drawn, compile=c) for c in (False, True)]
         np.testing.assert_array_equal(results[0].label, results[1].label)
         assert results[0].iterations == results[1].iterations
+
+
+# --- the synchronous method -------------------------------------------------------------------------------------------
+
+
+def most_frequent(graph: Graph, iterations: int) -> list[int]:
+    """The definition of CDLP in pure Python: neighbors along edges and against them both count."""
+    src, dst = (ends.tolist() for ends in graph.edges())
+    label = list(range(graph.n))
+    for _ in range(iterations):
+        counts: list[Counter[int]] = [Counter() for _ in label]
+        for u, v in zip(src, dst):
+            if u != v:
+                counts[u][label[v]] += 1
+                counts[v][label[u]] += 1
+        label = [min(c, key=lambda name: (-c[name], name)) if c else label[v] for v, c in enumerate(counts)]
+    return label
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 14), st.integers(0, 60), st.integers(0, 2**32), st.integers(0, 6), st.booleans())
+def test_synchronous_labels_are_those_of_the_definition(n: int, m: int, seed: int, iterations: int, both: bool) -> None:
+    src, dst = np.random.default_rng(seed).integers(0, max(n, 1), (2, m if n else 0))
+    if both:
+        src, dst = np.r_[src, dst], np.r_[dst, src]
+    graph = Graph.from_edges(src, dst, n=n)
+    labels = gasla.label_propagation(graph, method="synchronous", max_iter=iterations)
+    assert labels.tolist() == most_frequent(graph, iterations)
+    verify.label_propagation(graph, labels, method="synchronous", max_iter=iterations)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_synchronous_labels_may_alternate(device: Any) -> None:
+    pair = csr_array(np.array([[0, 1], [1, 0]], np.float32))
+    for iterations in range(4):
+        labels = found(pair, device, method="synchronous", max_iter=iterations)
+        assert labels.tolist() == [iterations % 2, 1 - iterations % 2]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_synchronous_labels_follow_weights(device: Any) -> None:
+    square = csr_array(np.array([[0, 9, 0, 1], [9, 0, 1, 0], [0, 1, 0, 9], [1, 0, 9, 0]], np.float32))
+    labels = found(square, device, weighted=True, method="synchronous", max_iter=1)
+    assert labels.tolist() == [1, 0, 3, 2]
+    verify.label_propagation(square, labels, weighted=True, method="synchronous", max_iter=1)
+    with pytest.raises(VerificationError, match="the label of vertex 0 is 1, not 0"):
+        verify.label_propagation(square, [0, 0, 3, 2], weighted=True, method="synchronous", max_iter=1)
+
+
+@pytest.mark.thorough
+def test_synchronous_labels_of_flights() -> None:
+    matrix = datasets.openflights().matrix
+    labels = gasla.label_propagation(matrix, method="synchronous", max_iter=10)
+    verify.label_propagation(matrix, labels, method="synchronous", max_iter=10)
+    wide = Graph.from_csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
+    np.testing.assert_array_equal(gasla.label_propagation(wide, method="synchronous", max_iter=10), labels)
+    assert len(np.unique(labels)) < len(np.unique(most_frequent(Graph(matrix), 1)))
+
+
+def test_unknown_methods_are_refused() -> None:
+    with pytest.raises(ValueError, match="method is 'fast'; expected one of 'pick-less', 'synchronous'"):
+        gasla.label_propagation(cliques(2, 3), method="fast")  # type: ignore[arg-type]
