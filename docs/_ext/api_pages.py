@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import stability
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -39,7 +40,7 @@ TITLES = {
     "algorithms.walks": "Random walks",
 }
 MODULES = [
-    "semirings", "gasla.primitives", "gasla.stages", "gasla.io", "gasla.datasets", "gasla.verify",
+    "semirings", "gasla.primitives", "gasla.stages", "gasla.io", "gasla.datasets", "gasla.generators", "gasla.verify",
     "gasla.csgraph", "gasla.distributed", "gasla.progress",
 ]  # fmt: skip
 
@@ -96,6 +97,7 @@ def write(app: Sphinx, config: Config) -> None:
     for name in MODULES:
         module = importlib.import_module(name)
         pages[name] = page(name, name, {"": list(module.__all__)}, first_line(module))
+    pages["stability"] = stability.page()
     title = "API reference"
     contents = ["", ".. toctree::", "   :maxdepth: 2", "", *(f"   {name}" for name in pages), ""]
     pages["index"] = "\n".join([title, "=" * len(title), *contents])

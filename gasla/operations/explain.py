@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import Device
+from gasla.deprecation import warn
 from gasla.engines import engine, engine_of_language
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
@@ -110,6 +111,9 @@ def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
     True
     """
     given = program() if isinstance(program, type) else program
+    if target == "numba":
+        warn('the target "numba"', '"cpu"', "0.2")
+        target = "cpu"
     on, kind = engine_of_language(target), np.dtype(id_type)
     if isinstance(given, WalkProgram):
         return on.walk_source(type(given), kind)

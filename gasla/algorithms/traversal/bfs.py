@@ -14,6 +14,7 @@ import numpy as np
 
 import semirings
 from gasla.arrays import array_module
+from gasla.deprecation import deprecated
 from gasla.graph.arguments import (
     check_flags,
     check_previous,
@@ -113,6 +114,7 @@ def bfs(
 ) -> BFSResult: ...
 
 
+@deprecated("depth_limit", since="0.2", parameter="max_depth")
 def bfs(
     graph: Any, source: Hashable, *, parents: bool = False, depth_limit: int | None = None, start: Any = None
 ) -> np.ndarray | BFSResult:

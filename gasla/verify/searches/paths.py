@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.deprecation import deprecated
 from gasla.verify._common import (
     Array,
     Edges,
@@ -18,6 +19,7 @@ from gasla.verify._common import (
 )
 
 
+@deprecated("depth_limit", since="0.2", parameter="max_depth")
 def bfs(
     graph: Any, source: int, levels: ArrayLike, parents: ArrayLike | None = None, *, depth_limit: int | None = None
 ) -> None:
