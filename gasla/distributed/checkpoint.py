@@ -117,7 +117,7 @@ class Saver(NamedTuple):
         communicator.barrier()
         if communicator.rank == 0:
             with replacing(Path(self.path, _CURRENT)) as stream:
-                said = {"folder": name, "run": self.number, "ranks": communicator.size}
+                said = {"version": VERSION, "folder": name, "run": self.number, "ranks": communicator.size}
                 stream.write(json.dumps(said).encode())
             for other in Path(self.path).glob("*-*"):
                 if other.name != name:
@@ -127,6 +127,12 @@ class Saver(NamedTuple):
         """Restore the saved state, if it is that of this run."""
         current = Path(self.path, _CURRENT)
         said: dict[str, Any] = json.loads(current.read_text()) if current.exists() else {"run": 0}
+        version = said.get("version", VERSION)
+        if version != VERSION:
+            raise ValueError(
+                f"{current} has version {version!r} of checkpoints, and this gasla reads version {VERSION}; resume "
+                "with the gasla that wrote it, or start anew in another folder"
+            )
         if said["run"] != self.number:
             return
         communicator: Communicator = run.communicator
@@ -144,6 +150,7 @@ class Saver(NamedTuple):
 
 
 _CURRENT = "current.json"
+VERSION = 1  # of the form of a checkpoint
 
 
 def _file(communicator: Communicator) -> str:

@@ -74,7 +74,7 @@ def test_a_run_goes_on_from_a_checkpoint(case: str, size: int, graph: Any, tmp_p
         wanted = wanted, {name: x.compute() for name, x in wanted.state.items()}
     interrupted(program, graph, options, tmp_path, 4, size)
     written = json.loads((tmp_path / "current.json").read_text())
-    assert written == {"folder": "1-3", "run": 1, "ranks": size}
+    assert written == {"version": 1, "folder": "1-3", "run": 1, "ranks": size}
     looked: list[int] = []
     with distributed.Cluster(threads=size), distributed.Checkpoint(tmp_path, every=3, resume=True):
         again = gasla.run(

@@ -38,6 +38,7 @@ from gasla.graph.io.files import (
     is_number,
     is_whole,
     open_bytes,
+    require_version,
     translate_errors,
 )
 from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
@@ -75,6 +76,8 @@ class Chosen(NamedTuple):
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
 _COUNT = b"gasla.vertices"  # schema metadata: number of vertices
 _ATTRIBUTES = b"gasla.attributes"  # schema metadata: titles of the columns of attributes, as JSON
+_VERSION = b"gasla.version"  # schema metadata: version of these entries
+VERSION = 1
 _NAMED = b"gasla.names"  # schema metadata: ids are names, even if they are small integers
 
 
@@ -92,7 +95,7 @@ def read(
         raise ValueError(f"{path} is not a regular file; tables are read more than once, so pipes are not supported")
     if format in ("parquet", "feather"):
         table, chosen = (_parquet if format == "parquet" else _feather)(path, columns)
-        about = table.schema.metadata or {}
+        about = _notes(path, table.schema)
         if names is None and (_NAMED in about or _COUNT in about):
             names = _NAMED in about
         return _graph(path, table, chosen, names)
@@ -126,7 +129,7 @@ def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None) -> Graph:
             graph = Graph.from_table(table, 0, 1, chosen.weight, attributes=chosen.attributes, names=names)
         except (ValueError, TypeError) as error:
             raise FormatError(path, None, str(error)) from error
-    count = int((table.schema.metadata or {}).get(_COUNT, graph.n))
+    count = _count(path, _notes(path, table.schema), graph.n)
     if graph.names is None and count > graph.n:
         columns = dict(graph.edge_attributes)
         return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(columns)
@@ -154,7 +157,8 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if format == "csv":
         arrow("pyarrow.csv").write_csv(table, stream)
         return
-    about: dict[bytes, str] = {_COUNT: str(graph.n)} if graph.names is None else {_NAMED: "1"}
+    about: dict[bytes, str] = {_VERSION: str(VERSION)}
+    about |= {_COUNT: str(graph.n)} if graph.names is None else {_NAMED: "1"}
     if graph.edge_attributes:
         about[_ATTRIBUTES] = json.dumps([*graph.edge_attributes])
     table = table.replace_schema_metadata(about)
@@ -167,12 +171,35 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
 # --- Parquet and Feather --------------------------------------------------------------------------------------------
 
 
-def _kept(columns: Columns, schema: Any) -> Columns:
+def _notes(path: Path, schema: Any) -> dict[bytes, bytes]:
+    """The metadata of a table, in which gasla's entries are of a version that this gasla reads."""
+    notes: dict[bytes, bytes] = schema.metadata or {}
+    version = notes.get(_VERSION, b"1")
+    require_version(path, "table", int(version) if version.isdigit() else version, VERSION)
+    return notes
+
+
+def _count(path: Path, notes: dict[bytes, bytes], default: int) -> int:
+    """The number of vertices that the metadata state; `default` if they don't."""
+    text = notes.get(_COUNT, b"%d" % default)
+    if not text.isdigit() or len(text) > 18:
+        raise FormatError(path, None, f"is damaged: {_COUNT.decode()} is {text!r}; expected a number of vertices")
+    return int(text)
+
+
+def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
     """The columns that the caller asks for; the attributes that a file of gasla names, unless some are given."""
-    known = (schema.metadata or {}).get(_ATTRIBUTES)
+    known = _notes(path, schema).get(_ATTRIBUTES)
     if known is None or columns.attributes is not None:
         return columns
-    return columns._replace(attributes=json.loads(known))
+    try:
+        titles = json.loads(known)
+    except ValueError:
+        titles = None
+    if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
+        expected = "expected a list of titles of columns"
+        raise FormatError(path, None, f"is damaged: {_ATTRIBUTES.decode()} is {known!r}; {expected}")
+    return columns._replace(attributes=titles)
 
 
 def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
@@ -181,7 +208,7 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
         about = parquet.ParquetFile(source)
         titles, rows, groups = about.schema_arrow.names, about.metadata.num_rows, about.metadata.num_row_groups
         schema = about.schema_arrow
-        chosen = _chosen(path, titles, _kept(columns, schema), places_of_numbers(schema))
+        chosen = _chosen(path, titles, _kept(path, columns, schema), places_of_numbers(schema))
         parts = [
             about.metadata.row_group(g).column(c) for g in range(groups) for c in range(about.metadata.num_columns)
         ]
@@ -199,15 +226,15 @@ def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterat
     with _open(path) as source:
         about = parquet.ParquetFile(source)
         schema, groups = about.schema_arrow, about.metadata
-        chosen = _chosen(path, schema.names, _kept(columns, schema), places_of_numbers(schema))
+        chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
     if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends) or groups.num_rows == 0:
         return None
     if chosen.attributes:
         return None
-    notes = schema.metadata or {}
+    notes = _notes(path, schema)
     if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(groups, chosen.ends)):
         return None
-    return _by_groups(path, chosen.titles, int(notes.get(_COUNT, 0)))
+    return _by_groups(path, chosen.titles, _count(path, notes, 0))
 
 
 def _are_narrow(groups: Any, ends: list[str]) -> bool:
@@ -238,7 +265,7 @@ def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, path.stat().st_size)
     with _open(path) as source:
         table = arrow("pyarrow.feather").read_table(source)
-    chosen = _chosen(path, table.column_names, _kept(columns, table.schema), places_of_numbers(table.schema))
+    chosen = _chosen(path, table.column_names, _kept(path, columns, table.schema), places_of_numbers(table.schema))
     return table.select(chosen.titles), chosen
 
 

@@ -112,6 +112,22 @@ class TooLarge(FormatError, MemoryError):
         )
 
 
+def require_version(path: Path, what: str, found: Any, known: int) -> None:
+    """Raise FormatError for a file of a format that a later gasla has introduced, or of no known one.
+
+    Examples
+    --------
+    >>> require_version(Path("a.npz"), "npz", 2, 1)
+    Traceback (most recent call last):
+    gasla.graph.io.files.FormatError: a.npz: has version 2 of the npz format, and this gasla reads version 1; ...
+    """
+    if type(found) is int and 1 <= found <= known:
+        return
+    reads = f"has version {found!r} of the {what} format, and this gasla reads version {known}"
+    hint = "upgrade gasla" if type(found) is int and found > known else "is the file damaged?"
+    raise FormatError(path, None, f"{reads}; {hint}")
+
+
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
     """Convert the exceptions raised for damaged compression and excessive sizes to FormatError."""

@@ -18,7 +18,7 @@ from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes, Of
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import FormatError
+from gasla.graph.io.files import FormatError, require_version
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_values, check_offsets, check_range, is_value_type
@@ -87,9 +87,10 @@ def _description(path: Path) -> Description:
         found = json.loads(file.read_text("utf-8"))
         if found["format"] != FORMAT:
             raise ValueError(f"has format {found['format']!r}")
-        if found["version"] != VERSION:
-            raise ValueError(f"has version {found['version']!r}, and this gasla reads version {VERSION}")
+        require_version(file, "folder", found["version"], VERSION)
         about = Description(**{name: found[name] for name in Description._fields})
+    except FormatError:
+        raise
     except (ValueError, TypeError, KeyError) as error:
         raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
     kinds = get_type_hints(Description)

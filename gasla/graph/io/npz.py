@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.io.files import Array, FormatError, open_bytes, require_memory, to_csr, weights
+from gasla.graph.io.files import Array, FormatError, open_bytes, require_memory, require_version, to_csr, weights
 from gasla.graph.validate import as_ids, check_range, require_compressed
 from semirings.types import SCALAR_NAMES
 
@@ -24,6 +24,8 @@ SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
 _KEPT = "attributes/"  # begins the names of the arrays of attributes; itself: whether the graph has values
+_VERSION = "gasla/version"  # the array with the version of the form of attributes
+VERSION = 1
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
@@ -47,6 +49,7 @@ def read(path: Path) -> csr_array | Graph:
     if "format" not in arrays:
         raise FormatError(path, None, f"contains no sparse array; {_EXPECTED}")
     try:
+        require_version(path, "npz", int(arrays.get(_VERSION, np.array(VERSION)).item()), VERSION)
         return _matrix(path, arrays) if _KEPT not in arrays else _with_attributes(path, arrays)
     except KeyError as error:
         raise FormatError(path, None, f"has no array {error}; {_EXPECTED}") from error
@@ -63,7 +66,7 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
             warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
             with np.load(stream, allow_pickle=False) as archive:
                 kept = [name for name in archive if name.startswith(_KEPT)]
-                found = {name: archive[name] for name in (*_ARRAYS, *kept) if name in archive}
+                found = {name: archive[name] for name in (*_ARRAYS, _VERSION, *kept) if name in archive}
                 return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
     except MemoryError:
         raise
@@ -137,7 +140,7 @@ def _columns(graph: Graph) -> dict[str, Array]:
         return {}
     columns = {f"{_KEPT}edge/{name}": column[graph.sorted_out.numbers()] for name, column in edges.items()}
     columns |= {f"{_KEPT}vertex/{name}": column for name, column in vertices.items()}
-    return {**columns, _KEPT: np.array(graph.values is not None)}
+    return {**columns, _KEPT: np.array(graph.values is not None), _VERSION: np.array(VERSION)}
 
 
 def _word(array: Array) -> str:
