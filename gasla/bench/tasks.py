@@ -37,6 +37,7 @@ from gasla.bench.peers import (
 SOME = 4  # default number of sources of a call that takes several
 FEW = 100  # number of walks and samples to verify
 PATHS = 5  # number of shortest paths between two vertices
+HOPS = 3  # of neighborhoods that are counted
 FIRST = 4  # number of searches to verify, of many
 UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
 MOST_PRODUCTS = 1 << 31  # multiplications of a matrix with itself; larger products take too much memory and time
@@ -332,6 +333,9 @@ TASKS: dict[str, Task] = {
         "sources", lambda g, s: gasla.multi_source_shortest_paths(g.graph, s),
         lambda g, a, s: verify.multi_source_shortest_paths(g.graph, s[:FIRST], a[:FIRST]), form=distances, several=8,
     ),
+    "eccentricity": Task("nowhere", whole("eccentricity"), checked(verify.eccentricity, samples=FIRST)),
+    "k_hop_counts": Task("nowhere", lambda g: gasla.k_hop_counts(g.graph, HOPS), form=nothing),
+    "effective_diameter": Task("nowhere", lambda g: np.array(gasla.effective_diameter(g.graph)), agree=near),
     "earliest_arrival": Task(
         "source", lambda g, s: gasla.earliest_arrival(g.temporal, s),
         lambda g, a, s: verify.earliest_arrival(g.temporal, s[0], a),

@@ -119,6 +119,12 @@ def _cut(f: Answered) -> Any:
     return np.flatnonzero(f["source_side"][src] & ~f["source_side"][dst])
 
 
+def _diameter(f: Answered) -> str:
+    found = f["distances"]
+    least = found.min() if len(found) else 0
+    return f"diameter {found.max(initial=0):,}, radius {least:,}; highest eccentricities:"
+
+
 ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("bfs", gasla.bfs, {"levels": "level", "parents": "parent"}),
@@ -126,6 +132,22 @@ ALGORITHMS: tuple[Verb, ...] = (
         iterations=lambda f: int(f["levels"].max(initial=0)),
     ),
     _per_source("multi-source-bfs", gasla.multi_source_bfs, {"levels": "level"}),
+    _scores(
+        *("eccentricity", gasla.eccentricity, {"distances": "eccentricity"}),
+        _diameter,
+    ),
+    Verb(
+        *("effective-diameter", gasla.effective_diameter, {}),
+        lambda f: f"{f.arguments['share']:.0%} of all connected pairs are within distance {f['diameter']:.4g}",
+        unpack=lambda _, found: {"diameter": found},
+        checked_by=partial(verify.effective_diameter, tolerance=0.2),
+    ),
+    _scores(
+        *("k-hop-counts", gasla.k_hop_counts, {"counts": "nearby"}),
+        lambda f: f"most vertices within {f.arguments['k']:,} hops:",
+        defaults={"k": 2},
+        checked_by=partial(verify.k_hop_counts, tolerance=0.8),
+    ),
     Verb(
         *("sssp", gasla.sssp, {"distances": "distance", "parents": "parent"}),
         *(views.reached("distances"), views.distances),

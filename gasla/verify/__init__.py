@@ -54,6 +54,8 @@ vertices, edges or pairs are compared with a direct computation; `samples` is th
 | harmonic    |                                                                                                        |
 | temporal_…  | as arrivals at each vertex, improved edge by edge until none improves, say                             |
 | fastest_…   | no sampled departure from the source offers less; from all departures, some offers as little           |
+| eccentri…,  | SciPy finds the farthest vertex at this distance; so many vertices within k hops, up to a tolerance;   |
+| …hop_counts | of all pairs of sampled vertices and others the given share within the effective diameter              |
 | triangles,  | so many edges join neighbors of the vertex; all counts sum to three times the total                   |
 | clustering  | directed modes: so many edges join them, or so many directed triangles meet there                     |
 | edge_supp…, | both ends have so many neighbors in common, or such ones                                              |
@@ -75,6 +77,7 @@ from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.link_samples import negative_edges, split_edges, walk_pairs
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
+from gasla.verify.searches.hops import eccentricity, effective_diameter, k_hop_counts
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, nearest_source, sssp
 from gasla.verify.searches.single_pair import k_shortest_paths, shortest_path
@@ -113,8 +116,10 @@ __all__ = [
     "condensation",
     "core_number",
     "earliest_arrival",
+    "eccentricity",
     "edge_betweenness",
     "edge_support",
+    "effective_diameter",
     "ego_graph",
     "eigenvector",
     "fastest_durations",
@@ -122,6 +127,7 @@ __all__ = [
     "harmonic",
     "hits",
     "k_core",
+    "k_hop_counts",
     "k_shortest_paths",
     "katz",
     "label_propagation",

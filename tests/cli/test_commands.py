@@ -18,7 +18,13 @@ from gasla.cli import algorithms, main
 
 ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
 UNCHECKED = {verb.name for verb in algorithms.ALGORITHMS if verb.verifier is None}
-NUMBER = ("count-cliques", "count-matches", "motif-counts", "triadic-census")  # whose answer is one number or a few
+NUMBER = (
+    "count-cliques",
+    "effective-diameter",
+    "count-matches",
+    "motif-counts",
+    "triadic-census",
+)  # whose answer is one number or a few
 ROWS = ("multi-source-bfs", "multi-source-shortest-paths")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge

@@ -722,6 +722,9 @@ def test_a_search_has_the_levels_of_one_process() -> None:
 EXACT = {
     "bfs": lambda g: gasla.bfs(g, 3, parents=True).levels,
     "multi_source_bfs": lambda g: gasla.multi_source_bfs(g, [3, 5]),
+    "eccentricity": gasla.eccentricity,
+    "k_hop_counts": lambda g: gasla.k_hop_counts(g, 2),
+    "effective_diameter": lambda g: np.array(gasla.effective_diameter(g, registers=None)),
     "sssp": lambda g: gasla.sssp(g, 3),
     "sssp up to a cutoff": lambda g: gasla.sssp(g, 3, cutoff=4),
     "nearest_source": lambda g: gasla.nearest_source(g, [3, 4]).nearest,

@@ -282,6 +282,18 @@ def temporal(function: str, **options: Any) -> Callable[[Asked], Answer]:
     return call
 
 
+def hop_estimates(q: Asked) -> Answer:
+    found = gasla.k_hop_counts(q.given, 2)
+    q.check(verify.k_hop_counts, 2, found, tolerance=1)
+    return {"counts": q.at_vertices(found)}
+
+
+def effective_diameter(q: Asked) -> Answer:
+    found = gasla.effective_diameter(q.given, share=0.7, registers=None)
+    q.check(verify.effective_diameter, found, share=0.7)
+    return {"distance": found}
+
+
 def multi_source_shortest_paths(q: Asked) -> Answer:
     found = host(gasla.multi_source_shortest_paths(q.given, [q.v(0), q.v(1)]))
     return {"distances": q.at_vertices(found.T)}
@@ -725,6 +737,11 @@ ROWS: tuple[Row, ...] = (
     Row("multi_source_bfs", multi_source_bfs, ranks=True, verbs="multi-source-bfs",
         networkx="all_pairs_shortest_path all_pairs_shortest_path_length eccentricity diameter radius periphery "
         "average_shortest_path_length"),
+    Row("eccentricity", scores("eccentricity"), ranks=True, verbs="eccentricity"),
+    Row("effective_diameter", effective_diameter, "registers=None", ranks=True, verbs="effective-diameter",
+        isolated=only("a pair more, at distance 0: verified")),
+    Row("k_hop_counts", scores("k_hop_counts", 2, registers=None), "registers=None", ranks=True),
+    Row("k_hop_counts", hop_estimates, ranks=True, verbs="k-hop-counts", renamed=only("another estimate: verified")),
     Row("sssp", sssp, weights=True, split=COPIED_WEIGHTS, scaled=times(TIMES, distances=1), ranks=True, verbs="sssp",
         networkx="single_source_dijkstra single_source_dijkstra_path single_source_dijkstra_path_length "
         "dijkstra_predecessor_and_distance multi_source_dijkstra multi_source_dijkstra_path "

@@ -296,6 +296,28 @@ def nearest_source(g: Small) -> Asked:
     yield Question(lambda **a: verify.nearest_source(g.matrix, sources, **a, cutoff=3), answer)
 
 
+def eccentricity(g: Small) -> Asked:
+    far = [max(nx.single_source_shortest_path_length(g.directed, v).values()) for v in range(g.n)]
+    yield Question(lambda distances: verify.eccentricity(g.matrix, distances), {"distances": np.array(far)})
+
+
+def k_hop_counts(g: Small) -> Asked:
+    for k in (1, 2):
+        right = np.array([len(nx.single_source_shortest_path_length(g.directed, v, k)) for v in range(g.n)], float)
+        yield Question(lambda counts, k=k: verify.k_hop_counts(g.matrix, k, counts), {"counts": right})
+
+
+def effective_diameter(g: Small) -> Asked:
+    every = [d for v in range(g.n) for d in nx.single_source_shortest_path_length(g.directed, v).values()]
+    within = np.bincount(every).cumsum() / len(every)
+    for share in (0.6, 0.9):
+        right = float(np.interp(share, within, np.arange(len(within))))
+        yield Question(
+            lambda diameter, share=share: verify.effective_diameter(g.matrix, diameter, share=share),
+            {"diameter": right},
+        )
+
+
 def temporal(name: str) -> Callable[[Small], Asked]:
     """A verifier of time-respecting paths, about times that repeat."""
 
@@ -1141,8 +1163,10 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "core_number": (core_number, ALL),
     "count_cliques": (count_cliques, ALL),
     "earliest_arrival": (temporal("earliest_arrival"), ALL),
+    "eccentricity": (eccentricity, ALL),
     "edge_betweenness": (edge_betweenness, ("directed", "undirected", "islands", "star")),
     "edge_support": (edge_support, ALL),
+    "effective_diameter": (effective_diameter, ALL),
     "ego_graph": (ego_graph, ALL),
     "eigenvector": (eigenvector, ("directed", "undirected", "star")),
     "fastest_durations": (temporal("fastest_durations"), ALL),
@@ -1151,6 +1175,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "hits": (hits, ALL),
     "k_core": (k_core, ALL),
     "k_truss": (k_truss, ("directed", "multigraph", "star")),
+    "k_hop_counts": (k_hop_counts, ALL),
     "k_shortest_paths": (k_shortest_paths, ALL),
     "katz": (katz, ALL),
     "label_propagation": (label_propagation, ALL),

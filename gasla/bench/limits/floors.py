@@ -172,6 +172,9 @@ COUNTS: dict[str, Count] = {
     "sssp": relaxed,
     "multi_source_shortest_paths": relaxed,
     "nearest_source": relaxed,
+    "eccentricity": streamed(lambda n, m: 4 * n),
+    "k_hop_counts": streamed(lambda n, m: 64 * (m + n)),  # counters of 64 bytes fill whole cache lines
+    "effective_diameter": streamed(lambda n, m: 64 * (m + n)),
     "earliest_arrival": searched(4),
     "fastest_durations": gathered(
         lambda n, m: 32 * m + 8 * n, lambda n, m: m

@@ -1,0 +1,77 @@
+"""Effective diameter: the distance that a given share of all connected pairs of vertices are within.
+
+J. Leskovec, J. Kleinberg, C. Faloutsos: Graphs over Time: Densification Laws, Shrinking Diameters and Possible
+Explanations. KDD 2005.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.traversal.neighborhood_sizes import check_registers, counters_by_hops, estimates, exact_pairs
+from gasla.arrays import moved
+from gasla.graph.arguments import real_number
+from gasla.graph.graph import as_graph
+
+
+def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None = 64, seed: int = 0) -> float:
+    """Compute the distance within which a share of all connected pairs of vertices are.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Paths are along the edges. Values are ignored; stored zeros are edges.
+    share : float, default 0.9
+        From 0 to 1; 1 is the largest distance.
+    registers : int or None, default 64
+        Bytes of a vertex's counter, as for `k_hop_counts`; None counts exactly, by a search from every vertex.
+    seed : int
+        Another seed gives another estimate.
+
+    Returns
+    -------
+    float
+        In edges, interpolated linearly between whole distances. 0 for a graph without edges.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `share` is not from 0 to 1, or `registers` is no power of two from 16 to 1024.
+
+    See Also
+    --------
+    gasla.eccentricity : its maximum is the diameter.
+    gasla.k_hop_counts : the number of vertices within some hops of each vertex.
+
+    Notes
+    -----
+    Pairs are ordered, and those of a vertex and itself, at distance 0, count as well. Pairs of which the first does not
+    reach the second do not count.
+
+    References
+    ----------
+    J. Leskovec, J. Kleinberg, C. Faloutsos: Graphs over Time: Densification Laws, Shrinking Diameters and Possible
+    Explanations. KDD 2005.
+    P. Boldi, M. Rosa, S. Vigna: HyperANF: Approximating the Neighbourhood Function of Very Large Graphs on a Budget.
+    WWW 2011.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> ring = gasla.Graph.from_edges(range(6), [1, 2, 3, 4, 5, 0])
+    >>> gasla.effective_diameter(ring, share=0.5, registers=None)
+    2.0
+    """
+    graph = as_graph(graph)
+    wanted = real_number("share", share, most=1)
+    size, start = check_registers(registers, seed)
+    if size is None:
+        within = np.cumsum(moved(exact_pairs(graph), "cpu")).astype(np.float64)
+    else:
+        within = np.array([float(estimates(found).sum()) for found in counters_by_hops(graph, size, start)])
+    target = wanted * within[-1]
+    first = int(np.argmax(within >= target))
+    if first == 0:
+        return 0.0
+    before = within[first - 1]
+    return float(first - 1 + (target - before) / (within[first] - before))

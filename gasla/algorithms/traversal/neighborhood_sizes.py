@@ -1,0 +1,132 @@
+"""Numbers of vertices within some hops of each vertex, exactly or by HyperLogLog counters.
+
+A counter holds, in each of its registers, the largest rank of a hash among the vertices that it has counted. The
+counter of a union is the maximum of the counters, register by register, so one iteration over the out-edges makes the
+counters of h hops those of h + 1.
+
+P. Boldi, M. Rosa, S. Vigna: HyperANF: Approximating the Neighbourhood Function of Very Large Graphs on a Budget.
+WWW 2011.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.algorithms.traversal.multi_source_bfs import multi_source_bfs
+from gasla.arrays import any_true, array_module, module_of
+from gasla.graph.arguments import MOST_SEED, whole_number
+from gasla.graph.exchange.vertex_names import as_numbers
+from gasla.graph.graph import Graph
+from gasla.operations.prepare import prepare
+from gasla.program.fields import vertex
+from gasla.program.options import option
+from gasla.program.program import VertexProgram
+from gasla.progress import track
+
+BATCH = 64  # searches at once
+SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
+BITS = 53  # of a hash that are ranked, exact as a double
+
+
+class Counters(VertexProgram):
+    """counter(v) = max of counter over v and its out-neighbors, register by register. Ends: registers only grow."""
+
+    direction = "out"
+    type = option(None)
+    counter = vertex(type)
+    reduce = semirings.max
+
+    def gather(self, src, dst, edge):
+        return src.counter
+
+    def apply(self, vertex, gathered):
+        return {"counter": semirings.maximum(vertex.counter, gathered)}
+
+
+def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
+    """The number of registers, None to count exactly; and the seed."""
+    given = whole_number("seed", seed, MOST_SEED)
+    if registers is None:
+        return None, given
+    if whole_number("registers", registers) not in SIZES:
+        raise ValueError(
+            f"registers is {registers}; expected a power of two from {SIZES[0]} to {SIZES[-1]}, or None: exact"
+        )
+    return int(registers), given
+
+
+def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None = None) -> Iterator[Any]:
+    """Counters of the vertices within 0, 1, 2, … hops of each vertex, until none changes."""
+    xp: Any = module_of(graph.device)
+    counters = _of_each(graph, registers, seed)
+    step = prepare(Counters(type=(np.uint8, (registers,))), graph, deterministic=True)
+    active: Any = xp.arange(graph.n)
+    done = 0
+    while True:
+        yield counters
+        if done == hops:
+            return
+        found = step(active=active, counter=counters, max_iterations=1)
+        if not any_true(found.counter != counters):
+            return
+        counters, active, done = found.counter, found.active, done + 1
+
+
+def exact_sizes(graph: Graph, hops: int) -> Any:
+    """The number of vertices within some hops of each vertex, by searches from all of them."""
+    xp: Any = module_of(graph.device)
+    found = xp.zeros(graph.n)
+    for some, levels in _searches(graph, hops):
+        found[some] = (levels >= 0).sum(axis=1)
+    return found
+
+
+def exact_pairs(graph: Graph) -> Any:
+    """The number of pairs of vertices at distance 0, 1, 2, …, by searches from all vertices."""
+    xp: Any = module_of(graph.device)
+    counts = xp.zeros(1, np.int64)
+    for _, levels in _searches(graph, None):
+        more = xp.bincount(levels[levels >= 0])
+        longer = xp.zeros(max(len(more), len(counts)), np.int64)
+        longer[: len(counts)] += counts
+        longer[: len(more)] += more
+        counts = longer
+    return counts
+
+
+def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
+    for first in track(range(0, graph.n, BATCH), "batches of sources"):
+        some = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
+        yield slice(first, first + len(some)), multi_source_bfs(graph, some, depth_limit=hops)
+
+
+def _of_each(graph: Graph, registers: int, seed: int) -> Any:
+    """The counter of each vertex alone: one register has the rank of the hash of its id."""
+    xp: Any = module_of(graph.device)
+    hashes = _hash(xp.arange(graph.n, dtype=np.uint64), seed)
+    register = (hashes & np.uint64(registers - 1)).astype(np.int64)
+    length = xp.frexp((hashes >> np.uint64(64 - BITS)).astype(np.float64))[1]  # the number of bits
+    counters = xp.zeros((graph.n, registers), np.uint8)
+    counters[xp.arange(graph.n), register] = (BITS + 1 - length).astype(np.uint8)
+    return counters
+
+
+def _hash(ids: Any, seed: int) -> Any:
+    """Numbers of the splitmix64 stream that starts at `seed`."""
+    z = (ids + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def estimates(counters: Any) -> Any:
+    """The number of vertices that each counter has counted, as float64; small numbers by registers that are still 0."""
+    xp: Any = array_module(counters)
+    m = counters.shape[1]
+    alpha = {16: 0.673, 32: 0.697, 64: 0.709}.get(m, 0.7213 / (1 + 1.079 / m))
+    raw = alpha * m * m / xp.exp2(-counters.astype(np.float64)).sum(axis=1)
+    empty = (counters == 0).sum(axis=1)
+    by_empty = m * xp.log(m / xp.maximum(empty, 1))
+    return xp.where((raw <= 2.5 * m) & (empty > 0), by_empty, raw)

@@ -1,0 +1,142 @@
+"""Verifiers of numbers of hops: eccentricities, sizes of neighborhoods, effective diameters."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import SAMPLES, Array, Edges, VerificationError, edges_of, sample, vertex_answer
+
+
+def _levels(edges: Edges, samples: int) -> Iterator[tuple[int, Array]]:
+    """Sampled vertices, and the distance in edges from each to every vertex, by SciPy; inf is out of reach."""
+    from scipy.sparse.csgraph import dijkstra
+
+    matrix, search = edges.matrix(), cast(Any, dijkstra)
+    for v in sample(edges.n, samples):
+        yield int(v), search(matrix, indices=int(v), unweighted=True)
+
+
+def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) -> None:
+    """Verify eccentricities: searches from sampled vertices by SciPy agree.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    distances : array of int
+        For each vertex, the distance in edges to the farthest vertex that it reaches.
+    samples : int
+        Number of vertices to search from.
+
+    Raises
+    ------
+    VerificationError
+        If an eccentricity is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> eccentricity(path, [2, 1, 0])
+    >>> eccentricity(path, [2, 1, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 2 has eccentricity 1, but its farthest vertex is at distance 0
+    """
+    edges = edges_of(graph)
+    given = vertex_answer("distances", distances, edges.n, "iu")
+    for v, level in _levels(edges, samples):
+        farthest = int(level[np.isfinite(level)].max())
+        if given[v] != farthest:
+            raise VerificationError(
+                f"vertex {v} has eccentricity {given[v]}, but its farthest vertex is at distance {farthest}"
+            )
+
+
+def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0, samples: int = SAMPLES) -> None:
+    """Verify numbers of vertices within k hops: searches from sampled vertices by SciPy agree.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    k : int
+        The number of hops.
+    counts : array of float
+        For each vertex, the number of vertices within k hops, itself included.
+    tolerance : float, default 0
+        The largest relative error; for estimates some times 1.04 / sqrt(registers).
+    samples : int
+        Number of vertices to search from.
+
+    Raises
+    ------
+    VerificationError
+        If a number is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> k_hop_counts(path, 1, [2.0, 2.0, 1.0])
+    >>> k_hop_counts(path, 1, [2.0, 3.0, 1.0], tolerance=0.2)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vertex 1 is said to have 3.0 vertices within 1 hops; there are 2
+    """
+    edges = edges_of(graph)
+    given = vertex_answer("counts", counts, edges.n, "f")
+    for v, level in _levels(edges, samples):
+        right = int((level <= k).sum())
+        if not abs(given[v] - right) <= tolerance * right:
+            raise VerificationError(
+                f"vertex {v} is said to have {given[v]} vertices within {k} hops; there are {right}"
+            )
+
+
+def effective_diameter(
+    graph: Any, diameter: float, *, share: float = 0.9, tolerance: float = 1e-9, samples: int = SAMPLES
+) -> None:
+    """Verify an effective diameter: of the pairs from sampled vertices, the given share are within it.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph.
+    diameter : float
+        The distance.
+    share : float, default 0.9
+        The share of connected pairs within it, as it was given to `gasla.effective_diameter`.
+    tolerance : float
+        The largest error of the share; more for estimates, and for graphs of more vertices than `samples`.
+    samples : int
+        Number of vertices to search from.
+
+    Raises
+    ------
+    VerificationError
+        If the share of pairs within the distance is another.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> ring = csr_array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    >>> effective_diameter(ring, 0.5, share=0.5)
+    >>> effective_diameter(ring, 1.5, share=0.5)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: 0.8333 of the pairs are within the distance 1.5; expected 0.5
+    """
+    edges = edges_of(graph)
+    if np.ndim(diameter) or not 0 <= diameter < np.inf:
+        raise VerificationError(f"the distance is {diameter}; expected a number, 0 or more")
+    counts = np.zeros(max(edges.n, 1))
+    for _, level in _levels(edges, samples):
+        counts += np.bincount(level[np.isfinite(level)].astype(int), minlength=len(counts))
+    within = counts.cumsum()
+    total = max(within[-1], 1)
+    found = float(np.interp(diameter, np.arange(len(within)), within)) / total
+    longest = int(np.argmax(within == within[-1]))
+    if edges.n <= samples and diameter > longest:
+        raise VerificationError(f"the distance is {diameter}, but no pair is farther apart than {longest}")
+    if abs(found - share) > tolerance and not (diameter == 0 and within[0] / total >= share - tolerance):
+        raise VerificationError(f"{found:.4g} of the pairs are within the distance {diameter}; expected {share}")
