@@ -63,7 +63,7 @@ def rows(name: str, graph: gasla.Graph, counts: list[int]) -> list[str]:
                 needed, answer = seconds(lambda call=call, spread=spread: call(spread, source))
                 np.testing.assert_allclose(answer, expected, rtol=1e-4, err_msg=what)
                 lines[what] += f"{1e3 * needed:10.2f} ({before / needed:.2f} x)"
-                print(lines[what], flush=True)
+                print(lines[what], flush=True)  # also if what follows fails
     return list(lines.values())
 
 

@@ -9,6 +9,10 @@ import gasla
 import semirings
 from gasla import distributed
 from gasla.distributed.thread_ranks import ThreadRanks
+from gasla.gpu.program import engine
+from gasla.gpu.runtime import compile
+from gasla.operations.prepare import Variant, runs_of
+from gasla.program.binding import AUTO
 from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, GRAPH, SHAPES, Groups, random_graph
 from tests.helpers import programs
 
@@ -27,6 +31,16 @@ def test_what_is_no_card_is_refused_by_name() -> None:
 def test_cards_that_are_not_there_are_refused_by_name(cards: Any) -> None:
     with pytest.raises(ValueError, match=r'cards is .*; expected "all", 1 to'):
         distributed.Cluster(cards=cards)
+
+
+def test_what_a_second_card_keeps_with_a_graph_is_not_what_runs_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1, the card's number, equals True, and a graph keeps runs by options that are true or false."""
+    graph = random_graph()
+    runs = runs_of(programs.Hops(), graph, Variant(AUTO, False, False, True))
+    monkeypatch.setattr(compile, "device", lambda: 1)
+    monkeypatch.setattr(engine, "_make_cached", lambda *_: None)
+    monkeypatch.setattr(engine, "is_small", lambda _: False)
+    assert runs is not None and engine._find_cached(programs.Hops(), graph, False, False, AUTO) is None
 
 
 @pytest.mark.gpu

@@ -445,14 +445,14 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block always pulls
-    key = kind, deterministic, scheduled, small, compile.device()
+    key = "gpu", kind, deterministic, scheduled, small, compile.device()  # runs are kept by kind: 1 would equal True
     found: Cached | None = graph.known(key)
     return found or _make_cached(key, program, graph)
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
     """Make what `_find_cached` looks for."""
-    kind, *choices, _ = key
+    _, kind, *choices, _ = key
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))
     except MemoryError:  # the run itself reports how much memory it lacks
