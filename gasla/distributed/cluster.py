@@ -1,11 +1,13 @@
 """`Cluster`: a context manager that provides the ranks for distributed graphs."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from gasla.arrays import Device, require_gpu
 from gasla.distributed.communicator import Ranks
+from gasla.graph.arguments import check_flags
 
 __all__ = ["Cluster", "current"]
 
@@ -35,6 +37,9 @@ class Cluster:
     threads : int, optional
         Use this number of threads. Without `client`, `threads` and `cards`, ranks are MPI processes, which needs ``pip
         install 'gasla[mpi]'``.
+    gpus : bool
+        Under ``mpiexec``: each process uses a GPU, that of its number among the processes of its host. Values go by way
+        of the host's memory.
     cards : "all", int, or sequence of int, optional
         Use these GPUs of this machine: all, so many, or those with these numbers. A number may be given twice, for
         tests on one card.
@@ -44,7 +49,7 @@ class Cluster:
     size : int
         Number of ranks.
     device : str
-        Where ranks run vertex programs: "gpu" with `cards`, else "cpu".
+        Where ranks run vertex programs: "gpu" with `cards` or `gpus`, else "cpu".
     here : sequence of int
         The ranks controlled by this process: its own under ``mpiexec``, else all.
 
@@ -65,10 +70,15 @@ class Cluster:
     """
 
     def __init__(
-        self, client: Any = None, *, threads: int | None = None, cards: str | int | Sequence[int] | None = None
+        self,
+        client: Any = None,
+        *,
+        threads: int | None = None,
+        cards: str | int | Sequence[int] | None = None,
+        gpus: bool = False,
     ) -> None:
         self._ranks: Ranks | None = None
-        self._make = _choose(client, threads, cards)
+        self._make = _choose(client, threads, cards, gpus)
 
     def __enter__(self) -> Self:
         if self._ranks is not None:
@@ -149,9 +159,10 @@ def _numbers_of(cards: Any) -> list[int]:
     return found
 
 
-def _choose(client: Any, threads: int | None, cards: Any) -> Callable[[], Ranks]:
+def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callable[[], Ranks]:
     """A function that makes the ranks, for the arguments of `Cluster`."""
-    given = {"client": client, "threads": threads, "cards": cards}
+    check_flags(gpus=gpus)
+    given = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}
     if len(names := [name for name, value in given.items() if value is not None]) > 1:
         raise ValueError(f"{' and '.join(names)} were given; expected one of them")
     if cards is not None:
@@ -177,4 +188,4 @@ def _choose(client: Any, threads: int | None, cards: Any) -> Callable[[], Ranks]
         return lambda: DaskRanks(client)
     from gasla.distributed.mpi_ranks import MPIRanks
 
-    return MPIRanks
+    return partial(MPIRanks, gpus=gpus)

@@ -10,11 +10,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device
+from gasla.arrays import Device, require_gpu
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
@@ -174,6 +175,14 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
     return [message[start : start + _PIECE] for start in range(0, len(message), _PIECE)]
 
 
+def _number_on_host(comm: Any) -> int:
+    """The number of this process among those of its host."""
+    there = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    number = int(there.rank)
+    there.Free()
+    return number
+
+
 class MPIRanks:
     """See `Ranks`. Every process runs the same script, and controls its own rank.
 
@@ -181,15 +190,20 @@ class MPIRanks:
     ----------
     comm : mpi4py.MPI.Intracomm, optional
         By default all processes of the job.
+    gpus : bool
+        Whether each process has a GPU: that of its number among the processes of its host.
     """
 
-    device: Device = "cpu"
-
-    def __init__(self, comm: Any = None) -> None:
+    def __init__(self, comm: Any = None, gpus: bool = False) -> None:
         comm = mpi().COMM_WORLD if comm is None else comm
+        self.device: Device = "gpu" if gpus else "cpu"
+        self._card: Any = nullcontext()
+        if gpus:
+            cuda = require_gpu().cuda
+            self._card = cuda.Device(_number_on_host(comm) % cuda.runtime.getDeviceCount())
         self.communicator = MPICommunicator(comm.Dup())
         self.size, self.here = comm.size, (comm.rank,)
-        self._rank = Rank(self.communicator)
+        self._rank = Rank(self.communicator, device=self.device)
         self._dropped: list[Any] = []
         self._termination_message = TerminationMessage(
             lambda: f"{self.communicator.place}: terminated (SIGTERM); the MPI launcher may have lost another rank"
@@ -199,7 +213,8 @@ class MPIRanks:
         """See `Ranks`."""
         while self._dropped:
             self._rank.kept.pop(self._dropped.pop(), None)
-        return [invoke(self._rank, function, arguments)]
+        with self._card:
+            return [invoke(self._rank, function, arguments)]
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """See `Ranks`."""

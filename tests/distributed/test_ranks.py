@@ -107,10 +107,11 @@ def test_compiled_programs_have_the_same_bits() -> None:
     try_programs(MANY // 20, 2, compiled=True)
 
 
-@pytest.fixture
-def beginning_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Supersteps begin anew, as on cards; here on the CPU."""
+@pytest.fixture(params=[True, False])
+def beginning_anew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supersteps begin anew, as on cards of one process and of several; here on the CPU."""
     monkeypatch.setattr(RankRun, "has_card", True)
+    monkeypatch.setattr(ThreadCommunicator, "shares_memory", request.param)
 
 
 @pytest.mark.thorough

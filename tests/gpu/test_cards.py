@@ -1,5 +1,10 @@
 """Ranks with a card each have the results of one process. Two ranks may share a card, so one card suffices here."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +19,7 @@ from gasla.gpu.runtime import compile
 from gasla.operations.prepare import Variant, runs_of
 from gasla.program.binding import AUTO
 from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, GRAPH, SHAPES, Groups, random_graph
-from tests.helpers import programs
+from tests.helpers import ROOT, programs
 
 TWO = ThreadRanks(2, [0, 0])
 FLOATS = {"aggregate_features", "betweenness_centrality", "edge_betweenness_centrality", "pagerank", "clustering"}
@@ -24,6 +29,32 @@ FLOATS = {"aggregate_features", "betweenness_centrality", "edge_betweenness_cent
 def test_what_is_no_card_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="threads and cards were given; expected one of them"):
         distributed.Cluster(threads=2, cards="all")
+
+    with pytest.raises(ValueError, match="cards and gpus were given; expected one of them"):
+        distributed.Cluster(cards="all", gpus=True)
+    with pytest.raises(TypeError, match="gpus is 2"):
+        distributed.Cluster(gpus=2)  # type: ignore[arg-type]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(shutil.which("mpiexec") is None, reason="needs an MPI library")
+def test_processes_with_a_card_each(tmp_path: Path) -> None:
+    """Two processes share one card if there is only one."""
+    (tmp_path / "script.py").write_text(
+        "import gasla, numpy as np\nfrom gasla import distributed\n"
+        "graph = gasla.Graph.from_edges(*np.random.default_rng(1).integers(0, 60, (2, 240)), n=60)\n"
+        "with distributed.Cluster(gpus=True) as cluster:\n"
+        "    assert cluster.device == 'gpu' and cluster.size == 2\n"
+        "    spread = distributed.Graph.from_graph(graph)\n"
+        "    assert (np.asarray(gasla.bfs(spread, 3)) == gasla.bfs(graph, 3)).all()\n"
+        "    for call in (lambda graph: gasla.pagerank(graph).ranks, gasla.betweenness_centrality):\n"
+        "        np.testing.assert_allclose(np.asarray(call(spread)), call(graph), 1e-6)\n"
+    )
+    pytest.importorskip("mpi4py", reason="needs mpi4py")
+    command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, "script.py"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.gpu
