@@ -76,6 +76,7 @@ _HOMES = {
     "maximal_independent_set": "algorithms.independence.maximal_independent_set",
     "greedy_color": "algorithms.independence.greedy_color",
     "maximal_matching": "algorithms.independence.maximal_matching",
+    "maximum_bipartite_matching": "algorithms.independence.maximum_bipartite_matching",
     "maximum_flow": "algorithms.flows.maximum_flow",
     "minimum_cut": "algorithms.flows.minimum_cut",
     "aggregate_features": "algorithms.neighborhood.aggregate_features",

@@ -101,6 +101,12 @@ class BenchmarkGraph:
         return self.graph.with_edge_attributes(time=times)
 
     @cached_property
+    def two_sides(self) -> Graph:
+        """The bipartite double cover: an edge i - n + j for each edge i -> j."""
+        lists, n = self.graph.out, self.graph.n
+        return Graph.from_edges(lists.owners(), lists.indices.astype(np.int64) + n, n=2 * n)
+
+    @cached_property
     def capacities(self) -> Any:
         """The matrix with int32 weights, as SciPy's maximum flow requires."""
         return self.matrix.astype(np.int32)

@@ -282,6 +282,10 @@ TASKS: dict[str, Task] = {
     ),
     "greedy_color": Task("nowhere", whole("greedy_color"), checked(verify.greedy_color), form=nothing),
     "maximal_matching": Task("nowhere", whole("maximal_matching"), checked(verify.maximal_matching), form=nothing),
+    "bipartite_matching": Task(
+        "nowhere", lambda g: gasla.maximum_bipartite_matching(g.two_sides),
+        lambda g, a, _: verify.maximum_bipartite_matching(g.two_sides, a), form=nothing,
+    ),
     "weighted_matching": Task(
         "nowhere", whole("maximal_matching", weighted=True), checked(verify.maximal_matching, weighted=True),
         form=nothing,

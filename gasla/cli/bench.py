@@ -22,7 +22,8 @@ graphs      ny (roads of New York), openflights, or a family and a scale, such a
 algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations), components, triangles, betweenness
             and edge_betweenness (from 4 sources); strong_components and condensation (of a random half of the
             edges); core_number, hits (20 iterations); maximal_independent_set, greedy_color, maximal_matching,
-            weighted_matching; multi_source_bfs, nearest_source, closeness and harmonic (from 64),
+            weighted_matching, bipartite_matching (of the double cover);
+            multi_source_bfs, nearest_source, closeness and harmonic (from 64),
             multi_source_shortest_paths (from 8); topological_order and longest_path (of each edge once, from the
             smaller vertex to the larger);
             personal_pageranks (of 8 sources at once); katz and eigenvector (to 1e-6); shortest_path, maximum_flow,

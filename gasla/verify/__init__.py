@@ -43,6 +43,7 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 | …_nibble    | no vertex has enough residual for a push; no other prefix of the sweep has less conductance            |
 | walks,      | each step follows an edge, and walks end only where none leads on; of each vertex the right number of  |
 | samples     | neighbors, none more often than its edges; randomness itself cannot be seen in one answer              |
+| …bipartite… | as a matching, and no alternating path joins unmatched vertices of both sides                          |
 | matching    | mates are neighbors, and mutual; no edge without a mate at its ends, or heavier than their matches     |
 
 Some answers have no property that is faster to check than the answer is to compute. For these, randomly sampled
@@ -97,7 +98,12 @@ from gasla.verify.spot_checks import (
     triangles,
 )
 from gasla.verify.undirected.cycles import articulation_points, bipartite, bridges
-from gasla.verify.undirected.independence import greedy_color, maximal_independent_set, maximal_matching
+from gasla.verify.undirected.independence import (
+    greedy_color,
+    maximal_independent_set,
+    maximal_matching,
+    maximum_bipartite_matching,
+)
 from gasla.verify.undirected.sweep_cut import pagerank_nibble
 from gasla.verify.undirected.trees import minimum_spanning_forest
 from gasla.verify.walks_and_samples import random_walks, sample_neighbors
@@ -136,6 +142,7 @@ __all__ = [
     "louvain_communities",
     "maximal_independent_set",
     "maximal_matching",
+    "maximum_bipartite_matching",
     "maximum_flow",
     "minimum_cut",
     "minimum_spanning_forest",

@@ -808,6 +808,7 @@ NOT_HAD: dict[str, Any] = {
     "layout": gasla.layout,
     "ego_graph": lambda g: gasla.ego_graph(g, 0),
     "project": lambda g: gasla.project(g, [0, 1]),
+    "maximum_bipartite_matching": gasla.maximum_bipartite_matching,
     "greedy_color": lambda g: gasla.greedy_color(g, seed=1),
     "maximum_flow": lambda g: gasla.maximum_flow(g, 0, 1),
     "minimum_cut": lambda g: gasla.minimum_cut(g, 0, 1),

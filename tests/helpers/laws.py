@@ -294,6 +294,12 @@ def effective_diameter(q: Asked) -> Answer:
     return {"distance": found}
 
 
+def largest_matching(q: Asked) -> Answer:
+    found = host(gasla.maximum_bipartite_matching(q.given))
+    q.check(verify.maximum_bipartite_matching, found)
+    return {"pairs": int((found >= 0).sum())}
+
+
 def multi_source_shortest_paths(q: Asked) -> Answer:
     found = host(gasla.multi_source_shortest_paths(q.given, [q.v(0), q.v(1)]))
     return {"distances": q.at_vertices(found.T)}
@@ -865,6 +871,7 @@ ROWS: tuple[Row, ...] = (
     Row("greedy_color", colours, verbs="greedy-color", networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),
     Row("maximal_matching", matching(False), verbs="maximal-matching", renamed=VERIFIED, split=VERIFIED),
     Row("maximal_matching", matching(True), "weighted=True", weights=True, split=VERIFIED, renamed=VERIFIED),
+    Row("maximum_bipartite_matching", largest_matching, kinds=("bipartite", "any")),
     Row("maximum_flow", maximum_flow, verbs="maximum-flow", csgraph="maximum_flow", networkx="maximum_flow_value",
         scaled=times(TIMES, value=1), **WEIGHED),
     Row("minimum_cut", minimum_cut, verbs="minimum-cut", scaled=times(TIMES, value=1), **WEIGHED),

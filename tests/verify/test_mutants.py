@@ -843,6 +843,22 @@ def maximal_matching(g: Small) -> Asked:
         yield Question(check, {"mates": mates}, is_right)
 
 
+def maximum_bipartite_matching(g: Small) -> Asked:
+    if not nx.is_bipartite(g.simple):
+        return
+    mates = np.full(g.n, -1, np.int32)
+    left = {v for part in nx.connected_components(g.simple) for v in nx.bipartite.sets(g.simple.subgraph(part))[0]}
+    for u, v in nx.bipartite.hopcroft_karp_matching(g.simple, left).items():
+        mates[u] = v
+
+    def is_right(mates: Array, size: int = int((mates >= 0).sum())) -> bool:
+        if mates.shape != (g.n,) or mates.min() < -1 or mates.max() >= g.n or (mates >= 0).sum() != size:
+            return False
+        return all(m < 0 or (mates[m] == v and bool(g.joined[v, m])) for v, m in enumerate(mates.tolist()))
+
+    yield Question(lambda mates: verify.maximum_bipartite_matching(g.matrix, mates), {"mates": mates}, is_right)
+
+
 def minimum_spanning_forest(g: Small) -> Asked:
     pieces, taken = nx.utils.UnionFind(range(g.n)), []
     for e in np.argsort(g.weight, kind="stable").tolist():
@@ -1184,6 +1200,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "louvain_communities": (louvain_communities, ("directed", "undirected", "islands", "star")),
     "maximal_independent_set": (maximal_independent_set, ALL),
     "maximal_matching": (maximal_matching, ALL),
+    "maximum_bipartite_matching": (maximum_bipartite_matching, ("two sides", "star")),
     "maximum_flow": (maximum_flow, (*ALL, "acyclic")),
     "minimum_cut": (minimum_cut, (*ALL, "acyclic")),
     "minimum_spanning_forest": (minimum_spanning_forest, ALL),

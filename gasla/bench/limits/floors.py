@@ -221,6 +221,7 @@ COUNTS: dict[str, Count] = {
     ),  # one entry of each row, and the rank of that neighbor
     "greedy_color": gathered(lambda n, m: 4 * m + 8 * n, lambda n, m: m),  # the color at the end of each edge
     "maximal_matching": FREE,
+    "bipartite_matching": FREE,  # of each edge once
     "weighted_matching": gathered(lambda n, m: 8 * m + 5 * n, lambda n, m: m),  # as FREE, with weights
     "minimum_spanning_forest": gathered(
         lambda n, m: 8 * m + 12 * n, lambda n, m: m, 4

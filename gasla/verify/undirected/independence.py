@@ -158,6 +158,68 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
         )
 
 
+def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
+    """Verify a maximum matching of a bipartite graph: no alternating path joins two unmatched vertices of both sides.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as undirected.
+    mates : array of int
+        The mate of each vertex, -1 if unmatched.
+
+    Raises
+    ------
+    VerificationError
+        If the graph is not bipartite, a mate is not a neighbor or has another mate, or a larger matching exists.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    >>> maximum_bipartite_matching(path, [1, 0, 3, 2])
+    >>> maximum_bipartite_matching(path, [-1, 2, 1, -1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: an augmenting path leads to vertex 3, so the matching is not maximum
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    mate = np.asarray(mates)
+    maximal_matching(graph, mate)
+    edges = edges_of(graph)
+    n, component_and_odd = edges.n, odd_components(edges)
+    if component_and_odd[1].any():
+        raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
+    is_left = _side(edges, component_and_odd[0])
+    src, dst = np.r_[edges.src, edges.dst].astype(np.int64), np.r_[edges.dst, edges.src].astype(np.int64)
+    follows = is_left[src] | (mate[src] == dst)  # any edge from the left, and back along matched edges
+    roots = np.flatnonzero(is_left & (mate < 0))
+    ends = np.r_[src[follows], np.full(len(roots), n)], np.r_[dst[follows], roots]  # one more vertex leads to all roots
+    matrix = coo_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1)).tocsr()
+    reached = np.zeros(n + 1, bool)
+    reached[breadth_first_order(matrix, n, return_predecessors=False)] = True
+    require(
+        ~(reached[:n] & ~is_left & (mate < 0)),
+        lambda v: f"an augmenting path leads to vertex {v}, so the matching is not maximum",
+    )
+
+
+def _side(edges: Edges, component: Array) -> Array:
+    """One side of a bipartite graph: the vertices at even distances from the first vertex of their component."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    n = edges.n
+    first = np.unique(component, return_index=True)[1]
+    ends = np.r_[edges.src, edges.dst, np.full(len(first), n)], np.r_[edges.dst, edges.src, first]
+    matrix = coo_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1)).tocsr()
+    search: Any = dijkstra
+    level = search(matrix, indices=n, unweighted=True)[:n]
+    side: Array = level % 2 == 1
+    return side
+
+
 def _between(edges: Edges) -> Edges:
     """The edges without self loops; `indptr` is invalid."""
     keep = edges.src != edges.dst
