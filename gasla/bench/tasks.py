@@ -251,6 +251,7 @@ TASKS: dict[str, Task] = {
     "triangles": Task("nowhere", whole("triangle_count"), form=lambda a, _: a.astype(np.int64)),
     "edge_support": Task("nowhere", whole("edge_support"), checked(verify.edge_support)),
     "clustering": Task("nowhere", whole("clustering"), checked(verify.clustering), agree=near),
+    "scan_statistics": Task("nowhere", whole("scan_statistics"), checked(verify.scan_statistics)),
     "jaccard": Task("nowhere", whole("jaccard"), checked(verify.similarity), agree=near),
     "adamic_adar": Task(
         "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near

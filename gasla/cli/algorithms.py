@@ -237,8 +237,13 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("clustering", gasla.clustering, {"scores": "clustering"}),
         lambda _: "highest clustering coefficients:",
     ),
+    _scores(
+        *("scan-statistics", gasla.scan_statistics, {"counts": "scan_statistic"}),
+        lambda _: "most edges among a vertex and its neighbors:",
+    ),
     _similarity(gasla.jaccard),
     _similarity(gasla.overlap),
+    _similarity(gasla.sorensen),
     _similarity(gasla.cosine),
     _similarity(gasla.adamic_adar),
     _similarity(gasla.resource_allocation),

@@ -59,6 +59,7 @@ vertices, edges or pairs are compared with a direct computation; `samples` is th
 | …hop_counts | of all pairs of sampled vertices and others the given share within the effective diameter              |
 | triangles,  | so many edges join neighbors of the vertex; all counts sum to three times the total                   |
 | clustering  | directed modes: so many edges join them, or so many directed triangles meet there                     |
+| scan_stat…  | so many edges join the vertex and its neighbors                                                       |
 | edge_supp…, | both ends have so many neighbors in common, or such ones                                              |
 | similarity  |                                                                                                        |
 | features    | sums, means, largest and least ones are those of the edges that lead to the vertex                     |
@@ -94,6 +95,7 @@ from gasla.verify.spot_checks import (
     clustering,
     edge_support,
     harmonic,
+    scan_statistics,
     similarity,
     triangles,
 )
@@ -157,6 +159,7 @@ __all__ = [
     "random_walks",
     "salsa",
     "sample_neighbors",
+    "scan_statistics",
     "shortest_path",
     "similarity",
     "split_edges",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Lengths = Literal["weight"] | None
 Measure = Literal[
-    "jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
+    "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
 ]  # fmt: skip
 EDGES = 20_000_000  # edges visited in searches, unless `samples` is given
 TOLERANCE = 1e-9  # relative error of scores
@@ -211,7 +211,8 @@ def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
         return common
     if measure == "preferential_attachment":
         return a * b
-    size = {"jaccard": a + b - common, "overlap": np.minimum(a, b), "cosine": np.sqrt(a * b)}[measure]
+    sizes = {"jaccard": a + b - common, "overlap": np.minimum(a, b), "sorensen": (a + b) / 2, "cosine": np.sqrt(a * b)}
+    size = sizes[measure]
     return np.divide(common, size, out=np.zeros(len(a)), where=size > 0)
 
 
@@ -292,6 +293,40 @@ def clustering(graph: Any, scores: ArrayLike, *, mode: str = "undirected", sampl
     require(
         np.abs(score[some] - right) <= 1e-12,
         lambda i: f"the clustering of vertex {some[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
+    )
+
+
+def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) -> None:
+    """Check the scan statistics of sampled vertices: the number of edges among the vertex and its neighbors.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as simple and undirected.
+    counts : array of int
+        The answer.
+    samples : int
+        Number of vertices to check.
+
+    Raises
+    ------
+    VerificationError
+        If a sampled number is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> scan_statistics(csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]), [3, 2, 3])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: 3 edges are among vertex 1 and its neighbors, not 2
+    """
+    simple = edges_of(graph).simple()
+    given = vertex_answer("counts", counts, simple.shape[0], "iu")
+    some, closed, degree = _around(simple, samples)
+    right = closed + degree[some]
+    require(
+        given[some] == right,
+        lambda i: f"{right[i]} edges are among vertex {some[i]} and its neighbors, not {given[some[i]]}",
     )
 
 

@@ -752,6 +752,7 @@ EXACT = {
     "node2vec_walks": lambda g: gasla.node2vec_walks(g, np.arange(50), 6, p=0.5, q=2, seed=4),
     "aggregate_features": lambda g: gasla.aggregate_features(g, np.arange(3.0 * g.n).reshape(-1, 3) / 7, "mean"),
     "clustering": gasla.clustering,
+    "scan_statistics": gasla.scan_statistics,
     "transitivity": lambda g: np.array(gasla.transitivity(g)),
     "count_cliques": lambda g: np.array(gasla.count_cliques(g, 3)),
     "preferential_attachment": lambda g: gasla.preferential_attachment(g, [[0, 1], [2, 3]]),
@@ -822,7 +823,7 @@ NOT_HAD |= {
     name: getattr(gasla, name)
     for name in (
         *("condensation", "is_bipartite", "bridges", "articulation_points", "edge_support", "square_clustering"),
-        *("jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation", "louvain_communities"),
+        *("jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "louvain_communities"),
     )
 }
 

@@ -817,10 +817,12 @@ ROWS: tuple[Row, ...] = (
     Row("transitivity", lambda q: {"share": gasla.transitivity(q.given)}, ranks=True, networkx="transitivity"),
     Row("average_clustering", lambda q: {"mean": gasla.average_clustering(q.given)}, ranks=True,
         networkx="average_clustering", isolated=by_size("times n / new n", lambda n, new: n / new, "mean")),
+    Row("scan_statistics", scores("scan_statistics"), ranks=True, verbs="scan-statistics"),
     Row("square_clustering", scores("square_clustering"), verbs="square-clustering", networkx="square_clustering"),
     Row("k_truss", k_truss, verbs="k-truss"),
     *(Row(name, similarity(name), verbs=name.replace("_", "-"), networkx=theirs) for name, theirs in (
-        ("jaccard", "jaccard_coefficient"), ("overlap", ""), ("cosine", ""), ("adamic_adar", "adamic_adar_index"),
+        ("jaccard", "jaccard_coefficient"), ("overlap", ""), ("sorensen", ""), ("cosine", ""),
+        ("adamic_adar", "adamic_adar_index"),
         ("resource_allocation", "resource_allocation_index"), ("preferential_attachment", "preferential_attachment"))),
     Row("top_k_similar", top_k_similar, verbs="top-k-similar"),
     Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)},

@@ -44,7 +44,7 @@ def top_k_similar(
         others, shared = row.indices[row.indices != v], row.data[row.indices != v]
         right = np.zeros(n)
         right[others] = scored(measure, np.full(len(others), degree[v]), degree[others], shared)
-        _best_of(v, right, found[v], score[v], measure in ("jaccard", "overlap", "cosine"))
+        _best_of(v, right, found[v], score[v], measure in ("jaccard", "overlap", "sorensen", "cosine"))
 
 
 def _best_of(v: int, right: Array, found: Array, score: Array, is_exact: bool) -> None:

@@ -549,6 +549,11 @@ def edge_support(g: Small) -> Asked:
         yield Question(lambda support, by=verifier: by(g.matrix, support), {"support": support})
 
 
+def scan_statistics(g: Small) -> Asked:
+    counts = np.array([nx.ego_graph(g.simple, v).size() for v in range(g.n)])
+    yield Question(lambda counts: verify.scan_statistics(g.matrix, counts), {"counts": counts})
+
+
 def k_truss(g: Small) -> Asked:
     highest = max(k for k in range(2, 9) if nx.k_truss(g.simple, k).size() or k == 2)
     for k in (3, 4, None):
@@ -563,6 +568,8 @@ def _score(measure: str, one: set[int], other: set[int], degree: Callable[[int],
         return len(common) / max(len(one | other), 1)
     if measure == "cosine":
         return len(common) / max((len(one) * len(other)) ** 0.5, 1)
+    if measure == "sorensen":
+        return 2 * len(common) / max(len(one) + len(other), 1)
     if measure == "overlap":
         return len(common) / max(min(len(one), len(other)), 1)
     if measure == "preferential_attachment":
@@ -572,7 +579,8 @@ def _score(measure: str, one: set[int], other: set[int], degree: Callable[[int],
     return sum(1 / np.log(degree(w)) for w in common)
 
 
-MEASURES = "jaccard", "cosine", "overlap", "preferential_attachment", "resource_allocation", "adamic_adar"
+COUNTED = "jaccard", "sorensen", "cosine", "overlap"
+MEASURES = *COUNTED, "preferential_attachment", "resource_allocation", "adamic_adar"
 
 
 def similarity(g: Small) -> Asked:
@@ -1216,6 +1224,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "random_walks": (random_walks, ALL),
     "salsa": (salsa, ("directed", "undirected", "multigraph", "star")),
     "sample_neighbors": (sample_neighbors, ALL),
+    "scan_statistics": (scan_statistics, ALL),
     "shortest_path": (shortest_path, ALL),
     "similarity": (similarity, ("directed", "multigraph", "star")),
     "split_edges": (split_edges, ALL),

@@ -35,6 +35,7 @@ class Formula(NamedTuple):
 FORMULAS = {
     "jaccard": Formula(lambda xp, a, b, common: common / xp.maximum(a + b - common, 1)),
     "overlap": Formula(lambda xp, a, b, common: common / xp.maximum(xp.minimum(a, b), 1)),
+    "sorensen": Formula(lambda xp, a, b, common: 2 * common / xp.maximum(a + b, 1)),
     "cosine": Formula(lambda xp, a, b, common: common / xp.sqrt(xp.maximum(a * b, 1))),
     "adamic_adar": Formula(
         lambda xp, a, b, total: total,
@@ -126,6 +127,21 @@ array([1.])""",
 def overlap(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the overlap coefficient of pairs: the number of common neighbors over the smaller degree."""
     return _scores(as_graph(graph), pairs, FORMULAS["overlap"])
+
+
+@_documented(
+    returns=f"0 where neither vertex has a neighbor. {ITSELF}",
+    see="gasla.jaccard : ranks pairs in the same order: j / (2 - j) for a score of j.",
+    reference="L. R. Dice: Measures of the Amount of Ecologic Association Between Species. Ecology 26 (1945). T. "
+    "Sørensen: A method\nof establishing groups of equal amplitude in plant sociology. Biologiske Skrifter 5 (1948).",
+    examples=""">>> gasla.sorensen(graph).round(3)
+array([0.5, 0.4, 0.4, 0. ])
+>>> gasla.sorensen(graph, pairs=([0], [3])).round(3)
+array([0.667])""",
+)
+def sorensen(graph: Any, pairs: Pairs | None = None) -> Array:
+    """Compute the Sørensen–Dice coefficient of pairs: common neighbors over the mean of both degrees."""
+    return _scores(as_graph(graph), pairs, FORMULAS["sorensen"])
 
 
 @_documented(

@@ -22,7 +22,7 @@ from gasla.operations.sparse import Sparse
 from gasla.operations.top_k import top_k
 
 Array = np.ndarray[Any, Any]
-Measure = Literal["jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation"]
+Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation"]
 MOST = 1 << 22  # entries of the result per block
 LONG = 1 << 28  # paths of two edges above which a warning is issued
 
@@ -43,7 +43,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
         Read as simple and undirected, as by `jaccard`. Values are ignored; stored zeros are edges.
     k : int, default 10
         Number of vertices to find per vertex, 0 or more.
-    measure : {"jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation"}
+    measure : {"jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation"}
         The similarity measure, as in the function of this name.
 
     Returns

@@ -198,6 +198,7 @@ COUNTS: dict[str, Count] = {
     "ego_graph": streamed(lambda n, m: n, RADIUS),  # one byte per vertex marks the members
     "triangles": ONCE,
     "clustering": ONCE,
+    "scan_statistics": ONCE,
     "square_clustering": ONCE,
     "four_cliques": ONCE,
     "layout": ONCE,

@@ -24,6 +24,7 @@ LONG = (pytest.mark.slow,)  # compiles what long lists take, which tests of supp
 OURS: dict[str, Callable[..., Any]] = {
     "jaccard": gasla.jaccard,
     "overlap": gasla.overlap,
+    "sorensen": gasla.sorensen,
     "cosine": gasla.cosine,
     "adamic_adar": gasla.adamic_adar,
     "resource_allocation": gasla.resource_allocation,
@@ -44,7 +45,8 @@ def by_sets(measure: str, other: nx.Graph, u: int, v: int) -> float:
         return np.inf  # NetworkX divides by zero
     if measure in NETWORKX:
         return next(iter(NETWORKX[measure](other, [(u, v)])))[2]
-    size = min(len(a), len(b)) if measure == "overlap" else (len(a) * len(b)) ** 0.5
+    by_name = {"overlap": min(len(a), len(b)), "sorensen": (len(a) + len(b)) / 2, "cosine": (len(a) * len(b)) ** 0.5}
+    size = by_name[measure]
     return len(a & b) / size if size else 0.0
 
 

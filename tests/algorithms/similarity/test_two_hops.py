@@ -38,7 +38,7 @@ def check(device: Any, edges: Edges, k: int) -> None:
             count = len(wanted)
             np.testing.assert_allclose(scores[v], [*(-score for score, _ in wanted), *[0] * (k - count)], rtol=1e-12)
             assert (vertices[v, count:] == -1).all() and (vertices[v, :count] >= 0).all()
-            if measure in ("jaccard", "overlap"):  # no rounding makes others of equals
+            if measure in ("jaccard", "overlap", "sorensen"):  # no rounding makes others of equals
                 assert vertices[v, :count].tolist() == [u for _, u in wanted]
     squares = nx.square_clustering(other)
     np.testing.assert_allclose(plain(gasla.square_clustering(graph)), [squares[v] for v in range(n)])
