@@ -651,6 +651,23 @@ def test_a_rank_that_fails_in_its_share_is_named() -> None:
     np.testing.assert_array_equal(spread.sum_shares(failing, [0, 1, 2]), [3, 3, 3])  # ranks are as they were
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("distance", [None, "weight"])
+def test_closeness_divides_a_graph_that_does_not_fit_each_rank(monkeypatch: pytest.MonkeyPatch, distance: Any) -> None:
+    graph = random_graph()
+    spread = over(graph, 3)
+    expected = gasla.closeness_centrality(graph, distance=distance)
+    shared = gasla.closeness_centrality(spread, distance=distance)
+    monkeypatch.setattr(distributed.Graph, "sum_shares", _no_room)
+    divided = gasla.closeness_centrality(spread, distance=distance)
+    for found in (shared, divided):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def _no_room(*_: Any) -> None:
+    raise MemoryError
+
+
 def test_a_graph_that_does_not_fit_each_rank_is_not_replicated(monkeypatch: pytest.MonkeyPatch) -> None:
     products = gasla.engines.engine("cpu").products()
     monkeypatch.setattr(products, "available", lambda: 500)

@@ -4,7 +4,9 @@ Distances are not stored. 64 searches that run together each add the number of t
 in it; a single search adds it once. With lengths, the distances from a few sources at a time are summed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,11 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
 
     With `inverse`, sum the inverse distances instead; distances of 0 are left out.
     """
+    if not graph.is_whole and sources:
+        batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
+        with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
+            both = graph.sum_shares(partial(_terms, weighted, inverse), batches)
+            return both[: graph.n].astype(np.int64), both[graph.n :]
     xp: Any = module_of(graph.device)
     count, total = xp.zeros(graph.n, np.int64), xp.zeros(graph.n)
     if not sources:
@@ -79,6 +86,13 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
         for source in track(sources, "sources"):
             search(active=[source], level={source: 0}, out=sums, wait=False)
     return count, total
+
+
+def _terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
+    """The counts of each batch of sources, and after them the sums."""
+    for sources in batches:
+        count, total = distance_sums(graph, sources, weighted=weighted, inverse=inverse)
+        yield array_module(total).concatenate([count.astype(np.float64), total])
 
 
 def _add(distances: Any, sources: list[int], count: Any, total: Any, inverse: bool) -> None:
