@@ -1,0 +1,259 @@
+"""Run Graph500: generate an edge list, build the graph, search it from 64 roots, validate, and print TEPS.
+
+    python -m benchmarks.graph500 --scale 20 [--device gpu] [--roots 64] [--seed 1] [--output FILE]
+
+The graph has 2**scale vertices. Kernel 1 makes the graph from the edge list, kernel 2 is breadth-first search, kernel 3
+shortest paths; both return a tree. Each search is validated against the edge list, untimed. If one is invalid the
+output says why and has no figures, and the exit code is 1.
+
+Graph500 Benchmarks 1 ("Search") and 2 ("Shortest Path"), version 2.0, 2017: https://graph500.org/?page_id=12.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import gasla
+import semirings
+from gasla.arrays import Device, finish, moved
+from gasla.bench.reports.provenance import provenance
+
+A, B, C = 0.57, 0.19, 0.19
+EDGE_FACTOR = 16
+ROOTS = 64
+QUARTILES = ("min", "firstquartile", "median", "thirdquartile", "max")
+
+Array = Any  # NumPy's or CuPy's
+
+
+# --- the edge list ----------------------------------------------------------------------------------------------------
+
+
+class Edges(NamedTuple):
+    """The input of kernel 1: undirected edges, among them loops and parallel edges, in random order."""
+
+    src: Array  # int64
+    dst: Array
+    weights: Array  # float32, in [0, 1)
+
+    def on(self, device: Device) -> Edges:
+        """The same arrays on a device."""
+        return Edges(*(moved(array, device) for array in self))
+
+
+def kronecker(scale: int, edge_factor: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The ends of Kronecker edges, with vertices in the order of the recursion: each bit is drawn on its own."""
+    count = edge_factor << scale
+    src, dst = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for bit in range(scale):
+        lower = rng.random(count, np.float32) > A + B
+        right = rng.random(count, np.float32) > np.where(lower, C / (1 - A - B), A / (A + B))
+        src |= lower.astype(np.int64) << bit
+        dst |= right.astype(np.int64) << bit
+    return src, dst
+
+
+def edge_list(scale: int, seed: int = 1) -> Edges:
+    """The edge list of the benchmark: vertices are renamed, and edges shuffled."""
+    rng = np.random.default_rng(seed)
+    src, dst = kronecker(scale, EDGE_FACTOR, rng)
+    names, order = rng.permutation(1 << scale), rng.permutation(len(src))
+    return Edges(names[src[order]], names[dst[order]], rng.random(len(src), np.float32))
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def construct(edges: Edges) -> gasla.Graph:
+    """Kernel 1: the undirected graph; of parallel edges the lightest. The number of vertices is found here."""
+    graph = gasla.Graph.from_edges(edges.src, edges.dst, edges.weights).symmetrized(semirings.min)
+    graph.in_, graph.in_values, graph.in_degrees  # noqa: B018  # what searches read belongs to the construction
+    assert graph.has_symmetric_values
+    return graph
+
+
+def draw_roots(edges: Edges, count: int = ROOTS, seed: int = 1) -> list[int]:
+    """Random distinct vertices with an edge to another vertex; fewer if there are not as many."""
+    proper = edges.src != edges.dst
+    joined = np.unique(np.concatenate((edges.src[proper], edges.dst[proper])))
+    rng = np.random.default_rng([seed, 500])
+    drawn: list[int] = rng.choice(joined, min(count, len(joined)), replace=False).tolist()
+    return drawn
+
+
+class Tree(NamedTuple):
+    """The output of a search, on the CPU."""
+
+    parents: np.ndarray[Any, Any]  # the root is its own parent, and vertices outside of the tree have -1
+    distances: np.ndarray[Any, Any] | None = None  # of shortest paths
+
+
+def search(graph: gasla.Graph, root: int) -> tuple[Array]:
+    """Kernel 2."""
+    return (gasla.bfs(graph, root, parents=True).parents,)
+
+
+def shortest_paths(graph: gasla.Graph, root: int) -> tuple[Array, Array]:
+    """Kernel 3."""
+    distances, parents = gasla.sssp(graph, root, parents=True)
+    return parents, distances
+
+
+# --- validation -------------------------------------------------------------------------------------------------------
+
+
+def problem(edges: Edges, root: int, tree: Tree) -> str:
+    """The rule of the benchmark that the output of a search breaks; "" if none."""
+    src, dst, weights = edges
+    parents, distances = tree
+    n, inside = len(parents), parents >= 0
+    if parents[root] != root:
+        return f"the parent of the root {root} is {parents[root]}; expected the root"
+    if not (parents < n).all():
+        return f"the parent of a vertex is {parents.max()}; expected a vertex below {n}"
+    levels = tree_levels(parents, root)
+    if levels is None:
+        return "the tree has a cycle, or a vertex whose parent is outside of it"
+    if (e := _first(inside[src] != inside[dst])) >= 0:
+        return f"the tree has only one end of the edge {src[e]} - {dst[e]}; expected a whole component"
+    within = inside[src]
+    if distances is None:
+        if (e := _first(within & (abs(levels[src] - levels[dst]) > 1))) >= 0:
+            return f"the levels of the edge {src[e]} - {dst[e]} are {levels[src[e]]} and {levels[dst[e]]}"
+        tight = [np.ones(len(src), bool)] * 2
+    else:
+        if distances[root] != 0 or not np.isfinite(distances[inside]).all() or np.isfinite(distances[~inside]).any():
+            return "distances are finite outside of the tree, or not in it, or not 0 at the root"
+        here, there = (np.where(within, distances[ends].astype(np.float64), 0) for ends in (src, dst))
+        slack = np.finfo(distances.dtype).eps * np.maximum(here, there)  # sums are rounded once
+        if (e := _first(within & (abs(here - there) > weights + slack))) >= 0:
+            return f"the distances of the edge {src[e]} - {dst[e]} differ by more than its weight {weights[e]}"
+        tight = [abs(there + weights - here) <= slack, abs(here + weights - there) <= slack]
+    hangs = ~inside
+    hangs[root] = True
+    for child, parent, fits in ((src, dst, tight[0]), (dst, src, tight[1])):
+        hangs[child[(parents[child] == parent) & (child != parent) & fits]] = True
+    if (v := _first(~hangs)) >= 0:
+        return f"no edge joins vertex {v} and its parent {parents[v]}{'' if distances is None else ' at its distance'}"
+    return ""
+
+
+def _first(bad: Array) -> int:
+    """The first position that is marked; -1 if none is."""
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
+def tree_levels(parents: Array, root: int) -> Array | None:
+    """The depth of each vertex of a tree, -1 outside, by pointer jumping; None if a path does not end at the root."""
+    everyone = np.arange(len(parents))
+    inside = parents >= 0
+    above = np.where(inside, parents, everyone)
+    steps = (inside & (everyone != root)).astype(np.int64)
+    for _ in range(len(parents).bit_length() + 1):
+        if (above[inside] == root).all():
+            return np.where(inside, steps, -1)
+        steps, above = steps + steps[above], above[above]
+    return None
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+class Searches(NamedTuple):
+    """Seconds of each search, and the number of input edges in the component that it traversed."""
+
+    seconds: list[float]
+    edges: list[int]
+
+    def lines(self, kernel: str) -> list[str]:
+        """The figures of a kernel in the benchmark's format."""
+        seconds, edges = np.array(self.seconds), np.array(self.edges, np.float64)
+        found = [*_statistics(f"{kernel}_", "time", seconds), *_statistics(f"{kernel}_", "nedge", edges)]
+        return [*found, *_rates(f"{kernel}_", edges / seconds)]
+
+
+def _statistics(kernel: str, what: str, values: Array) -> list[str]:
+    deviation = values.std(ddof=1) if len(values) > 1 else 0.0
+    found = zip((*QUARTILES, "mean", "stddev"), (*_quartiles(values), values.mean(), deviation))
+    return [f"{kernel}{name}_{what}: {value:.17e}" for name, value in found]
+
+
+def _rates(kernel: str, rates: Array) -> list[str]:
+    """Quartiles, harmonic mean and its standard error (N. Norris, 1940)."""
+    mean = len(rates) / (1 / rates).sum()
+    error = np.sqrt(((1 / rates - 1 / mean) ** 2).sum()) / max(len(rates) - 1, 1) * mean**2
+    found = zip((*QUARTILES, "harmonic_mean", "harmonic_stddev"), (*_quartiles(rates), mean, error))
+    return [f"{kernel}{name}_TEPS: {value:.17e}" for name, value in found]
+
+
+def _quartiles(values: Array) -> Array:
+    return np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+
+
+class Invalid(Exception):
+    """A search whose output breaks a rule."""
+
+
+def measure(kernel: Callable[..., Any], graph: gasla.Graph, edges: Edges, roots: list[int]) -> Searches:
+    """Search from all roots, after one untimed search; validate each output."""
+    found = Searches([], [])
+    kernel(graph, roots[0])
+    for root in roots:
+        finish(graph.device)
+        began = perf_counter()
+        arrays = kernel(graph, root)
+        finish(graph.device)
+        found.seconds.append(perf_counter() - began)
+        tree = Tree(*(np.asarray(moved(array, "cpu")) for array in arrays))
+        if wrong := problem(edges, root, tree):
+            raise Invalid(f"{kernel.__name__} from {root}: {wrong}")
+        found.edges.append(int((tree.parents[edges.src] >= 0).sum()))
+    return found
+
+
+def run(scale: int, device: Device = "cpu", roots: int = ROOTS, seed: int = 1) -> list[str]:
+    """All kernels; returns the lines of the output."""
+    edges = edge_list(scale, seed)
+    given = edges.on(device)
+    construct(Edges(*(array[:1000] for array in given)))  # imports and compiles
+    finish(device)
+    began = perf_counter()
+    graph = construct(given)
+    finish(device)
+    building = perf_counter() - began
+    chosen = draw_roots(edges, roots, seed)
+    head = [f"SCALE: {scale}", f"edgefactor: {EDGE_FACTOR}", f"NBFS: {len(chosen)}"]
+    lines = [*head, f"construction_time: {building:.17e}"]
+    for name, kernel in (("bfs", search), ("sssp", shortest_paths)):
+        lines += measure(kernel, graph, edges, chosen).lines(name)
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line, run, and print the figures; returns 1 if a search is invalid."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=int, required=True)
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--roots", type=int, default=ROOTS, help="number of searches; results need 64 (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path, help="write the figures and their provenance to this file")
+    options = parser.parse_args(arguments)
+    try:
+        lines = run(options.scale, options.device, options.roots, options.seed)
+    except Invalid as error:
+        print(f"No results: {error}")
+        return 1
+    print(*lines, sep="\n")
+    if options.output is not None:
+        options.output.write_text("\n".join([*lines, str(provenance(options.device))]) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,122 @@
+"""Graph500: the generator's distribution, the output, and validation that refuses every kind of wrong tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import graph500
+from benchmarks.graph500 import Edges, Tree, problem
+
+Array = np.ndarray[Any, Any]
+
+
+def test_edges_have_the_distribution_of_the_generator() -> None:
+    """The two highest bits of the ends fall into the four quarters by A, B, C, D; in the list nothing is in order."""
+    src, dst = graph500.kronecker(12, 16, np.random.default_rng(0))
+    quarter = np.bincount((src >> 11) * 2 + (dst >> 11), minlength=4) / len(src)
+    np.testing.assert_allclose(quarter, [0.57, 0.19, 0.19, 0.05], atol=0.01)
+    edges = graph500.edge_list(12)
+    assert len(edges.src) == 16 << 12 and edges.weights.dtype == np.float32
+    assert edges.weights.min() >= 0 and edges.weights.max() < 1 and abs(edges.weights.mean() - 0.5) < 0.01
+    assert abs((edges.src < 1 << 11).mean() - 0.5) < 0.1  # 0.76 before vertices are renamed
+    degrees = np.bincount(np.r_[src, dst], minlength=1 << 12), np.bincount(np.r_[edges.src, edges.dst])
+    assert degrees[1].max() > 20 * 32 and degrees[0].max() > 20 * 32
+    assert abs(np.corrcoef(edges.src[1:], edges.src[:-1])[0, 1]) < 0.02
+
+
+def test_roots_have_neighbors() -> None:
+    edges = Edges(np.array([3, 5, 7]), np.array([3, 5, 9]), np.ones(3, np.float32))
+    assert sorted(graph500.draw_roots(edges)) == [7, 9]
+    edges = graph500.edge_list(8)
+    roots = graph500.draw_roots(edges)
+    assert len(set(roots)) == 64 and roots == graph500.draw_roots(edges) != graph500.draw_roots(edges, seed=2)
+
+
+def test_levels_of_trees() -> None:
+    assert graph500.tree_levels(np.array([0, 0, 1, 2, -1, 0]), 0).tolist() == [0, 1, 2, 3, -1, 1]
+    path = np.maximum(np.arange(1000) - 1, 0)
+    assert graph500.tree_levels(path, 0).tolist() == list(range(1000))
+    for no_tree in ([0, 2, 1], [0, 1, 1], [0, 3, 1, -1]):
+        assert graph500.tree_levels(np.array(no_tree), 0) is None
+
+
+EDGES = Edges(  # a square 0 1 2 3 with the tail 3 - 4, a loop, a parallel edge; 5 - 6 apart
+    np.array([0, 1, 2, 3, 3, 2, 0, 5]),
+    np.array([1, 2, 3, 0, 4, 2, 1, 6]),
+    np.array([0.5, 0.5, 0.25, 0.5, 0.125, 0.75, 0.875, 0.25], np.float32),
+)
+LEVELS = [0, 0, 1, 0, 3, -1, -1]
+DISTANCES = [0, 0.5, 0.75, 0.5, 0.625, np.inf, np.inf]
+
+
+def test_right_trees_are_accepted() -> None:
+    assert problem(EDGES, 0, Tree(np.array(LEVELS))) == ""
+    assert problem(EDGES, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]))) == ""
+    assert problem(EDGES, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]), np.array(DISTANCES, np.float32))) == ""
+
+
+@pytest.mark.parametrize(
+    ("parents", "says"),
+    [
+        ([1, 0, 1, 0, 3, -1, -1], "the parent of the root 0 is 1"),
+        ([0, 0, 1, 0, 7, -1, -1], "the parent of a vertex is 7; expected a vertex below 7"),
+        ([0, 2, 1, 0, 3, -1, -1], "the tree has a cycle"),
+        ([0, 0, 1, 0, 5, -1, -1], "whose parent is outside of it"),
+        ([0, 0, 1, 0, -1, -1, -1], "the tree has only one end of the edge 3 - 4"),
+        ([0, 0, 1, 2, 3, -1, -1], "the levels of the edge 3 - 0 are 3 and 0"),
+        ([0, 0, 0, 0, 3, -1, -1], "no edge joins vertex 2 and its parent 0"),
+        ([0, 0, 1, 0, 3, 0, 5], "no edge joins vertex 5 and its parent 0"),
+    ],
+)
+def test_wrong_trees_are_refused(parents: list[int], says: str) -> None:
+    assert says in problem(EDGES, 0, Tree(np.array(parents)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({2: 1.0}, "the distances of the edge 2 - 3 differ by more than its weight 0.25"),
+        ({2: 0.5}, "no edge joins vertex 2 and its parent 3 at its distance"),
+        ({0: 0.25}, "not 0 at the root"),
+        ({5: 3.0}, "distances are finite outside of the tree"),
+        ({4: np.inf}, "distances are finite outside of the tree, or not in it"),
+        ({4: np.nan}, "distances are finite outside of the tree, or not in it"),
+    ],
+)
+def test_wrong_distances_are_refused(change: dict[int, float], says: str) -> None:
+    distances = np.array(DISTANCES, np.float32)
+    for v, value in change.items():
+        distances[v] = value
+    assert says in problem(EDGES, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]), distances))
+
+
+def test_figures_are_those_of_the_format() -> None:
+    lines = graph500.Searches([1.0, 2.0, 4.0], [8, 8, 8]).lines("bfs")
+    found = {key: float(value) for key, value in (line.split(": ") for line in lines)}
+    assert found["bfs_median_time"] == 2 and found["bfs_max_nedge"] == 8 and found["bfs_stddev_nedge"] == 0
+    assert found["bfs_harmonic_mean_TEPS"] == pytest.approx(3 / (1 / 8 + 1 / 4 + 1 / 2))
+    assert found["bfs_firstquartile_TEPS"] == 3 and found["bfs_mean_time"] == pytest.approx(7 / 3)
+    assert len(lines) == 21
+
+
+def test_a_run_prints_all_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert graph500.main(["--scale", "7", "--roots", "3", "--output", str(tmp_path / "run.txt")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = {key: float(value) for key, value in (line.split(": ") for line in lines)}
+    assert found["SCALE"] == 7 and found["edgefactor"] == 16 and found["NBFS"] == 3
+    assert found["bfs_max_nedge"] <= 16 << 7 and found["bfs_max_nedge"] == found["sssp_max_nedge"]
+    assert found["sssp_harmonic_mean_TEPS"] > 0
+    assert (tmp_path / "run.txt").read_text().splitlines()[: len(lines)] == lines
+
+
+def test_an_invalid_search_leaves_no_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search = graph500.search
+    monkeypatch.setattr(graph500, "search", lambda graph, root: (search(graph, root)[0] * 0,))
+    assert graph500.main(["--scale", "6", "--roots", "2"]) == 1
+    assert capsys.readouterr().out.startswith("No results: ")
