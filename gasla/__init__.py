@@ -59,6 +59,7 @@ _HOMES = {
     "top_k_similar": "algorithms.similarity.top_k_similar",
     "count_cliques": "algorithms.patterns.count_cliques",
     "layout": "algorithms.drawing.layout",
+    "draw": "algorithms.drawing.draw",
     "motif_counts": "algorithms.patterns.motif_counts",
     "triadic_census": "algorithms.patterns.triadic_census",
     "subgraph_matches": "algorithms.patterns.subgraph_matches",

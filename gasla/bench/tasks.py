@@ -262,7 +262,7 @@ TASKS: dict[str, Task] = {
     "four_cliques": Task("nowhere", lambda g: gasla.count_cliques(g.graph, 4)),
     "motif_counts": Task("nowhere", lambda g: np.array([*gasla.motif_counts(g.graph).values()])),
     "triadic_census": Task("nowhere", lambda g: np.array([*gasla.triadic_census(g.directed).values()])),
-    "layout": Task("nowhere", whole("layout"), form=nothing),
+    "layout": Task("nowhere", whole("layout"), checked(verify.layout), form=nothing),
     "label_propagation": Task("nowhere", whole("label_propagation"), checked(verify.label_propagation), form=nothing),
     "louvain_communities": Task(
         "nowhere", lambda g: gasla.louvain_communities(g.graph, weighted=False).labels,

@@ -95,6 +95,17 @@ def _counted(f: Answered) -> list[str]:
     return [f"      {count:>26,}  {name}" for name, count in f["counts"].items()]
 
 
+def _spread(f: Answered) -> str:
+    n = f.graph.n
+    apart = (2 * float((f["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
+    return f"{n:,} positions; edges are 1 long and any two vertices {apart:.3g} apart, as root mean squares:"
+
+
+def _places(f: Answered) -> list[str]:
+    """The positions of the first vertices."""
+    return [f"      {x:12.4f}  {y:12.4f}  {f.label(v)}" for v, (x, y) in enumerate(f["positions"][: f.top].tolist())]
+
+
 def _core(f: Answered) -> str:
     highest = int(f["numbers"].max(initial=0))
     count = int((f["numbers"] == highest).sum())
@@ -287,6 +298,10 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("triadic-census", gasla.triadic_census, {}),
         *(lambda f: f"{sum(f['counts'].values()):,} sets of 3 vertices, by the edges between them:", _counted),
         unpack=lambda _, counts: {"counts": counts},
+    ),
+    Verb(
+        *("layout", gasla.layout, {"x": "x", "y": "y"}, _spread, _places),
+        unpack=lambda _, found: {"positions": found, "x": found[:, 0], "y": found[:, 1]},
     ),
     _groups("label-propagation", gasla.label_propagation, "community", "communities"),
     _groups("louvain-communities", gasla.louvain_communities, "community", "communities"),

@@ -77,8 +77,8 @@ def _takes_graph(function: Any) -> bool:
     """Whether a function computes on a graph, and can be called with it and with arguments that `_known` has."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
-    if function is gasla.table or "time" in inspect.signature(function).parameters:
-        return False  # compiles nothing, and needs pyarrow; or needs an edge attribute, and is in `MORE`
+    if function in (gasla.table, gasla.draw) or "time" in inspect.signature(function).parameters:
+        return False  # compile nothing of their own and need more packages; or an edge attribute: `MORE`
     return _wanted(function) <= _known(Graph.from_edges([0], [1])).keys()
 
 

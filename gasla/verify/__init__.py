@@ -43,6 +43,7 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 | …_nibble    | no vertex has enough residual for a push; no other prefix of the sweep has less conductance            |
 | walks,      | each step follows an edge, and walks end only where none leads on; of each vertex the right number of  |
 | samples     | neighbors, none more often than its edges; randomness itself cannot be seen in one answer              |
+| layout      | positions are finite and distinct; squared lengths of edges have a mean of 1, all pairs no smaller one |
 | …bipartite… | as a matching, and no alternating path joins unmatched vertices of both sides                          |
 | matching    | mates are neighbors, and mutual; no edge without a mate at its ends, or heavier than their matches     |
 
@@ -79,6 +80,7 @@ from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.link_samples import negative_edges, split_edges, walk_pairs
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
+from gasla.verify.positions import layout
 from gasla.verify.searches.hops import eccentricity, effective_diameter, k_hop_counts
 from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
 from gasla.verify.searches.paths import bfs, nearest_source, sssp
@@ -140,6 +142,7 @@ __all__ = [
     "katz",
     "label_propagation",
     "latest_departure",
+    "layout",
     "longest_path",
     "louvain_communities",
     "maximal_independent_set",

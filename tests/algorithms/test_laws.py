@@ -38,7 +38,7 @@ WITHOUT = {
     "reduce_by_key": "takes keys, no graph",
     "walk_pairs": "takes walks, no graph",
     "table": "another form of answers",
-    "layout": "a picture, in which the least rounding shows",
+    "draw": "a picture",
     "vertex edge parameter option aggregate": "declare fields",
     "set_num_threads get_num_threads": "of no graph",
 }

@@ -80,7 +80,7 @@ def test_as_a_program_of_its_own() -> None:
 def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
     outcome = command("--help")
     assert outcome.code == 0
-    for name in [*ALGORITHMS, "info", "generate", "convert", "demo", "bench"]:
+    for name in [*ALGORITHMS, "table", "draw", "info", "generate", "convert", "demo", "bench"]:
         assert name in outcome.out
         assert command(name, "--help").code == 0
 
@@ -253,7 +253,7 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
         np.testing.assert_array_equal(array.astype(right.dtype), right)
 
 
-SEVERAL = ("hits", "salsa", "top-k-similar", "nearest-source")  # arrays
+SEVERAL = ("hits", "salsa", "top-k-similar", "nearest-source", "layout")  # arrays
 
 
 @pytest.mark.thorough

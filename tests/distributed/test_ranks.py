@@ -824,6 +824,7 @@ NOT_HAD: dict[str, Any] = {
     "motif_counts": gasla.motif_counts,
     "triadic_census": gasla.triadic_census,
     "layout": gasla.layout,
+    "draw": gasla.draw,
     "ego_graph": lambda g: gasla.ego_graph(g, 0),
     "project": lambda g: gasla.project(g, [0, 1]),
     "maximum_bipartite_matching": gasla.maximum_bipartite_matching,

@@ -489,6 +489,12 @@ def independent(q: Asked) -> Answer:
     return {"members": q.vertices(np.flatnonzero(members) if members.dtype == bool else members)}
 
 
+def positions(q: Asked) -> Answer:
+    found = gasla.layout(q.given, seed=q.seed)
+    q.check(verify.layout, found)
+    return {"positions": q.at_vertices(found)}
+
+
 def colours(q: Asked) -> Answer:
     found = gasla.greedy_color(q.given, seed=q.seed)
     q.check(verify.greedy_color, found)
@@ -868,6 +874,7 @@ ROWS: tuple[Row, ...] = (
     Row("longest_path", longest_path(True), kinds=("acyclic", "any"), ranks=True, weights=True, split=COPIED_WEIGHTS,
         verbs="longest-path", scaled=times(TIMES, lengths=1)),
     Row("longest_path", longest_path(False), "weighted=False", kinds=("acyclic",)),
+    Row("layout", positions, verbs="layout", isolated=VERIFIED, renamed=VERIFIED, engines=VERIFIED),
     Row("maximal_independent_set", independent, ranks=True, verbs="maximal-independent-set", renamed=VERIFIED,
         split=VERIFIED),
     Row("greedy_color", colours, verbs="greedy-color", networkx="greedy_color", renamed=VERIFIED, split=VERIFIED),

@@ -74,6 +74,12 @@ def test_recipes_run_and_print_what_they_say(
     assert capsys.readouterr().out.split("\n")[:-1] == remarks
 
 
+def test_recipes_are_short() -> None:
+    for recipe in (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        lines = [line for block in blocks_of(recipe) for line in block.splitlines() if line.strip()]
+        assert len(lines) <= 30, recipe.splitlines()[0]
+
+
 def test_the_page_on_the_engine_shows_what_is_printed() -> None:
     text = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "engine"}

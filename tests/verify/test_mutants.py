@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
+from scipy.spatial.distance import pdist, squareform
 
 import gasla
 from gasla import verify
@@ -800,6 +801,24 @@ def aggregate_features(g: Small) -> Asked:
             yield Question(check, {"aggregated": right})
 
 
+def layout(g: Small) -> Asked:
+    found = nx.spring_layout(g.simple, seed=1, iterations=200)
+    positions = np.array([found[v] for v in range(g.n)])
+    positions -= positions.mean(axis=0)
+    positions /= (pdist(positions)[squareform(g.joined)] ** 2).mean() ** 0.5
+
+    def is_right(positions: Array) -> bool:
+        if positions.shape != (g.n, 2) or not np.isfinite(positions).all():
+            return False
+        if np.abs(positions.mean(axis=0)).max() > 1e-9 * np.abs(positions).max():
+            return False
+        squares = pdist(positions) ** 2
+        length = squares[squareform(g.joined)].mean()
+        return bool(squares.min() > 0 and abs(length - 1) <= 1e-6 and squares.mean() >= 1 - 1e-6)
+
+    yield Question(lambda positions: verify.layout(g.matrix, positions), {"positions": positions}, is_right)
+
+
 def maximal_independent_set(g: Small) -> Asked:
     members = np.isin(np.arange(g.n), nx.maximal_independent_set(g.simple, seed=1))
 
@@ -1204,6 +1223,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "katz": (katz, ALL),
     "label_propagation": (label_propagation, ALL),
     "latest_departure": (temporal("latest_departure"), ALL),
+    "layout": (layout, ALL),
     "longest_path": (longest_path, ("acyclic", "two sides")),
     "louvain_communities": (louvain_communities, ("directed", "undirected", "islands", "star")),
     "maximal_independent_set": (maximal_independent_set, ALL),

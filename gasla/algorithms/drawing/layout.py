@@ -1,8 +1,8 @@
 """Layout: a position in the plane for each vertex, such that neighbors are close and all others apart.
 
 Edges pull their ends together in proportion to their length, and every two vertices push each other apart in inverse
-proportion to their distance. A vertex moves to where these forces would cancel, ever more carefully. Instead of all
-others it is pushed by a random few, others in each iteration, in place of all; and by its neighbors.
+proportion to their distance. A vertex moves to where these forces would cancel, ever more carefully. In a graph of more
+than 16 vertices it is pushed by a random few, others in each iteration, in place of all; and by its neighbors.
 
 A few hundred iterations move vertices by a few edges only. So the graph is first contracted: each vertex outside a
 maximal independent set joins a neighbor in it, and so on, until few are left. These are placed by two eigenvectors of
@@ -47,7 +47,7 @@ class Forces(VertexProgram):
     mass = vertex(np.float32, init=1, missing=0)
     stiffness = vertex(np.float32, init=1)
     weight = edge(np.float32)
-    strength = parameter(np.float32, 1)  # of pushes
+    strength = parameter(np.float32, 1)  # of pushes by neighbors
     share = parameter(np.float32, 1)  # of pushes by a sampled vertex, which stands for others
     gravity = parameter(np.float32, 0)
     nearest = parameter(np.float32, 1)  # square of a distance below which vertices are not pushed further
@@ -67,7 +67,8 @@ class Forces(VertexProgram):
         field = -self.gravity * vertex.position
         for k in range(SAMPLES):
             draw = semirings.random(self.seed, vertex.id, self.iteration, k)
-            other = self.at(semirings.cast(draw * self.count, np.int64))
+            chosen = semirings.cast(draw * self.count, np.int64)
+            other = self.at(semirings.where(self.count > SAMPLES, chosen, k))  # beyond the last: no mass, no push
             away = vertex.position - other.position
             field = field + away * (self.share * other.mass / (semirings.plus(away * away) + self.nearest))
         cooling = 1 - semirings.cast(self.iteration, np.float32) / self.rounds
@@ -111,8 +112,8 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
     Returns
     -------
     (n, 2) array of float64
-        The position of each vertex, on the device of the graph; their mean is 0. The same in every run on one device;
-        two devices add up in another order, which changes the picture.
+        The position of each vertex, on the device of the graph. Their mean is 0, and that of the squared lengths of
+        edges is 1. The same in every run on one device; two devices add up in another order, which changes the picture.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
 
     See Also
     --------
-    gasla.pagerank : scores by which to color or size vertices.
+    gasla.draw : a picture with these positions.
 
     Notes
     -----
@@ -159,7 +160,14 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
             positions = positions[level.joined]
         noise = moved(draw.standard_normal((level.graph.n, 2)), simple.device)
         positions = _balanced(level, positions, noise, strength, seed)
-    return positions - positions.mean(axis=0)
+    return _scaled(simple, positions - positions.mean(axis=0))
+
+
+def _scaled(simple: Graph, positions: Array) -> Array:
+    """The positions with a scale at which the mean of the squared lengths of edges is 1, if there are edges."""
+    lists = simple.sorted_out  # not edges(): the order of these, and so the rounding, depends on that of the input
+    total = float(((positions[lists.owners()] - positions[lists.indices]) ** 2).sum())
+    return positions * (simple.m / total) ** 0.5 if total > 0 else positions
 
 
 def _levels(simple: Graph, seed: int) -> list[Level]:
@@ -205,8 +213,8 @@ def _balanced(level: Level, positions: Array, noise: Array, strength: float, see
     at_rim = strength * total / radius**2  # push on a vertex at the rim, per distance from the middle
     rounds = 50 if n > 20_000 else 100 if n > 2_000 else 200
     program = Forces(
-        strength=strength,
-        share=strength * n / SAMPLES,
+        strength=strength * max(1 - SAMPLES / n, 0),  # neighbors are among the sampled vertices, too
+        share=strength * max(n / SAMPLES, 1),
         gravity=GRAVITY * at_rim,
         nearest=(0.3 * radius) ** 2 / n,
         limit=(stretch / (float(degrees.sum()) / 2)) ** 0.5 * scale if stretch > 0 else radius,
@@ -231,11 +239,18 @@ def _spread(positions: Array) -> float:
 
 
 def _radius(level: Level, positions: Array, degrees: Array) -> float:
-    """The radius of a disk as large as the disks of all components with edges together."""
-    if not float(degrees.sum()):
-        return _spread(positions)
+    """The radius of a disk as large as the disks of all components together.
+
+    Vertices without edges take as much of the plane as the others.
+    """
     xp, label = array_module(positions), level.component
-    count = xp.maximum(xp.bincount(label, degrees), 1e-30)
+    edges = xp.bincount(label, degrees)
+    has_edges = edges > 0
+    if not bool(has_edges.any()):
+        return _spread(positions)
+    count = xp.maximum(edges, 1e-30)
     middle = xp.stack([xp.bincount(label, degrees * axis) / count for axis in positions.T], axis=1)
     distances = ((positions - middle[label]) ** 2).sum(axis=1)
-    return max(float((xp.bincount(label, distances * degrees) / count).sum()) ** 0.5, 1e-6)
+    mass = xp.bincount(label, level.mass)
+    part = float(mass[has_edges].sum() / mass.sum())  # of all vertices
+    return max((float((xp.bincount(label, distances * degrees) / count).sum()) / part) ** 0.5, 1e-6)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import gasla
+from gasla import verify
 from gasla.graph.graph import Graph
 from tests.algorithms.community.test_edge_support import DEVICES, HARD, on, plain
 from tests.algorithms.community.test_triangles import edge_lists
@@ -29,8 +30,7 @@ def test_hard_shapes_have_positions(device: Any, shape: str) -> None:
     positions = plain(gasla.layout(graph))
     assert positions.shape == (graph.n, 2)
     assert positions.dtype == np.float64
-    assert np.isfinite(positions).all()
-    assert len(np.unique(positions, axis=0)) == graph.n  # no two at one place
+    verify.layout(graph.to("cpu"), positions)
     np.testing.assert_array_equal(plain(gasla.layout(graph)), positions)
     if graph.n > 2:
         assert not np.array_equal(plain(gasla.layout(graph, seed=1)), positions)
@@ -40,9 +40,7 @@ def test_hard_shapes_have_positions(device: Any, shape: str) -> None:
 @given(edge_lists())
 def test_all_small_graphs_have_positions(edges: Any) -> None:
     graph = on("cpu", edges)
-    positions = gasla.layout(graph)
-    assert np.isfinite(positions).all()
-    np.testing.assert_allclose(positions.sum(axis=0), 0, atol=1e-6 * max(np.abs(positions).max(initial=0), 1) * graph.n)
+    verify.layout(graph, gasla.layout(graph))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -61,6 +59,15 @@ def test_neighbors_are_closer_than_others() -> None:
     graph = flights.subgraph(np.flatnonzero(flights.out_degrees))
     positions, some = gasla.layout(graph), np.random.default_rng(0).integers(0, graph.n, (2, 20_000))
     assert np.median(lengths(positions, *graph.edges())) < 0.6 * np.median(lengths(positions, *some))
+
+
+@pytest.mark.parametrize("n", [5, 9, 14])
+def test_two_that_are_no_neighbors_are_the_farthest(n: int) -> None:
+    """Of a complete graph without one edge."""
+    src, dst = np.triu_indices(n, 1)
+    positions = gasla.layout(Graph.from_edges(src[1:], dst[1:]))  # without 0, 1
+    apart = np.linalg.norm(positions[:, None] - positions, axis=2)
+    assert apart[0, 1] == apart.max()
 
 
 def test_components_are_kept_together() -> None:

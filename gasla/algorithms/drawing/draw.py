@@ -1,0 +1,363 @@
+"""Draw: a picture of a graph with Matplotlib. Few edges are lines; of many, an image shows the density.
+
+The image adds up points along a sample of the edges, so that its memory and time do not grow with the graph. A point
+stands for a part of its edge, and has the length of that part as its weight.
+"""
+
+import reprlib
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from gasla.algorithms.drawing.layout import layout
+from gasla.arrays import array_module, moved
+from gasla.graph.arguments import MOST_SEED, check_flags, real_number, several_vertices, whole_number
+from gasla.graph.exchange.vertex_table import columns_of
+from gasla.graph.graph import Graph, as_graph
+
+Array = np.ndarray[Any, Any]  # of NumPy
+
+MOST_LINES = 40_000  # stored edges that are drawn as lines
+MOST_SAMPLED = 1_000_000  # edges that a density is made of
+MOST_POINTS = 10_000_000  # along these edges
+MOST_DOTS = 50_000  # vertices that are drawn
+PIXELS = 1000  # of the longer side of a density
+AT_ONCE = 1 << 20  # points in memory
+LARGEST_AREA = 250.0  # square points, of the vertex with the largest size
+GRAY, MISSING = "0.45", "0.75"  # edges; vertices whose score is not finite
+LOOP = 0.015  # radius of a loop, as a part of the picture
+
+
+def draw(
+    graph: Any,
+    positions: Any = None,
+    *,
+    ax: Any = None,
+    color: Any = None,
+    size: Any = None,
+    labels: Any = 10,
+    arrows: bool = False,
+    cmap: Any = "viridis",
+    seed: int = 0,
+) -> Any:
+    """Draw a graph with Matplotlib: vertices by score, the most important ones named, edges as lines or as a density.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Edges are drawn without their values; two edges between the same vertices are one line.
+    positions : (n, 2) array, or two names of vertex attributes, optional
+        Where the vertices are, such as ``("longitude", "latitude")``; by default `layout` places them. A vertex whose
+        position is not finite is left out.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default in a new figure.
+    color : (n,) array of numbers, a result with one, the name of a vertex attribute, or a color, optional
+        The score that colors each vertex, or one color for all. Vertices whose score is not finite are gray.
+    size : (n,) array of numbers, a result with one, the name of a vertex attribute, or a number, optional
+        The score that the area of each vertex grows with, or the area of all in square points.
+    labels : int, several vertices, or mapping of vertices to texts
+        How many of the most important vertices have their names beside them, or numbers in a graph without names; or
+        which vertices; or which vertices with which texts. The most important vertices have the largest `size`; without
+        sizes, the largest `color` if that is floating-point; else the most edges.
+    arrows : bool
+        Whether lines have arrowheads. Only where edges are drawn as lines.
+    cmap : str or matplotlib.colors.Colormap
+        The colors for scores.
+    seed : int
+        For `layout`, and for the sample of a density.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, without frame. Its last collection has the vertices: ``ax.figure.colorbar(ax.collections[-1])``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument does not fit the graph, no vertex attribute has a name, or arrows are asked for on a density.
+    ImportError
+        If Matplotlib is missing.
+
+    See Also
+    --------
+    layout : The positions alone, for other libraries.
+
+    Notes
+    -----
+    A graph of more than 40,000 stored edges is drawn as a density: an image of the length of edges per pixel, on a
+    logarithmic scale, made of at most a million edges at random. Of more than 50,000 vertices the most important are
+    drawn. The title says what is left out. Loops are circles, and are not part of a density.
+
+    Examples
+    --------
+    >>> import gasla, networkx as nx
+    >>> from matplotlib.figure import Figure
+    >>> flights = gasla.Graph.from_networkx(nx.DiGraph([("OSL", "FCO"), ("FCO", "CGN"), ("OSL", "CGN")]))
+    >>> ax = gasla.draw(flights, ax=Figure().subplots(), color=gasla.pagerank(flights), labels=2)
+    >>> [text.get_text() for text in ax.texts]
+    ['CGN', 'FCO']
+    >>> ax.figure.savefig("flights.png")  # doctest: +SKIP
+    """
+    graph = as_graph(graph)
+    Axes, mapping = _matplotlib(cmap)
+    if ax is not None and not isinstance(ax, Axes):
+        raise TypeError(f"ax is {reprlib.repr(ax)}; expected Matplotlib's axes, such as those of plt.subplots()")
+    check_flags(arrows=arrows)
+    if arrows and graph.m > MOST_LINES:
+        raise ValueError(
+            f"arrows is True, but {graph.m:,} edges are drawn as a density; expected {MOST_LINES:,} at most"
+        )
+    seed = whole_number("seed", seed, MOST_SEED)
+    colors = _colors(graph, color)
+    areas = _areas(graph, size)
+    importance = _importance(graph, size, areas, colors)
+    texts = _texts(graph, labels, importance)
+    placed = _placed(graph, positions, seed)
+
+    ax = _new_axes() if ax is None else ax
+    said = _edges(ax, graph, placed, arrows, np.random.default_rng(seed))
+    said += _vertices(ax, placed, colors, areas, importance, mapping)
+    _write(ax, placed, texts, areas)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    if said:
+        ax.set_title("; ".join(said), loc="left", fontsize=9)
+    return ax
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+def _matplotlib(cmap: Any) -> tuple[Any, Any]:
+    """The class of axes, and the map from scores to colors."""
+    try:
+        from matplotlib.axes import Axes
+        from matplotlib.cm import ScalarMappable
+    except ImportError:
+        raise ImportError("gasla.draw needs Matplotlib: pip install 'gasla[plot]'") from None
+    return Axes, ScalarMappable(cmap=cmap).get_cmap().with_extremes(bad=MISSING)
+
+
+def _new_axes() -> Any:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(8, 8), layout="constrained")[1]
+
+
+def _colors(graph: Graph, given: Any) -> Any:
+    """A score of each vertex, or one color for all."""
+    from matplotlib.colors import is_color_like
+
+    if given is None:
+        return "C0"
+    if isinstance(given, str) and given not in graph.vertex_attributes and is_color_like(given):
+        return given
+    return _scores(graph, "color", given)
+
+
+def _areas(graph: Graph, given: Any) -> Array:
+    """The area of each vertex, in square points."""
+    usual = min(max(5_000 / max(graph.n, 1), 0.5), 60.0)
+    if given is None:
+        return np.full(graph.n, usual)
+    if isinstance(given, Real):
+        return np.full(graph.n, real_number("size", given))
+    scores = _scores(graph, "size", given)
+    scores = np.where(np.isfinite(scores), np.maximum(scores, 0), 0)
+    scores = scores / max(float(scores.max(initial=0)), np.finfo(float).tiny)
+    least = min(usual, 4.0)
+    return least + (LARGEST_AREA - least) * scores
+
+
+def _scores(graph: Graph, name: str, given: Any) -> Array:
+    """A number for each vertex, on the host."""
+    if isinstance(given, str):
+        graph.vertex_attributes.require(given)
+        given = graph.vertex_attributes[given]
+    fields = columns_of(graph.n, None, (), {name: given})
+    del fields["vertex"]
+    if len(fields) > 1:
+        parts = ", ".join(field.removeprefix(f"{name}_") for field in fields)
+        raise ValueError(f"{name} is a {type(given).__name__} with {parts}; expected one of these")
+    (values,) = fields.values()
+    if values.dtype.kind not in "biuf":
+        number = "np.unique(values, return_inverse=True)[1] numbers them"
+        raise TypeError(f"{name} holds values of type {values.dtype}; expected numbers: {number}")
+    return values if values.dtype.kind != "b" else values.astype(np.int8)
+
+
+def _importance(graph: Graph, size: Any, areas: Array, colors: Any) -> Array:
+    """By which vertices are chosen, and the order in which they are drawn."""
+    if size is not None and not isinstance(size, Real):
+        return areas
+    if not isinstance(colors, str) and colors.dtype.kind == "f":
+        return np.where(np.isfinite(colors), colors, -np.inf)
+    return np.asarray(moved(graph.out_degrees, "cpu") + moved(graph.in_degrees, "cpu"), np.float64)
+
+
+def _texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
+    """The vertices with labels, and these."""
+    if isinstance(labels, Mapping):
+        vertices = several_vertices(graph, "labels", [*labels], "vertex")
+        return dict(zip(vertices, map(str, labels.values())))
+    if isinstance(labels, str) or hasattr(labels, "__iter__"):
+        vertices = several_vertices(graph, "labels", labels, "vertex")
+    else:
+        count = whole_number("labels", labels)
+        vertices = np.argsort(-importance, kind="stable")[:count].tolist()
+    return {v: str(graph.name(v)) for v in vertices}
+
+
+def _placed(graph: Graph, given: Any, seed: int) -> Array:
+    """The position of each vertex, on the host; NaN where it has none."""
+    if given is None:
+        return np.asarray(moved(layout(graph, seed=seed), "cpu"))
+    if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(name, str) for name in given):
+        for name in given:
+            graph.vertex_attributes.require(name)
+        given = np.stack([moved(graph.vertex_attributes[name], "cpu") for name in given], axis=1)
+    try:
+        array = np.asarray(moved(given, "cpu"))
+    except ValueError:  # rows of unequal lengths
+        array = np.asarray(None)
+    wanted = f"expected ({graph.n}, 2), a row x, y for each vertex, or the names of two vertex attributes"
+    if array.shape != (graph.n, 2):
+        shape = f"have shape {array.shape}" if array.ndim else f"are {reprlib.repr(given)}"
+        hint = "; np.transpose makes these" if array.shape == (2, graph.n) else ""
+        raise ValueError(f"positions {shape}; {wanted}{hint}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"positions hold values of type {array.dtype}; {wanted}")
+    array = array.astype(np.float64)
+    return np.where(np.isfinite(array).all(axis=1)[:, None], array, np.nan)
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
+
+
+def _edges(ax: Any, graph: Graph, placed: Array, arrows: bool, random: np.random.Generator) -> list[str]:
+    """Draw the edges; returns what is left out."""
+    has_place = np.isfinite(placed[:, 0])
+    src, dst = _sampled(graph, random)
+    count = len(src)
+    there = has_place[src] & has_place[dst]
+    src, dst = src[there], dst[there]
+    if graph.m <= MOST_LINES:
+        _lines(ax, placed, src, dst, arrows)
+        return []
+    low, high = placed[has_place].min(axis=0, initial=np.inf), placed[has_place].max(axis=0, initial=-np.inf)
+    if len(src):
+        _image(ax, density(placed, src, dst, low, high, random), low, high)
+    return [f"{count:,} of {graph.m:,} edges, as a density" if count < graph.m else f"{count:,} edges as a density"]
+
+
+def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
+    """The ends of all edges, or of a random edge from each of equal parts of the neighbor lists."""
+    if graph.m <= MOST_SAMPLED:
+        src, dst = graph.edges()
+    else:
+        numbers = np.arange(MOST_SAMPLED) + random.random(MOST_SAMPLED)
+        numbers = (numbers * (graph.m / MOST_SAMPLED)).astype(np.int64)
+        at = moved(np.minimum(numbers, graph.m - 1), graph.device)
+        out = graph.out
+        src, dst = array_module(at).searchsorted(out.indptr, at, side="right") - 1, out.indices[at]
+    return moved(src, "cpu"), moved(dst, "cpu")
+
+
+def _lines(ax: Any, placed: Array, src: Array, dst: Array, arrows: bool) -> None:
+    """Edges as one collection of lines, each pair of vertices once; loops as circles."""
+    from matplotlib.collections import LineCollection
+
+    ends = np.stack([src, dst], axis=1) if arrows else np.sort(np.stack([src, dst], axis=1), axis=1)
+    ends = np.unique(ends, axis=0)
+    is_loop = ends[:, 0] == ends[:, 1]
+    lines: list[Any] = [*placed[ends[~is_loop]]]
+    if is_loop.any():
+        radius = LOOP * (float(np.nanmax(np.ptp(placed[np.isfinite(placed[:, 0])], axis=0))) or 1.0)
+        turn = np.linspace(-np.pi / 2, 3 * np.pi / 2, 33)
+        circle = radius * np.stack([np.cos(turn), 1 + np.sin(turn)], axis=1)
+        lines += [placed[v] + circle for v in ends[is_loop, 0]]
+    alpha = min(0.6, 15 / max(len(lines), 1) ** 0.5)
+    ax.add_collection(LineCollection(lines, colors=GRAY, linewidths=0.7, alpha=alpha, zorder=1))
+    if arrows and not is_loop.all():
+        start, end = placed[ends[~is_loop, 0]], placed[ends[~is_loop, 1]]
+        way = end - start
+        way /= np.maximum(np.hypot(*way.T), np.finfo(float).tiny)[:, None]
+        middle = start + 0.6 * (end - start)
+        head = {"headwidth": 6, "headlength": 8, "headaxislength": 8, "minshaft": 1, "pivot": "mid", "width": 0.012}
+        units = {"angles": "xy", "units": "inches", "scale_units": "inches", "scale": 10}
+        ax.quiver(*middle.T, *way.T, color=GRAY, zorder=2, **units, **head)
+
+
+def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, random: np.random.Generator) -> Array:
+    """The length of edges in each pixel of the box from `low` to `high`, in pixels; row 0 is at the bottom."""
+    pixel = max(float((high - low).max()), np.finfo(float).tiny) / PIXELS
+    width, height = (int(side) + 1 for side in (high - low) / pixel)
+    start, end = (placed[src] - low) / pixel, (placed[dst] - low) / pixel
+    lengths = np.hypot(*(end - start).T)
+    counts = np.ceil(lengths * min(1.0, MOST_POINTS / max(float(lengths.sum()), 1.0))).astype(np.int64)
+    image = np.zeros(width * height)
+    for some in _portions(counts):
+        count = counts[some]
+        edge = np.repeat(np.arange(some.start, some.stop), count)
+        number = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
+        part = ((number + random.random(len(edge))) / counts[edge])[:, None]
+        column, row = (start[edge] * (1 - part) + end[edge] * part).astype(np.int64).T
+        cell = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
+        image += np.bincount(cell, lengths[edge] / counts[edge], width * height)
+    return image.reshape(height, width)
+
+
+def _portions(counts: Array) -> Iterator[slice]:
+    """Slices of edges with about `AT_ONCE` points each."""
+    ends = np.cumsum(counts)
+    cuts = np.searchsorted(ends, np.arange(AT_ONCE, int(ends[-1]) if len(ends) else 0, AT_ONCE))
+    bounds = np.unique(np.concatenate([[0], cuts, [len(counts)]]))
+    return (slice(int(a), int(b)) for a, b in pairwise(bounds))
+
+
+def _image(ax: Any, image: Array, low: Array, high: Array) -> None:
+    """Show a density, on a logarithmic scale, over the background of the axes."""
+    some = image > 0
+    shade = np.log1p(image / max(float(np.median(image[some])), 1e-300)) if some.any() else image
+    darkest = max(float(np.quantile(shade[some], 0.99)), 1e-300) if some.any() else 1.0
+    pixels = np.zeros((*image.shape, 4))
+    pixels[..., :3] = float(GRAY)
+    pixels[..., 3] = np.minimum(shade / darkest, 1)
+    pixel = (float((high - low).max()) or 1.0) / PIXELS
+    right, top = low + np.array(image.shape[::-1]) * pixel
+    ax.imshow(pixels, extent=(low[0], right, low[1], top), origin="lower", zorder=1)
+
+
+# --- vertices ---------------------------------------------------------------------------------------------------------
+
+
+def _vertices(ax: Any, placed: Array, colors: Any, areas: Array, importance: Array, mapping: Any) -> list[str]:
+    """Draw the vertices, the most important ones on top; returns what is left out."""
+    there = np.flatnonzero(np.isfinite(placed[:, 0]))
+    order = there[np.argsort(importance[there], kind="stable")][-MOST_DOTS:]
+    is_score = not isinstance(colors, str)
+    if is_score and np.isfinite(colors[order]).any():
+        how = {"c": colors[order].astype(np.float64), "cmap": mapping, "plotnonfinite": True}
+    else:
+        how = {"color": MISSING if is_score else colors}
+    ax.scatter(*placed[order].T, s=areas[order], linewidths=0, zorder=3, **how)
+    said = [f"{len(order):,} of {len(there):,} vertices"] if len(order) < len(there) else []
+    missing = len(placed) - len(there)
+    return said + [f"without {missing:,} vertices that have no position"] * bool(missing)
+
+
+def _write(ax: Any, placed: Array, texts: Mapping[int, str], areas: Array) -> None:
+    """Write labels above their vertices."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2, foreground="white")]
+    for v, text in texts.items():
+        if np.isfinite(placed[v, 0]):
+            above = 1 + (areas[v] / np.pi) ** 0.5
+            ax.annotate(
+                text, placed[v], (0, above), textcoords="offset points", ha="center", va="bottom", fontsize=8, zorder=4,
+                path_effects=halo, parse_math=False,
+            )  # fmt: skip

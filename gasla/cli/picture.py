@@ -1,0 +1,82 @@
+"""The command `gasla draw`: a picture of a graph, whose vertices have the answers of algorithms as colors and sizes."""
+
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+import gasla
+from gasla.cli import compute, data, text
+from gasla.cli.answer_table import chosen, columns_of
+from gasla.graph.exchange.vertex_names import Names
+from gasla.output import replacing
+from gasla.progress import bar
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command."""
+    said = "draw a graph: vertices by the answers of algorithms, edges as lines or as a density"
+    parser = commands.add_parser("draw", help=said, description=f"{said[0].upper()}{said[1:]}.")
+    data.add_reading(parser)
+    parser.add_argument("--output", "-o", metavar="FILE", required=True, help="the picture: .png, .svg or .pdf")
+    places = "two attributes of the vertices, such as longitude,latitude (default: by layout)"
+    parser.add_argument("--positions", metavar="X,Y", help=places)
+    score = "a vertex attribute, or a command with one value per vertex, such as pagerank; a beginning will do"
+    parser.add_argument("--color", metavar="SCORE", help=f"score that colors vertices: {score}")
+    parser.add_argument("--size", metavar="SCORE", help="score that the area of vertices grows with, as for --color")
+    labels = "number of the most important vertices to name (default: 10)"
+    parser.add_argument("--labels", type=text.count, default=10, metavar="N", help=labels)
+    parser.add_argument("--arrows", action="store_true", help="show directions; only where edges are lines")
+    parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the layout (default: 0)")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    """Read, compute the scores, draw and write the picture."""
+    target = data.check_picture(options.output, "gasla draw")
+    positions = None if options.positions is None else tuple(options.positions.split(","))
+    if positions is not None and len(positions) != 2:
+        raise ValueError(f"--positions {options.positions}: expected two vertex attributes, as in --positions x,y")
+    compute.check_device(options.device)
+    if options.threads is not None:
+        compute.set_threads(options.threads)
+    with bar(f"reading {options.graph}"):
+        named = with_places(data.load(options))
+    if positions is not None:
+        for attribute in positions:
+            named.graph.vertex_attributes.require(attribute)
+    given = {part: getattr(options, part) for part in ("color", "size")}
+    computed = {name: chosen(name) for name in given.values() if name and name not in named.graph.vertex_attributes}
+    scores: dict[Any, Any] = {}
+    for name, verb in computed.items():
+        with bar(f"computing {verb.name}"):
+            scores[name] = next(iter(columns_of(verb, named, options.device).values()))
+    with bar(f"drawing {options.graph}"):
+        figure, ax = canvas()
+        graph = named.graph.to(options.device)
+        marks = {part: scores.get(name, name) for part, name in given.items()}
+        gasla.draw(graph, positions, ax=ax, labels=options.labels, arrows=options.arrows, seed=options.seed, **marks)
+        with replacing(target) as stream:
+            figure.savefig(stream, format=target.suffix[1:].lower(), dpi=150)
+    said = ax.get_title(loc="left")
+    print(f"wrote {target}: {graph.n:,} vertices, {graph.m:,} edges{f' ({said})' * bool(said)}")
+    return 0
+
+
+def canvas() -> tuple[Any, Any]:
+    """A new figure, independent of pyplot's state, and its axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 10), layout="constrained")
+    return figure, figure.subplots()
+
+
+def with_places(named: data.Named) -> data.Named:
+    """The included graph of airports with their codes as names, and their coordinates as attributes."""
+    if (airports := named.airports) is None:
+        return named
+    graph = named.graph.with_vertex_attributes(longitude=airports.longitude, latitude=airports.latitude)
+    graph.naming = Names(np.where(airports.iata == "", airports.name, airports.iata))
+    return named._replace(graph=graph)
