@@ -92,6 +92,7 @@ _HOMES = {
     "walk_pairs": "operations.walk_pairs",
     "ConvergenceWarning": "operations.result",
     "reduce_by_key": "graph.transform.reduction",
+    "batch": "graph.transform.batch",
     "mxm": "operations.matrices",
     "Sparse": "operations.sparse",
     "top_k": "operations.top_k",

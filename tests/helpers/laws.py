@@ -728,6 +728,11 @@ def with_attributes(q: Asked) -> Answer:
     return {"edges": q.joined(graph)}
 
 
+def batched(q: Asked) -> Answer:
+    found = gasla.batch([q.given, q.given])
+    return {"edges": q.joined(found.graph, np.tile(np.arange(q.n), 2))}
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 ANY_ORDER = only("other walks of the same distribution: verified")
@@ -908,6 +913,7 @@ ROWS: tuple[Row, ...] = (
     Row("vxm", vxm, ranks=True, scaled=times(TIMES, sums=1), **WEIGHED),
     Row("mxm", mxm, scaled=times("both matrices: times the factor squared", entries=2), wraps=True, **WEIGHED),
     Row("top_k", top_k, weights=True, scaled=times(TIMES, values=1), split=only("each entry counts")),
+    Row("batch", batched, scaled=times(TIMES, edges=1), wraps=True, **WEIGHED),
     Row("run", run, weights=True, split=Law("as the program reduces: a minimum is the same", SAME.expected), ranks=True,
         scaled=times("as the program computes: lengths times the factor", cost=1)),
     Row("prepare", prepare, weights=True, split=Law("as `run`", SAME.expected), ranks=True,

@@ -1,0 +1,131 @@
+"""Batches: many small graphs as one graph without edges between them, so that one call serves all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import module_of
+from gasla.graph.attributes import Attributes
+from gasla.graph.graph import Graph, as_graph
+
+Of = Literal["vertex", "edge"]
+
+
+class Batch(NamedTuple):
+    """Several graphs as one, and where each begins.
+
+    Vertex v of graph i is vertex `vertex_starts[i] + v` of `graph`, and edge e is edge `edge_starts[i] + e`.
+    """
+
+    graph: Graph
+    vertex_starts: np.ndarray[Any, Any]  # one more than there are graphs; the last is the number of vertices
+    edge_starts: np.ndarray[Any, Any]
+
+    def split(self, result: Any, of: Of = "vertex") -> list[Any]:
+        """The parts of a result that belong to each graph, as views: an array with a number or a row per vertex.
+
+        Parameters
+        ----------
+        result : array
+            Of `graph`, such as distances; its first axis is that of the vertices, or of the edges.
+        of : {"vertex", "edge"}
+            Whether the result has an entry per vertex, or per edge.
+
+        Raises
+        ------
+        ValueError
+            If the result has another length.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> triangle, path = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0]), gasla.Graph.from_edges([0, 1], [1, 2])
+        >>> batch = gasla.batch([triangle, path])
+        >>> batch.split(gasla.triangle_count(batch.graph, per_vertex=True).per_vertex)
+        [array([1, 1, 1]), array([0, 0, 0])]
+        """
+        if of not in ("vertex", "edge"):
+            raise ValueError(f"of is {of!r}; expected 'vertex' or 'edge'")
+        starts = self.vertex_starts if of == "vertex" else self.edge_starts
+        shape = getattr(result, "shape", None)
+        if not shape or shape[0] != starts[-1]:
+            each = {"vertex": "vertices", "edge": "edges"}[of]
+            found = type(result).__name__ if shape is None else f"an array of shape {shape}"
+            raise ValueError(
+                f"result is {found}; expected an array of {starts[-1]} entries, one for each of the {each}"
+            )
+        return [result[first:last] for first, last in zip(starts[:-1].tolist(), starts[1:].tolist())]
+
+
+def batch(graphs: Iterable[Any]) -> Batch:
+    """Put many small graphs into one graph, side by side, so that one call of an algorithm serves all of them.
+
+    Parameters
+    ----------
+    graphs : Graph objects or SciPy sparse arrays
+        All on one device; with values all, or none. Names of vertices are not kept.
+
+    Returns
+    -------
+    Batch(graph, vertex_starts, edge_starts)
+        `graph` has the vertices and edges of the first graph, then of the second, and so on. Its values, and the
+        attributes that all graphs have, are theirs in the common type. Vertex v of graph i is
+        `vertex_starts[i] + v`. `Batch.split` cuts a result into one for each graph.
+
+    Raises
+    ------
+    ValueError
+        If some graphs have values and others have none, or graphs are on two devices.
+    TypeError
+        If one is no graph.
+
+    Notes
+    -----
+    Searches start at a vertex of each graph: `gasla.sssp(batch.graph, batch.vertex_starts[:-1])` at vertex 0 of all.
+
+    Results are those of single calls where they depend on a vertex's component alone: distances, components, triangles,
+    clustering, core numbers, matchings. They differ where a whole graph is scaled or stopped at once:
+    ranks of `pagerank` sum to 1 over the batch, and iterations end when all graphs have converged.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> molecules = [gasla.Graph.from_edges([0, 1], [1, 2], [1.0, 2.0]), gasla.Graph.from_edges([0], [1], [5.0])]
+    >>> batch = gasla.batch(molecules)
+    >>> batch.graph, batch.vertex_starts
+    (Graph(n=5, m=3, values=float64), array([0, 3, 5]))
+    >>> batch.split(gasla.sssp(batch.graph, batch.vertex_starts[:-1]))
+    [array([0., 1., 3.]), array([0., 5.])]
+    """
+    parts = [as_graph(graph) for graph in graphs]
+    first = parts[0] if parts else Graph.from_edges([], [], n=0)
+    for i, part in enumerate(parts):
+        if part.device != first.device:
+            raise ValueError(
+                f"graph {i} is on the {part.device}, and graph 0 on the {first.device}; expected one device"
+            )
+        if (part.values is None) != (first.values is None):
+            one, other = (i, 0) if part.values is None else (0, i)
+            raise ValueError(f"graph {one} has no values, and graph {other} has; expected values in all, or in none")
+    parts = parts or [first]
+    xp: Any = module_of(first.device)
+    vertex_starts = np.cumsum([0, *(part.n for part in parts)])
+    edge_starts = np.cumsum([0, *(part.m for part in parts)])
+    n = int(vertex_starts[-1])
+    kind = np.int32 if n < 2**31 and all(part.id_dtype == np.int32 for part in parts) else np.int64
+    shift = xp.repeat(xp.asarray(vertex_starts[:-1]), np.diff(edge_starts).tolist()).astype(kind)
+    src, dst = (xp.concatenate(ends) for ends in zip(*(part.edges() for part in parts), strict=True))
+    values = None if first.values is None else xp.concatenate([part.values for part in parts])
+    whole = Graph.from_edges(src.astype(kind) + shift, dst.astype(kind) + shift, values, n=n)
+    whole = whole.with_edge_attributes(_joined([part.edge_attributes for part in parts], xp))
+    whole = whole.with_vertex_attributes(_joined([part.vertex_attributes for part in parts], xp))
+    return Batch(whole, vertex_starts, edge_starts)
+
+
+def _joined(each: list[Attributes], xp: Any) -> dict[str, Any]:
+    """The attributes that all graphs have, one after another."""
+    names = [name for name in each[0] if all(name in columns for columns in each)]
+    return {name: xp.concatenate([columns[name] for columns in each]) for name in names}
