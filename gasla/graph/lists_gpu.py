@@ -6,8 +6,10 @@ without a GPU. Arithmetic and comparisons of arrays with scalars are written as 
 operators make CuPy call NumPy, which then imports SciPy (half a second).
 
 Memory: keys take 8 bytes per edge, and the sort another 8. A build needs at most 16 bytes per edge besides its input,
-or 20 with the owners (4 bytes per edge; 8 from 2**31 vertices on); ``Graph.both``, with two entries per edge, 48. A
-build moves about 200 bytes per edge, mostly in the eight passes of the sort.
+or 20 with the owners (4 bytes per edge; 8 from 2**31 vertices on). More than `CHUNK` edges are sorted in chunks, whose
+entries are then put at their places in the lists: that takes 50 bytes per edge of a chunk, whatever the number of
+edges, of which there may be more than 2**32. A build moves about 200 bytes per edge, mostly in the eight passes of the
+sort.
 
 Properties, such as whether lists ascend, are computed by one kernel in one pass over the lists. As array operations
 they would be a dozen kernels, each of which CuPy takes a tenth of a second to compile.
@@ -15,6 +17,7 @@ they would be a dozen kernels, each of which CuPy takes a tenth of a second to c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -25,6 +28,7 @@ from gasla.gpu.runtime.compile import Kernel, device, multiprocessors
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
+CHUNK = 1 << 26  # edges that are sorted at once: a gigabyte of keys, and the sort's second copy
 _THREADS = 256
 _SLICE = 1024  # edges per warp, as in kernels/primitive/lists.cuh
 _PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of `ListProperties` there
@@ -40,8 +44,14 @@ extern "C" __global__ void find_properties(const {offset}* offsets, const {verte
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
     """Lists of `others` by key, each in the order of the input; ids are positions in the input."""
-    m = len(keys)
-    packed = _packed(keys, array_module(keys).arange(m, dtype=np.uint32), n)
+    m, xp = len(keys), array_module(keys)
+    if m > CHUNK:
+        grouped, ids = xp.empty(m, others.dtype), xp.empty(m, index_dtype(m))
+        indptr = _count(keys, n)
+        for places, numbers in _in_chunks(keys, indptr):
+            grouped[places], ids[places] = others[numbers], numbers
+        return indptr, grouped, ids
+    packed = _packed(keys, xp.arange(m, dtype=np.uint32), n)
     packed.sort()
     ids = _lower(packed, index_dtype(m))
     indptr = _offsets(packed, n)
@@ -58,9 +68,40 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
     """The transposed lists, without edge numbers."""
     n = len(indptr) - 1
+    if len(indices) > CHUNK:
+        xp = array_module(indices)
+        turned, turned_indices = _count(indices, n), xp.empty_like(indices)
+        for places, numbers in _in_chunks(indices, turned):
+            turned_indices[places] = xp.searchsorted(indptr, numbers, side="right") - 1
+        return turned, turned_indices
     packed = _packed(indices, owners(indptr, indices), n)
     packed.sort()
     return _offsets(packed, n), _lower(packed, indices.dtype)
+
+
+def _count(keys: Array, n: int) -> Array:
+    """Offsets of the lists that `keys` make."""
+    xp = array_module(keys)
+    indptr = xp.zeros(n + 1, index_dtype(len(keys)))
+    xp.cumsum(count_ids(keys, n), dtype=indptr.dtype, out=indptr[1:])
+    return indptr
+
+
+def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
+    """For each chunk of the input, the places of its entries in lists by key, and their positions in the input."""
+    xp, n = array_module(keys), len(indptr) - 1
+    ends = indptr[:-1].astype(np.int64)  # of the entries of earlier chunks, in each list
+    for first in range(0, len(keys), CHUNK):
+        part = keys[first : first + CHUNK]
+        packed = _packed(part, xp.arange(len(part), dtype=np.uint32), n)
+        packed.sort()
+        starts, numbers = _offsets(packed, n), _lower(packed, np.int64)
+        del packed
+        places = (ends - starts[:-1])[part[numbers]]
+        places += xp.arange(len(part))
+        numbers += first
+        ends += starts[1:] - starts[:-1]
+        yield places, numbers
 
 
 def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Array]:

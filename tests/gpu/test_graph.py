@@ -77,27 +77,30 @@ def both_ways(n, src, dst, values):
 # --- anywhere ---------------------------------------------------------------------------------------------------------
 
 
-def sort(patch):
+def sort(patch, chunk=lists.CHUNK):
     """Have lists made as on the GPU, but for what a kernel finds there."""
+    patch.setattr(lists, "CHUNK", chunk)
     for module in ("graph.adjacency", "graph.neighbor_lists"):
         patch.setattr(f"gasla.{module}.lists_on", lambda array: lists)
     for name in ("Properties", "is_symmetric"):
         patch.setattr(lists, name, getattr(cpu_lists, name))
 
 
+@pytest.mark.parametrize("chunk", [lists.CHUNK, 3])
 @given(data=edge_lists())
-def test_lists_by_sorting(data):
+def test_lists_by_sorting(chunk, data):
     expected = [facts(graph) for graph in both_ways(*data)]
     with pytest.MonkeyPatch.context() as patch:
-        sort(patch)
+        sort(patch, chunk)
         assert [facts(graph) for graph in both_ways(*data)] == expected
         check(both_ways(*data)[0], *data)
 
 
-def test_lists_by_sorting_of_a_larger_graph(monkeypatch):
+@pytest.mark.parametrize("chunk", [lists.CHUNK, 1000])
+def test_lists_by_sorting_of_a_larger_graph(chunk, monkeypatch):
     graphs = [datasets.rmat(9), directed(9), datasets.grid(8)]
     expected = [facts(Graph(A)) for A in graphs]
-    sort(monkeypatch)
+    sort(monkeypatch, chunk)
     assert [facts(Graph(A)) for A in graphs] == expected
     g = Graph(graphs[0])
     assert g.is_symmetric and g.in_.indices is g.out.indices and g.in_values is g.values
@@ -281,7 +284,9 @@ def test_a_format_without_edge_numbers():
 
 
 @pytest.mark.gpu
-def test_larger_graphs_on_the_gpu():
+@pytest.mark.parametrize("chunk", [lists.CHUNK, 10_000])
+def test_larger_graphs_on_the_gpu(chunk, monkeypatch):
+    monkeypatch.setattr(lists, "CHUNK", chunk)
     for A in (datasets.rmat(14), directed(14), datasets.grid(16)):
         g = Graph(A)
         assert facts(g.to("gpu")) == facts(g)
