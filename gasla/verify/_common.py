@@ -1,18 +1,23 @@
 """Shared by all verifiers: the edges of a graph as arrays, checks of an answer's shape, and the raising of errors."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from inspect import signature
 from itertools import pairwise
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gasla.graph.graph import as_graph
+from gasla.graph.arguments import are_names, several_vertices, source_vertex
+from gasla.graph.exchange.vertex_names import translate_vertices
+from gasla.graph.graph import Graph, as_graph
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+P = ParamSpec("P")
 Array = NDArray[Any]
 SAMPLES = 256  # default number of samples of a spot check
 
@@ -21,6 +26,44 @@ class VerificationError(AssertionError):
     """An answer breaks a property that every right answer has; the message names the property and the place."""
 
     __module__ = "gasla.verify"  # the public name
+
+
+def _numbered(graph: Graph, given: Any, name: str) -> Any:
+    """A mapping of vertices to numbers, or a list of equally likely vertices; an array of numbers as it is."""
+    if isinstance(given, Mapping):
+        return dict(zip(several_vertices(graph, name, given, "vertex"), given.values()))
+    if getattr(given, "ndim", 1) == 0 or not are_names(given):
+        return given
+    return dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
+
+
+def _pairs(graph: Graph, given: Any, name: str) -> Any:
+    return tuple(translate_vertices(graph, ends, name) for ends in given)
+
+
+VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # how arguments give vertices, by their names
+    **dict.fromkeys(("source", "target"), source_vertex),
+    **dict.fromkeys(("sources", "starts", "ids", "nodes", "side"), translate_vertices),
+    **dict.fromkeys(("personalization", "dangling", "beta"), _numbered),
+    "pairs": _pairs,
+}
+
+
+def takes_names(verify: Callable[P, None]) -> Callable[P, None]:
+    """The verifier, whose arguments may give vertices by name, as those of the algorithm; it receives numbers."""
+    bind = signature(verify).bind
+
+    @wraps(verify)
+    def translated(*args: P.args, **kwargs: P.kwargs) -> None:
+        given = bind(*args, **kwargs)
+        graph = as_graph(given.arguments["graph"])
+        if graph.naming is not None:
+            for name, translate in VERTICES.items():
+                if given.arguments.get(name) is not None:
+                    given.arguments[name] = translate(graph, given.arguments[name], name)
+        verify(*given.args, **given.kwargs)
+
+    return translated
 
 
 class Edges(NamedTuple):

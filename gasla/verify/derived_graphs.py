@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, takes_names
 from gasla.verify.partitions import strong_components
 
 SLACK = 1e-6  # relative tolerance of a radius, for distances rounded to float32
@@ -85,9 +85,10 @@ def _check_values(weight: Array, place: Array, found: Array, pairs: Array, n: in
     )
 
 
+@takes_names
 def ego_graph(
     graph: Any,
-    source: int,
+    source: Any,
     ego: Graph,
     radius: float = 1,
     *,
@@ -101,7 +102,7 @@ def ego_graph(
     ----------
     graph : Graph or SciPy sparse array
         The graph.
-    source : int
+    source : int or name
         The center.
     ego : Graph
         What `gasla.ego_graph` returned.
@@ -196,6 +197,7 @@ def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> A
     return found
 
 
+@takes_names
 def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = True) -> None:
     """Verify a projection: an edge, in both directions, for every two vertices with a common neighbor; and its count.
 
@@ -203,7 +205,7 @@ def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = Tru
     ----------
     graph : Graph or SciPy sparse array
         The bipartite graph.
-    side : array of bool or of integers
+    side : array of bool, or of ids or names
         The side that was projected.
     projected : Graph
         What `gasla.project` returned.

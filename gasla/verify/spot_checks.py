@@ -23,6 +23,7 @@ from gasla.verify._common import (
     edges_of,
     require,
     sample,
+    takes_names,
     vertex_answer,
 )
 
@@ -37,13 +38,14 @@ EDGES = 20_000_000  # edges visited in searches, unless `samples` is given
 TOLERANCE = 1e-9  # relative error of scores
 
 
+@takes_names
 def closeness(
     graph: Any,
     scores: ArrayLike,
     *,
     distance: Lengths = None,
     wf_improved: bool = True,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Any] | None = None,
     samples: int | None = None,
 ) -> None:
     """Check the closeness of sampled vertices by their distances from all sources.
@@ -81,12 +83,13 @@ def closeness(
     _by_distances(graph, scores, distance, sources, score, samples)
 
 
+@takes_names
 def harmonic(
     graph: Any,
     scores: ArrayLike,
     *,
     distance: Lengths = None,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Any] | None = None,
     k: int | None = None,
     samples: int | None = None,
 ) -> None:
@@ -148,6 +151,7 @@ def _by_distances(
     )
 
 
+@takes_names
 def similarity(
     graph: Any, scores: ArrayLike, measure: Measure = "jaccard", pairs: Any = None, *, samples: int = 1 << 12
 ) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import Array, Edges, VerificationError, edges_of, require
+from gasla.verify._common import Array, Edges, VerificationError, edges_of, require, takes_names
 
 
+@takes_names
 def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: bool = False) -> None:
     """Verify random walks, plain or node2vec: each begins at its start, follows edges, and ends only without out-edges.
 
@@ -17,7 +18,7 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     ----------
     graph : Graph or SciPy sparse array
         The graph.
-    starts : array of integers
+    starts : array of ids or names
         The first vertex of each walker.
     walks : (walkers, length + 1) array of integers
         The answer.
@@ -61,6 +62,7 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
     require(right, lambda i: f"{describe(i)}; there is no such edge")
 
 
+@takes_names
 def sample_neighbors(
     graph: Any,
     ids: ArrayLike,
@@ -77,7 +79,7 @@ def sample_neighbors(
     ----------
     graph : Graph or SciPy sparse array
         The graph.
-    ids : array of integers
+    ids : array of ids or names
         The vertices that were sampled from.
     k, direction, weighted, replace
         The arguments of `gasla.sample_neighbors`.

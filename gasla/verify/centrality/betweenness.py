@@ -8,17 +8,27 @@ from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
-from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, vertex_answer
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    check_source,
+    edges_of,
+    require,
+    takes_names,
+    vertex_answer,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+@takes_names
 def betweenness(
     graph: Any,
     scores: ArrayLike,
     *,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Any] | None = None,
     normalized: bool = True,
     weighted: bool = False,
     endpoints: bool = False,

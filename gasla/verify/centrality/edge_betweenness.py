@@ -8,15 +8,25 @@ from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph, is_undirected
 from gasla.progress import track
-from gasla.verify._common import Array, Edges, VerificationError, check_source, edge_answer, edges_of, require
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    check_source,
+    edge_answer,
+    edges_of,
+    require,
+    takes_names,
+)
 from gasla.verify.centrality.betweenness import affordable, dependencies_from, distances, is_near
 
 
+@takes_names
 def edge_betweenness(
     graph: Any,
     scores: ArrayLike,
     *,
-    sources: Iterable[int] | None = None,
+    sources: Iterable[Any] | None = None,
     normalized: bool = True,
     weighted: bool = False,
     effort: float = 2e7,

@@ -6,11 +6,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, edges_of, near_one, require, vertex_answer
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    edges_of,
+    near_one,
+    require,
+    takes_names,
+    vertex_answer,
+)
 
 STEPS = 4  # factor of the tolerance: minor components may still grow by more than the last change
 
 
+@takes_names
 def pagerank(
     graph: Any,
     ranks: ArrayLike,

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, edges_of, require, vertex_answer
+from gasla.verify._common import Array, Edges, VerificationError, edges_of, require, takes_names, vertex_answer
 
 
+@takes_names
 def katz(
     graph: Any,
     scores: ArrayLike,

@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, require, vertex_answer
+from gasla.verify._common import Array, VerificationError, require, takes_names, vertex_answer
 
 TOLERANCE = 1e-9  # relative, for floats
 BITS = 29  # of int32 capacities for SciPy, which adds two of them
 
 
-def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) -> None:
+@takes_names
+def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) -> None:
     """Verify a maximum flow: it respects capacities, is conserved at vertices, and no augmenting path exists.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are capacities (1 where it has none).
-    source, target : int
+    source, target : int or name
         The vertices that send and receive.
     value : int or float
         The value of the flow.
@@ -69,7 +70,8 @@ def maximum_flow(graph: Any, source: int, target: int, value: int, flow: Any) ->
         raise VerificationError(f"more could be sent, along the vertices {', '.join(map(str, path))}")
 
 
-def minimum_cut(graph: Any, source: int, target: int, value: int, source_side: Any) -> None:
+@takes_names
+def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: Any) -> None:
     """Verify a minimum cut: it separates source and target, has the given capacity, and equals SciPy's maximum flow.
 
     Parameters

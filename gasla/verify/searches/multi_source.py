@@ -8,18 +8,19 @@ from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
 from gasla.progress import track
-from gasla.verify._common import VerificationError
+from gasla.verify._common import VerificationError, takes_names
 from gasla.verify.searches.paths import bfs, sssp
 
 
-def multi_source_bfs(graph: Any, sources: Iterable[int], levels: ArrayLike, *, depth_limit: int | None = None) -> None:
+@takes_names
+def multi_source_bfs(graph: Any, sources: Iterable[Any], levels: ArrayLike, *, depth_limit: int | None = None) -> None:
     """Verify the levels of breadth-first searches from many sources.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph that was searched.
-    sources : ids
+    sources : ids or names
         The sources.
     levels : (len(sources), n) array of int
         The distance in edges of each vertex from each source, or -1.
@@ -43,17 +44,22 @@ def multi_source_bfs(graph: Any, sources: Iterable[int], levels: ArrayLike, *, d
     _each(graph, sources, "levels", levels, lambda *found: bfs(*found, depth_limit=depth_limit))
 
 
-def multi_source_shortest_paths(graph: Any, sources: Iterable[int], distances: ArrayLike) -> None:
+@takes_names
+def multi_source_shortest_paths(
+    graph: Any, sources: Iterable[Any], distances: ArrayLike, *, cutoff: float | None = None
+) -> None:
     """Verify shortest distances from many sources; weights may be negative.
 
     Parameters
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the weights (1 where it has none).
-    sources : ids
+    sources : ids or names
         The sources.
     distances : (len(sources), n) array of float
         The distance of each vertex from each source; inf if unreachable.
+    cutoff : float, optional
+        The maximum distance of the searches.
 
     Raises
     ------
@@ -69,7 +75,7 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[int], distances: A
     Traceback (most recent call last):
     gasla.verify.VerificationError: from source 1: vertex 2 is at distance 5.0, but the edge 1 → 2 offers 2.0
     """
-    _each(graph, sources, "distances", distances, sssp)
+    _each(graph, sources, "distances", distances, lambda *found: sssp(*found, cutoff=cutoff))
 
 
 def _each(graph: Any, sources: Iterable[int], name: str, rows: ArrayLike, check: Callable[..., None]) -> None:

@@ -15,13 +15,15 @@ from gasla.verify._common import (
     edge_name,
     edges_of,
     require,
+    takes_names,
     vertex_answer,
 )
 
 
 @deprecated("depth_limit", since="0.2", parameter="max_depth")
+@takes_names
 def bfs(
-    graph: Any, source: int, levels: ArrayLike, parents: ArrayLike | None = None, *, depth_limit: int | None = None
+    graph: Any, source: Any, levels: ArrayLike, parents: ArrayLike | None = None, *, depth_limit: int | None = None
 ) -> None:
     """Verify the levels of a breadth-first search, and the parents if given.
 
@@ -29,7 +31,7 @@ def bfs(
     ----------
     graph : Graph or SciPy sparse array
         The graph that was searched.
-    source : int
+    source : int or name
         The source.
     levels : array of int
         The distance of each vertex in edges, or -1.
@@ -84,8 +86,9 @@ def bfs(
         _tree(edges, source, parents, level >= 0, steps_down, "is not one level up")
 
 
+@takes_names
 def sssp(
-    graph: Any, source: int, distances: ArrayLike, parents: ArrayLike | None = None, *, cutoff: float | None = None
+    graph: Any, source: Any, distances: ArrayLike, parents: ArrayLike | None = None, *, cutoff: float | None = None
 ) -> None:
     """Verify shortest distances, and the parents if given; weights may be negative.
 
@@ -95,7 +98,7 @@ def sssp(
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the weights (1 where it has none).
-    source : int
+    source : int or name
         The source.
     distances : array of float
         The distance of each vertex; inf if unreachable.
@@ -131,8 +134,9 @@ def sssp(
         _tree(edges, source, parents, reached, attains, "is not on a shortest path")
 
 
+@takes_names
 def nearest_source(
-    graph: Any, sources: Iterable[int], distances: ArrayLike, nearest: ArrayLike, *, cutoff: float | None = None
+    graph: Any, sources: Iterable[Any], distances: ArrayLike, nearest: ArrayLike, *, cutoff: float | None = None
 ) -> None:
     """Verify the distance from the nearest of several sources, and which source it is.
 
@@ -142,7 +146,7 @@ def nearest_source(
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the weights (1 where it has none).
-    sources : ids
+    sources : ids or names
         The sources.
     distances : array of float
         The distance of each vertex from the nearest source; inf if unreachable.

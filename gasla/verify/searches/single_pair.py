@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import SAMPLES, Edges, VerificationError, check_source, edges_of, sample
+from gasla.verify._common import SAMPLES, Edges, VerificationError, check_source, edges_of, sample, takes_names
 
 
-def shortest_path(graph: Any, source: int, target: int, distance: float, path: ArrayLike, edges: ArrayLike) -> None:
+@takes_names
+def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: ArrayLike, edges: ArrayLike) -> None:
     """Verify a shortest path: its vertices and edges, and that SciPy finds no shorter one.
 
     The length may differ from the sum along the path, and from the distance, by rounding in float32.
@@ -20,7 +21,7 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the lengths (1 where it has none).
-    source, target : int
+    source, target : int or name
         The ends of the path.
     distance : float
         Its length; inf if there is no path.
@@ -64,10 +65,11 @@ def shortest_path(graph: Any, source: int, target: int, distance: float, path: A
         )
 
 
+@takes_names
 def k_shortest_paths(
     graph: Any,
-    source: int,
-    target: int,
+    source: Any,
+    target: Any,
     k: int,
     paths: Sequence[tuple[float, ArrayLike, ArrayLike]],
     *,
@@ -81,7 +83,7 @@ def k_shortest_paths(
     ----------
     graph : Graph or SciPy sparse array
         The graph; its values are the lengths (1 where it has none).
-    source, target : int
+    source, target : int or name
         The ends of the paths.
     k : int
         The number of paths that were asked for.

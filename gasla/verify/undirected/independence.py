@@ -15,11 +15,13 @@ from gasla.verify._common import (
     edges_of,
     odd_components,
     require,
+    takes_names,
     vertex_answer,
 )
 
 
-def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int] | None = None) -> None:
+@takes_names
+def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any] | None = None) -> None:
     """Verify a maximal independent set.
 
     Parameters
@@ -28,7 +30,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[int]
         The graph, read as undirected; values and self loops are ignored.
     members : array of bool
         Whether each vertex is in the set.
-    nodes : ids, optional
+    nodes : ids or names, optional
         Vertices that must be in the set.
 
     Raises

@@ -5,14 +5,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, vertex_answer
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    check_source,
+    edges_of,
+    require,
+    takes_names,
+    vertex_answer,
+)
 
 ROUNDING = 1e-13
 
 
+@takes_names
 def pagerank_nibble(
     graph: Any,
-    source: int,
+    source: Any,
     vertices: ArrayLike,
     conductance: float,
     scores: ArrayLike,
@@ -27,7 +37,7 @@ def pagerank_nibble(
     ----------
     graph : Graph or SciPy sparse array
         Read as undirected: unless the matrix is symmetric, the two directions of an edge add up.
-    source : int
+    source : int or name
         The source.
     vertices, conductance, scores
         The result of `gasla.pagerank_nibble`.
