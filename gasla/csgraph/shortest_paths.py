@@ -157,9 +157,8 @@ def dijkstra(
         warnings.warn(NEGATIVE, UserWarning, stacklevel=2)
         if not unweighted:
             return _by_bellman_ford(csgraph, directed, indices, return_predecessors, limit, min_only)
-    stops = passthrough.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
-    reason = _reason(csgraph, 0 if min_only else indices, return_predecessors) or stops
-    if reason:
+    reason = "a limit that is NaN" if limit != limit else ""
+    if reason := reason or _reason(csgraph, 0 if min_only else indices, return_predecessors):
         return passthrough.by_scipy("dijkstra", reason, csgraph, **given)
     graph = _searched_graph(csgraph, directed, unweighted)
     if not _least_length(graph) >= 0:
@@ -362,33 +361,36 @@ def _search(
     try:
         if anywhere:
             sssp(graph, range(graph.n))
-        distances = _distances(graph, each, predecessors, unweighted)
+        distances = _distances(graph, each, predecessors, unweighted, limit)
     except Unbounded as error:
         raise NegativeCycleError(str(error)) from None
-    if limit < np.inf:
-        distances[distances > limit] = np.inf
-        if return_predecessors:
-            predecessors[distances == np.inf] = NONE
     distances = distances.reshape(shape)
     return (distances, predecessors.reshape(shape)) if return_predecessors else distances
 
 
-def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool) -> Any:
+def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool, limit: float) -> Any:
     """One row of distances per source; fills `predecessors`, which has no rows if none are wanted."""
     xp: Any = module_of(graph.device)
+    cutoff = _cutoff(limit)
+    deepest = None if cutoff is None else min(int(cutoff), graph.n)
     if len(predecessors) == 0 and not unweighted:
-        return multi_source_shortest_paths(graph, sources, dtype=np.float64)
+        return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=np.float64)
     if len(predecessors) == 0:
-        return _as_lengths(multi_source_bfs(graph, sources))
+        return _as_lengths(multi_source_bfs(graph, sources, depth_limit=deepest))
     distances = xp.empty((len(sources), graph.n))
     for row, source in enumerate(sources):
         if unweighted:
-            levels, parents = bfs(graph, source, parents=True)
+            levels, parents = bfs(graph, source, parents=True, depth_limit=deepest)
             distances[row] = _as_lengths(levels)
         else:
-            distances[row], parents = sssp(graph, source, parents=True, dtype=np.float64)
+            distances[row], parents = sssp(graph, source, parents=True, cutoff=cutoff, dtype=np.float64)
         predecessors[row] = _before(parents, [source])
     return distances
+
+
+def _cutoff(limit: float) -> float | None:
+    """The limit as the argument `cutoff` of a search; None for infinity, since a search without a cutoff is faster."""
+    return None if limit == np.inf else float(limit)
 
 
 def _as_lengths(levels: Any) -> Any:
@@ -405,16 +407,12 @@ def _before(parents: Any, sources: list[int]) -> Any:
 
 def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
     """Distances from the nearest source, predecessors, and the nearest source."""
-    each = sources.ravel().tolist()
+    each, cutoff = sources.ravel().tolist(), _cutoff(limit)
     if not return_predecessors:
-        distances = sssp(graph, each, dtype=np.float64)
-        distances[distances > limit] = np.inf
-        return distances
+        return sssp(graph, each, cutoff=cutoff, dtype=np.float64)
     xp: Any = module_of(graph.device)
-    distances, parents = sssp(graph, each, parents=True, dtype=np.float64)
-    distances[distances > limit] = np.inf
+    distances, parents = sssp(graph, each, parents=True, cutoff=cutoff, dtype=np.float64)
     is_far = distances == np.inf
-    parents[is_far] = -1
     roots = xp.where(is_far, xp.arange(graph.n, dtype=parents.dtype), parents)
     for _ in range(graph.n.bit_length()):  # pointer doubling
         roots = roots[roots]

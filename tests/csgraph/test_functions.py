@@ -87,6 +87,45 @@ def test_searches_are_scipys(seed: int, n: int, m: int, directed: bool) -> None:
 
 
 @pytest.mark.thorough
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(1, 12),
+    m=st.integers(0, 40),
+    limit=st.sampled_from([0, 1, 3, 5.5, np.float64(2), True, 10**300, np.inf, np.nan]),
+    options=st.fixed_dictionaries({name: st.booleans() for name in ("directed", "unweighted", "min_only")}),
+)
+@settings(max_examples=100, deadline=None)
+def test_limits_are_scipys(seed: int, n: int, m: int, limit: float, options: dict[str, bool]) -> None:
+    A, rng = matrix(n, m, seed), np.random.default_rng(seed)
+    given_sources = [rng.integers(-n, n, 3), int(rng.integers(-n, n)), rng.integers(0, n, (2, 2)), None]
+    indices = given_sources[seed % 4]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passthrough, "SPARES_TIME", False)
+        found = csgraph.dijkstra(A, indices=indices, limit=limit, **options)
+        expected = scipys.dijkstra(A, indices=indices, limit=limit, **options)
+        np.testing.assert_array_equal(found, expected)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        same, before, *roots = csgraph.dijkstra(A, indices=indices, limit=limit, return_predecessors=True, **options)
+    np.testing.assert_array_equal(same, expected)
+    coo = A.tocoo()
+    data = np.ones(A.nnz) if options["unweighted"] else coo.data
+    edges = sp.coo_array((data, coo.coords), shape=A.shape)
+    if not options["directed"]:
+        edges = sp.coo_array((np.tile(data, 2), np.hstack([coo.coords, coo.coords[::-1]])), shape=A.shape)
+    sources = np.arange(n) if indices is None else np.ravel(indices) % n
+    for row, p, s in [(same, before, sources)] if options["min_only"] else zip(
+        same.reshape(-1, n), before.reshape(-1, n), sources
+    ):  # fmt: skip
+        check_predecessors(edges, row, p, s)
+    if options["min_only"]:
+        each = scipys.dijkstra(A, directed=options["directed"], unweighted=options["unweighted"])
+        near = np.isfinite(same)
+        np.testing.assert_array_equal(each[roots[0][near], np.flatnonzero(near)], same[near])
+        assert np.isin(roots[0][near], sources).all()
+        assert (roots[0][~near] == -9999).all()
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("dense", SHAPES.values(), ids=SHAPES)
 def test_each_shape_gives_a_right_answer(dense: np.ndarray, ours: list[str]) -> None:
     forms = [dense, sp.csc_array(dense), sp.coo_array(dense), np.ma.masked_equal(dense, 0), sp.lil_array(dense)]

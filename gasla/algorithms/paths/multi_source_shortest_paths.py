@@ -4,7 +4,7 @@ The result has one row of distances per source, equal to that of `sssp`.
 
 If a search mostly waits for its next iteration, eight sources run together: each vertex holds a vector of eight
 distances, and one read of an edge serves all of them. Otherwise each source runs alone, which lets its near vertices
-go first and visits fewer edges in total.
+go first and visits fewer edges in total. So do searches up to a cutoff, which visit few vertices.
 """
 
 from collections.abc import Hashable, Iterable
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.algorithms.paths.sssp import length_types, sssp
+from gasla.algorithms.paths.sssp import length_types, search_within, sssp
 from gasla.algorithms.traversal.multi_source_bfs import probe
 from gasla.arrays import module_of
 from gasla.graph.arguments import float_type, score_type, several_vertices, weight_range
@@ -47,7 +47,9 @@ class BatchedDistances(VertexProgram):
         return semirings.min(vertex.distance)
 
 
-def multi_source_shortest_paths(graph: Any, sources: Iterable[Hashable], *, dtype: Any = None) -> np.ndarray:
+def multi_source_shortest_paths(
+    graph: Any, sources: Iterable[Hashable], *, cutoff: float | None = None, dtype: Any = None
+) -> np.ndarray:
     """Find the lengths of shortest paths from each of several sources to every vertex.
 
     Parameters
@@ -57,19 +59,21 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[Hashable], *, dtyp
         allowed, unless a source reaches a negative cycle.
     sources : ids or names
         The vertices to start from: any number, in any order, repetitions allowed.
+    cutoff : float, optional
+        Maximum distance to search to, as in `gasla.sssp`.
     dtype : float32 or float64, optional
         Type of the distances; by default float32 for float32 lengths, else float64.
 
     Returns
     -------
     (len(sources), n) float
-        Row i is `gasla.sssp(graph, sources[i])`: inf if unreachable.
+        Row i is `gasla.sssp(graph, sources[i], cutoff=cutoff)`: inf if unreachable.
 
     Raises
     ------
     TypeError, ValueError
-        If a source is not a vertex, a length is NaN, a source reaches a negative cycle, or a sum of finite lengths
-        overflows.
+        If a source is not a vertex, a length is NaN, a source reaches a negative cycle, a sum of finite lengths
+        overflows, `cutoff` is negative, or a length is negative and there is a `cutoff`.
 
     Notes
     -----
@@ -83,6 +87,9 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[Hashable], *, dtyp
     >>> gasla.multi_source_shortest_paths(A, [0, 3])
     array([[ 0.,  2.,  5., inf],
            [ 1.,  3.,  6.,  0.]], dtype=float32)
+    >>> gasla.multi_source_shortest_paths(A, [0, 3], cutoff=2)
+    array([[ 0.,  2., inf, inf],
+           [ 1., inf, inf,  0.]], dtype=float32)
     """
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
@@ -90,7 +97,11 @@ def multi_source_shortest_paths(graph: Any, sources: Iterable[Hashable], *, dtyp
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
     is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
-    if len(chosen) > 1 and not is_negative and probe(graph, chosen).waits:
+    if cutoff is not None:
+        near = prepare(search_within(graph, cutoff, kind, is_negative), graph, notice=False)
+        for row, source in track(list(enumerate(chosen)), "sources"):
+            distances[row] = near(active=[source], distance={source: 0}, wait=False).distance
+    elif len(chosen) > 1 and not is_negative and probe(graph, chosen).waits:
         search = prepare(BatchedDistances(**length_types(graph, kind)), graph, notice=False)
         for first in track(range(0, len(chosen), BATCH), "batches of sources"):
             _search(search, chosen[first : first + BATCH], distances[first : first + BATCH])

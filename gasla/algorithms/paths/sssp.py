@@ -224,6 +224,7 @@ def sssp(
     --------
     gasla.bfs : distances in edges; `depth_limit` is its cutoff.
     gasla.nearest_source : from several sources, also which one is nearest.
+    gasla.multi_source_shortest_paths : the distances from each of several sources.
 
     Notes
     -----
@@ -265,7 +266,7 @@ def sssp(
         kind_of_search = BellmanFord if is_negative else DeltaStepping
         program = graph.kept(("sssp", is_negative, kind), lambda graph: kind_of_search(**length_types(graph, kind)))
     else:
-        program = _within(graph, cutoff, kind, is_negative, start)
+        program = search_within(graph, cutoff, kind, is_negative, start)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     before, known = start if isinstance(start, SSSPResult) else (start, None)
     sources = list(dict.fromkeys(sources))  # without repetitions
@@ -289,7 +290,7 @@ def sssp(
     return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
 
 
-def _within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool, start: Any) -> VertexProgram:
+def search_within(graph: Graph, cutoff: float, kind: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
     """The program of a search up to a cutoff, which is rounded to the type of the distances."""
     limit = real_number("cutoff", cutoff, most=np.inf)
     if start is not None:

@@ -162,6 +162,30 @@ def test_distances_from_many_sources_are_right(A: csr_array, data: st.DataObject
     verify.multi_source_shortest_paths(Graph(A), sources, distances)
 
 
+@settings(max_examples=40, deadline=None)
+@given(A=matrices(least=0), data=st.data())
+def test_distances_up_to_a_cutoff_are_those_of_single_searches(A: csr_array, data: st.DataObject) -> None:
+    sources = data.draw(st.lists(st.integers(0, A.shape[0] - 1), max_size=6))
+    cutoff = data.draw(st.sampled_from([0, 1, 2.5, np.float32(4), 1e308, np.inf]))
+    found = gasla.multi_source_shortest_paths(A, sources, cutoff=cutoff)
+    right = [gasla.sssp(A, source, cutoff=cutoff) for source in sources]
+    np.testing.assert_array_equal(found, np.reshape(right, found.shape))
+    whole = gasla.multi_source_shortest_paths(A, sources)
+    np.testing.assert_array_equal(found, np.where(whole <= cutoff, whole, np.inf))
+    verify.multi_source_shortest_paths(A, sources, found, cutoff=cutoff)
+
+
+def test_a_cutoff_of_many_sources_is_checked() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([2.0, -3]))
+    with pytest.raises(ValueError, match="a cutoff was given, but lengths are negative"):
+        gasla.multi_source_shortest_paths(graph, [0, 1], cutoff=2)
+    for bad, error in ((-1, ValueError), (np.nan, ValueError), ("2", TypeError)):
+        with pytest.raises(error, match="cutoff is"):
+            gasla.multi_source_shortest_paths(graph.with_values([2.0, 3]), [0, 1], cutoff=bad)
+    with pytest.raises(verify.VerificationError, match=r"from source 1: vertex 2 is at distance 3\.0, past"):
+        verify.multi_source_shortest_paths(graph.with_values([2.0, 3]), [1], [[np.inf, 0, 3.0]], cutoff=2)
+
+
 @pytest.mark.parametrize("shape", HARD)
 def test_distances_of_hard_shapes(way: str, shape: str) -> None:
     graph = SHAPES[shape]()
