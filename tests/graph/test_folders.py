@@ -130,6 +130,34 @@ def test_parquet_is_read_by_row_groups_where_ids_are_numbers(tmp_path: Path, lar
         assert found.vertex(2**40) == expected.vertex(2**40)
 
 
+@pytest.mark.parametrize("rows", [2, 7, 1000])
+@pytest.mark.parametrize("weight", [None, "amount", "other"])
+def test_parquet_with_attributes_is_read_by_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, weight: str | None
+) -> None:
+    """The same folder as of the whole graph, whose attributes are in the order of the rows of the matrix."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng, m = np.random.default_rng(rows), 300
+    days = np.datetime64("2026-01-01") + rng.integers(0, 900, m)
+    columns = {"src": rng.integers(0, 20, m), "dst": rng.integers(0, 20, m), "amount": rng.integers(0, 99, m)}
+    columns |= {"day": days, "other": rng.random(m).astype(np.float32), "ok": rng.random(m) < 0.5}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=rows)
+    given = {"src": "src", "dst": "dst", "weight": weight, "attributes": ["day", "amount", "ok"]}
+    expected = io.read(tmp_path / "a.parquet", **given)
+    io.write(tmp_path / "whole.gasla", expected)
+    monkeypatch.setattr("gasla.graph.io.edge_tables.read", None)  # the file is not read as a whole
+    for memory in (None, 1000):
+        found = io.convert(tmp_path / "a.parquet", tmp_path / "parts.gasla", memory=memory, **given)
+        assert_same(found, io.open(tmp_path / "whole.gasla"))
+        assert found.edge_attributes.types == expected.edge_attributes.types
+        for name, column in io.open(tmp_path / "whole.gasla").edge_attributes.items():
+            np.testing.assert_array_equal(found.edge_attributes[name], column)
+        assert not [*(tmp_path / "parts.gasla").glob("spool*")]
+    pq.write_table(pa.table(columns | {"day": [None, *days[1:].tolist()]}), tmp_path / "b.parquet", row_group_size=rows)
+    with pytest.raises(io.FormatError, match="row group 0: row 0 of column 'day' is null"):
+        io.convert(tmp_path / "b.parquet", tmp_path / "b.gasla", **given)
+
+
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 

@@ -243,14 +243,15 @@ def convert(
     ----------
     source : path
         A file that `read` reads. Edge lists, Matrix Market and DIMACS files, also compressed, and Parquet files
-        whose ids are numbers are read in parts; files of other formats, and files with names, as a whole.
+        whose ids are numbers are read in parts, Parquet files with attributes as well. Files of other formats, and
+        files with names, are read as a whole, which is an error if they do not fit memory.
     target : path
         The folder to write; its name ends in ``.gasla``. An existing one is replaced once the new one is complete.
     format : str, optional
         Of the source, as in `read`.
     memory : int, optional
         Bytes that sorting may take, apart from 16 per vertex; by default an eighth of the machine's, at most 1 GiB. The
-        disk meanwhile holds up to 50 bytes per edge, in the parent folder of the target.
+        disk meanwhile holds up to 50 bytes per edge, and twice its attributes, in the parent folder of the target.
     **reading
         Arguments of `read` for tables and edge lists: `src`, `dst`, `weight`, `attributes`, `names`, `separator`,
         `on_bad_rows`.
@@ -262,7 +263,7 @@ def convert(
 
     Raises
     ------
-    FormatError
+    FormatError, MemoryError
         As `read`.
     OSError
         The disk is full; the files written so far are deleted.
@@ -292,7 +293,8 @@ def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[P
     if format in ("edges", "mtx", "gr") and not reading and is_plain_text:
         return _FORMATS[format].parts(path), None
     columns = Columns(*(reading.get(name) for name in ("src", "dst", "weight", "attributes")))
-    if format == "parquet" and set(reading) <= {"src", "dst", "weight", "names"} and not reading.get("names"):
+    is_in_parts = set(reading) <= {"src", "dst", "weight", "attributes", "names"} and not reading.get("names")
+    if format == "parquet" and is_in_parts:
         parts = edge_tables.parts_of_parquet(path, columns, reading.get("names"))
         if parts is not None:
             return parts, None

@@ -18,11 +18,13 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from gasla.graph.attributes import checked
 from gasla.graph.exchange.columns import (
     WIDE,
     Column,
     are_usual,
     arrow,
+    attributes_of,
     choose,
     edges_of,
     places_of_attributes,
@@ -229,12 +231,10 @@ def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterat
         chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
     if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends) or groups.num_rows == 0:
         return None
-    if chosen.attributes:
-        return None
     notes = _notes(path, schema)
     if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(groups, chosen.ends)):
         return None
-    return _by_groups(path, chosen.titles, _count(path, notes, 0))
+    return _by_groups(path, chosen, _count(path, notes, 0))
 
 
 def _are_narrow(groups: Any, ends: list[str]) -> bool:
@@ -247,18 +247,20 @@ def _are_narrow(groups: Any, ends: list[str]) -> bool:
     return True
 
 
-def _by_groups(path: Path, chosen: list[str], n: int) -> Iterator[Part]:
+def _by_groups(path: Path, chosen: Chosen, n: int) -> Iterator[Part]:
     with _open(path) as source:
         file = arrow("pyarrow.parquet").ParquetFile(source)
         for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=chosen).select(chosen)
+            table = file.read_row_group(group, columns=chosen.titles).select(chosen.titles)
             if table.num_rows == 0:
                 continue
             try:
-                found = edges_of(table, 0, 1, 2 if len(chosen) > 2 else None, names=False)
+                found = edges_of(table, 0, 1, chosen.weight, names=False, attributes=chosen.attributes)
+                columns = attributes_of(table, chosen.attributes)
+                attributes = {name: checked("edge", name, each, len(each), "cpu") for name, each in columns.items()}
             except (ValueError, TypeError) as error:
                 raise FormatError(path, None, f"row group {group}: {error}") from error
-            yield Part(found.src, found.dst, found.weights, max(n, found.n))
+            yield Part(found.src, found.dst, found.weights, max(n, found.n), attributes=attributes)
 
 
 def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:

@@ -10,10 +10,11 @@ import re
 import warnings
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
@@ -50,6 +51,7 @@ class Part(NamedTuple):
     n: int = 0  # vertices of the whole graph; 0 if the file does not say
     m: int = 0  # edges of the whole graph; 0 if the file does not say
     states_n: bool = False  # whether the file says how many vertices there are
+    attributes: Mapping[str, Array] = MappingProxyType({})  # of the edges; the same in all parts
 
 
 class WeightType:

@@ -3,6 +3,7 @@
 The edges arrive in parts and are spooled to disk while degrees are counted. Two passes follow, each of which
 distributes edges among buckets of consecutive vertices and then sorts one bucket at a time in memory: by source, which
 gives the rows, and by target, which gives the columns. Besides a bucket, memory holds two counts per vertex.
+Attributes of edges are sorted with the rows.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from gasla.graph.validate import physical_memory, require_vertices
 from gasla.output import placing_folder
 from gasla.progress import follow
 
-PER_EDGE = 64  # bytes of memory that sorting takes for each edge of a bucket
+PER_EDGE = 64  # bytes of memory that sorting takes for each edge of a bucket, besides two copies of its attributes
 MOST_BUCKETS = 256  # files open at once
 BLOCK = 1 << 18  # edges that are moved at a time
+
+Types = dict[str, np.dtype[Any]]
+Block = tuple[Array, Array, dict[str, Array]]  # ends of edges, and further columns
 
 
 def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | None = None) -> Description:
@@ -47,7 +51,8 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
             for part in parts:
                 spool.append(part)
         about = _sort(folder, spool, memory)
-        attributes = {} if graph is None else write_attributes(folder, graph)
+        attributes = {"edge_attributes": spool.attributes} if spool.attributes else {}
+        attributes = attributes if graph is None else write_attributes(folder, graph)
         describe(folder, about, None if graph is None else graph.naming, attributes)
     return about
 
@@ -70,12 +75,19 @@ class _Spool:
         self._kinds: list[tuple[int, np.dtype[Any]]] = []  # for each part with weights: its end, and their type
         self._weight_type = WeightType()
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
+        self._of_attributes: dict[str, IO[bytes]] = {}
+        self._types: dict[str, np.dtype[Any]] = {}  # of the attributes
 
     def append(self, part: Part) -> None:
         ends = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
         for file, array in zip(self._files.values(), [*ends, part.weights]):
             if array is not None:
                 _write(file, array)
+        for i, (name, column) in enumerate(part.attributes.items()):
+            if self.m == 0:
+                self._of_attributes[name] = _create(self.folder / f"spool-attribute-{i}")
+                self._types[name] = column.dtype
+            _write(self._of_attributes[name], column)
         self.m += len(part.src)
         self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in ends))
         require_vertices(self.n)
@@ -90,7 +102,7 @@ class _Spool:
             self._weight_type.see(part.weights)
 
     def close(self) -> None:
-        for file in self._files.values():
+        for file in [*self._files.values(), *self._of_attributes.values()]:
             file.close()
 
     @property
@@ -103,18 +115,33 @@ class _Spool:
         """The type of the weights; None if there are none."""
         return self._weight_type.found
 
-    def blocks(self) -> Iterator[tuple[Array, Array, Array | None]]:
-        """Sources, targets and weights, in blocks; deletes the spool afterwards."""
+    @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes."""
+        return [*self._types]
+
+    @property
+    def types(self) -> Types:
+        """The types of the weights and of the attributes."""
+        kind = {} if self.kind is None else {"values": self.kind}
+        return kind | {f"attribute-{i}": kind for i, kind in enumerate(self._types.values())}
+
+    def blocks(self) -> Iterator[Block]:
+        """Sources, targets, weights and attributes, in blocks; deletes the spool afterwards."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
-        kind, offset = self.kind, 0
+        paths += [self.folder / f"spool-attribute-{i}" for i in range(len(self._types))]
+        kind, types, offset = self.kind, [*self._types.values()], 0
         with ExitStack() as stack:
-            src, dst, weights = (stack.enter_context(open(path, "rb")) for path in paths)
+            src, dst, weights, *others = (stack.enter_context(open(path, "rb")) for path in paths)
             ends = self._kinds if kind is not None else [(self.m, np.dtype(np.int64))]
             for end, stored in ends:
                 for start in range(offset, end, BLOCK):
                     count = min(BLOCK, end - start)
-                    values = None if kind is None else _read(weights, count, stored).astype(kind, copy=False)
-                    yield _read(src, count, np.dtype(np.int64)), _read(dst, count, np.dtype(np.int64)), values
+                    read = (_read(file, count, kind) for file, kind in zip(others, types))
+                    columns = {f"attribute-{i}": column for i, column in enumerate(read)}
+                    if kind is not None:
+                        columns["values"] = _read(weights, count, stored).astype(kind, copy=False)
+                    yield _read(src, count, np.dtype(np.int64)), _read(dst, count, np.dtype(np.int64)), columns
                 offset = end
         for path in paths:
             path.unlink()
@@ -123,30 +150,31 @@ class _Spool:
 class _Buckets:
     """Edges distributed by one of their ends among files; bucket i has the vertices `bounds[i]` to `bounds[i + 1]`."""
 
-    def __init__(self, folder: Path, name: str, degrees: Array, kind: np.dtype[Any] | None, memory: int) -> None:
+    def __init__(self, folder: Path, name: str, degrees: Array, types: Types, memory: int) -> None:
         """Choose bounds so that a bucket can be sorted in memory, unless the edges of one vertex alone exceed it."""
         sums = np.cumsum(degrees)
         m = int(sums[-1]) if len(sums) else 0
-        count = min(MOST_BUCKETS, 1 + m * PER_EDGE // memory)
+        per_edge = PER_EDGE + 2 * sum(kind.itemsize for name, kind in types.items() if name != "values")
+        count = min(MOST_BUCKETS, 1 + m * per_edge // memory)
         cuts = np.searchsorted(sums, np.arange(1, count) * m // count, side="left") + 1
         self.bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(degrees)), [len(degrees)]]))
         self.sums = sums
         self._paths = [folder / f"{name}-{i}" for i in range(len(self.bounds) - 1)]
         ids = index_dtype(len(degrees))
-        self._record = np.dtype([("own", ids), ("other", ids), *([] if kind is None else [("value", kind)])])
+        self._record = np.dtype([("own", ids), ("other", ids), *types.items()])
 
-    def fill(self, blocks: Iterable[tuple[Array, Array, Array | None]]) -> None:
+    def fill(self, blocks: Iterable[Block]) -> None:
         """Distribute edges; within a bucket they keep their order."""
         with ExitStack() as stack:
             files = [stack.enter_context(_create(path)) for path in self._paths]
-            for own, other, values in blocks:
+            for own, other, columns in blocks:
                 bucket = np.searchsorted(self.bounds, own, side="right") - 1
                 order = np.argsort(bucket, kind="stable")
                 ends = np.searchsorted(bucket[order], np.arange(len(files) + 1))
                 packed = np.empty(len(own), self._record)
                 packed["own"], packed["other"] = own[order], other[order]
-                if values is not None:
-                    packed["value"] = values[order]
+                for name, column in columns.items():
+                    packed[name] = column[order]
                 for file, a, b in zip(files, ends[:-1], ends[1:]):
                     _write(file, packed[a:b])
 
@@ -160,21 +188,22 @@ class _Buckets:
 
 def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
     """Write the lists by rows and by columns, and determine the graph's properties."""
-    n, m, kind = spool.n, spool.m, spool.kind
-    buckets = _Buckets(folder, "by-source", spool.degrees, kind, memory)
+    n, m, kind, types = spool.n, spool.m, spool.kind, spool.types
+    buckets = _Buckets(folder, "by-source", spool.degrees, types, memory)
     buckets.fill(_counted(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
     repeat = False
-    with _Lists(folder, "rows", buckets.sums, n, m, kind) as rows:
+    with _Lists(folder, "rows", buckets.sums, n, m, types) as rows:
         for edges in buckets.each():
             edges = edges[np.lexsort((edges["other"], edges["own"]))]
             same = (edges["own"][1:] == edges["own"][:-1]) & (edges["other"][1:] == edges["other"][:-1])
             repeat = repeat or bool(same.any())
             np.add.at(in_degrees, edges["other"], 1)
             rows.append(edges)
-    buckets = _Buckets(folder, "by-target", in_degrees, kind, memory)
-    buckets.fill(_counted(_edges_of(folder, m, kind), m, "edges distributed by target"))
-    with _Lists(folder, "columns", buckets.sums, n, m, kind) as columns:
+    types = {} if kind is None else {"values": kind}
+    buckets = _Buckets(folder, "by-target", in_degrees, types, memory)
+    buckets.fill(_counted(_edges_of(folder, m, kind is not None), m, "edges distributed by target"))
+    with _Lists(folder, "columns", buckets.sums, n, m, types) as columns:
         for edges in buckets.each():
             columns.append(edges[np.argsort(edges["own"], kind="stable")])  # within a list sorted by row already
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
@@ -186,9 +215,9 @@ def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
 
 
 class _Lists:
-    """Neighbor lists, written in order of their vertices."""
+    """Neighbor lists, with values and attributes of the edges, written in order of their vertices."""
 
-    def __init__(self, folder: Path, name: str, sums: Array, n: int, m: int, kind: np.dtype[Any] | None) -> None:
+    def __init__(self, folder: Path, name: str, sums: Array, n: int, m: int, types: Types) -> None:
         offsets = np.zeros(n + 1, index_dtype(m))
         offsets[1:] = sums
         with _create(folder / f"{name}-offsets.npy") as file:
@@ -196,32 +225,33 @@ class _Lists:
             _write(file, offsets)
         self._ids = _create(folder / f"{name}-ids.npy")
         _write_header(self._ids, m, index_dtype(n))
-        self._values = None if kind is None else _create(folder / f"{name}-values.npy")
-        if self._values is not None and kind is not None:
-            _write_header(self._values, m, kind)
+        self._columns: dict[str, IO[bytes]] = {}
+        for title, kind in types.items():
+            stem = f"{name}-values" if title == "values" else f"edge-{title}-values"
+            self._columns[title] = _create(folder / f"{stem}.npy")
+            _write_header(self._columns[title], m, kind)
 
     def append(self, edges: Array) -> None:
         _write(self._ids, edges["other"])
-        if self._values is not None:
-            _write(self._values, edges["value"])
+        for title, file in self._columns.items():
+            _write(file, edges[title])
 
     def __enter__(self) -> _Lists:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in (self._ids, self._values):
-            if file is not None:
-                file.close()
+        for file in (self._ids, *self._columns.values()):
+            file.close()
 
 
-def _edges_of(folder: Path, m: int, kind: np.dtype[Any] | None) -> Iterator[tuple[Array, Array, Array | None]]:
+def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
     """Targets, sources and values of the edges by rows, in blocks."""
     offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
-    values = None if kind is None else np.load(folder / "rows-values.npy", mmap_mode="r")
+    values = np.load(folder / "rows-values.npy", mmap_mode="r") if has_values else None
     for start in range(0, m, BLOCK):
         stop = min(start + BLOCK, m)
         src = np.searchsorted(offsets, np.arange(start, stop), side="right") - 1
-        yield np.asarray(ids[start:stop]), src, None if values is None else np.asarray(values[start:stop])
+        yield np.asarray(ids[start:stop]), src, {} if values is None else {"values": np.asarray(values[start:stop])}
 
 
 def _are_equal(folder: Path, name: str) -> bool:
@@ -235,7 +265,7 @@ def _are_equal(folder: Path, name: str) -> bool:
                 return True
 
 
-def _counted(blocks: Iterable[tuple[Array, Array, Array | None]], m: int, unit: str) -> Iterator[Any]:
+def _counted(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
     """The blocks; an open progress bar counts their edges."""
     done = 0
     follow(lambda: (done, m), unit)
