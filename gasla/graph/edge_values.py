@@ -39,6 +39,16 @@ class Values:
         """The device of the lists."""
         return self.lists.device
 
+    @property
+    def are_locked(self) -> bool:
+        """Whether no array that shares the memory of the values can be written to, as far as NumPy knows."""
+        array: Any = self.each
+        while isinstance(array, np.ndarray):
+            if array.flags.writeable:
+                return False
+            array = array.base
+        return array is None
+
     def note(self) -> None:
         """Record the checksum of the values before something is derived from them."""
         if self.device == "cpu" and self.noted is None and self.each is not None:

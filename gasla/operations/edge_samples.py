@@ -24,6 +24,7 @@ Array = Any  # NumPy's or CuPy's
 MOST = 2**31  # vertices: numbers of pairs fit int64
 ROUNDS = 128  # of draws; at least half of them are new, so that all are found in far fewer
 ENTRY = 96  # bytes, at most, for each pair that is drawn
+BLOCK = 1 << 14  # pairs that NumPy hashes at a time, which fit a cache
 
 
 def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: int = 0) -> Array:
@@ -204,7 +205,8 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
     Notes
     -----
     Pairs of vertices are put in the order of `semirings.hash(seed, i, j)`, and set k begins at the sum of all fractions
-    before it, times the number of pairs, rounded. The order of the edges makes no difference.
+    before it, times the number of pairs, rounded. Pairs of the same hash, which are improbable, are in the same set.
+    The order of the edges makes no difference.
 
     References
     ----------
@@ -224,21 +226,28 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
     ends = _cumulative(fractions)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
-    i, j = (side.astype(np.int64) for side in graph.edges())
+    src, dst = graph.edges()
+    xp: Any = array_module(src)
+    words = _words_of_pairs(word, src, dst, graph.is_symmetric)
+    order = _distinct_values(words[src <= dst] if graph.is_symmetric else words)  # one of each pair of vertices
+    cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in ends[:-1])]
+    sets = []
+    for first, last in pairwise([np.uint64(0), *cuts, None]):
+        is_member = xp.zeros(len(words), bool) if first is None else words >= first
+        sets.append(xp.flatnonzero(is_member if last is None else is_member & (words < last)))
+    return [numbers.astype(np.int64, copy=False) for numbers in sets]
+
+
+def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
+    """`semirings.hash(seed, i, j)` of all pairs, of which the smaller vertex is first if `symmetric`."""
     xp: Any = array_module(i)
-    if graph.is_symmetric:
-        i, j = xp.minimum(i, j), xp.maximum(i, j)
-    keys = i * graph.n + j
-    pairs = _distinct_values(keys)
-    order = xp.argsort(semirings.hash(word, pairs // max(graph.n, 1), pairs % max(graph.n, 1)), kind="stable")
-    rank = xp.empty(len(pairs), np.int64)
-    rank[order] = xp.arange(len(pairs))
-    place = rank[xp.searchsorted(pairs, keys)]
-    bounds = [0, *(round(end * len(pairs)) for end in ends)]
-    return [
-        xp.flatnonzero((place >= first) & (place < last)).astype(np.int64, copy=False)
-        for first, last in pairwise(bounds)
-    ]
+    words = xp.empty(len(i), np.uint64)
+    step = BLOCK if xp is np else max(len(i), 1)
+    for first in range(0, len(i), step):
+        some = slice(first, first + step)
+        ends = (xp.minimum(i[some], j[some]), xp.maximum(i[some], j[some])) if symmetric else (i[some], j[some])
+        words[some] = semirings.hash(seed, *ends)
+    return words
 
 
 def _cumulative(fractions: Sequence[float]) -> list[float]:

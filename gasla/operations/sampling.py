@@ -163,6 +163,10 @@ def sample_neighbors(
     hundreds. By weight and without replacement, each draw is among the edges that are not drawn yet; after 32 draws
     that repeat earlier ones, the weights of all other edges of the vertex are added instead.
 
+    With `weighted`, each call on the CPU computes a checksum of all weights, which takes longer than a small sample of
+    a large graph. Lock the array of weights, ``A.data.flags.writeable = False``, or make them an edge attribute
+    (`Graph.weighted_by`): then no call does.
+
     `vertices`, `edge_index`, `vertex_counts` and `edge_counts` are `n_id`, `edge_index`, `num_sampled_nodes` and
     `num_sampled_edges` of PyTorch Geometric. `blocks` are the message flow graphs of DGL.
 
