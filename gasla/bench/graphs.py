@@ -27,6 +27,7 @@ from gasla.output import placing
 
 SOURCES = 8
 FEATURES = 64
+STEPS = 16  # steps per walk
 SELECTED, ONE_WAY = 0.55, 55  # fraction of edges in the directed graphs, and seed
 SAMPLES = 1 << 14  # edges sampled to test whether neighbors are close
 
@@ -178,6 +179,11 @@ class BenchmarkGraph:
     def walkers(self) -> Any:
         """Start vertices of about n walkers, in proportion to in-degree: the targets of every (m / n)-th edge."""
         return self.graph.out.indices[:: max(1, self.graph.m // max(1, self.graph.n))]
+
+    @cached_property
+    def walks(self) -> Any:
+        """Random walks of every sixteenth walker."""
+        return gasla.random_walks(self.graph, self.walkers[::16], STEPS)
 
     @cached_property
     def personalizations(self) -> Any:

@@ -16,7 +16,7 @@ import gasla
 import semirings
 from gasla import verify
 from gasla.arrays import array_module, device_of, moved
-from gasla.bench.graphs import SELECTED, BenchmarkGraph
+from gasla.bench.graphs import SELECTED, STEPS, BenchmarkGraph
 from gasla.bench.peers import (
     DAMPING,
     DRAWN,
@@ -25,9 +25,9 @@ from gasla.bench.peers import (
     PAGERANK_ITERATIONS,
     RADIUS,
     SIMILAR,
-    STEPS,
     TOLERANCE,
     TRUSS,
+    WINDOW,
     depths,
     hub_iteration,
     personal_iteration,
@@ -40,6 +40,7 @@ PATHS = 5  # number of shortest paths between two vertices
 HOPS = 3  # of neighborhoods that are counted
 FIRST = 4  # number of searches to verify, of many
 UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
+SPLIT = 0.8, 0.1, 0.1  # fractions of the edges
 MOST_PRODUCTS = 1 << 31  # multiplications of a matrix with itself; larger products take too much memory and time
 
 Answer = Any
@@ -374,6 +375,17 @@ TASKS: dict[str, Task] = {
         lambda g, a, _: verify.sample_neighbors(g.graph, g.walkers[:FEW], DRAWN, a[:FEW]), form=nothing,
         counted=lambda g: DRAWN * len(g.walkers),
     ),
+    "negative_edges": Task(
+        "nowhere", lambda g: gasla.negative_edges(g.graph, g.graph.n),
+        lambda g, a, _: verify.negative_edges(g.graph, g.graph.n, a), form=nothing, counted=lambda g: g.graph.n,
+    ),
+    "split_edges": Task(
+        "nowhere", lambda g: gasla.split_edges(g.graph, SPLIT),
+        lambda g, a, _: verify.split_edges(g.graph, SPLIT, a), lambda a: a[0], nothing,
+    ),
+    "walk_pairs": Task(
+        "nowhere", lambda g: gasla.walk_pairs(g.walks, WINDOW), form=nothing, counted=lambda g: STEPS * len(g.walks)
+    ),
     "mxv": Task(
         "nowhere", lambda g: gasla.mxv(g.graph, g.vector),
         like(lambda g: g.matrix.astype(np.float64) @ g.vector, shares), agree=near,
@@ -452,6 +464,8 @@ def on_cpu(answer: Answer) -> Answer:
         return answer.to("cpu")
     if isinstance(answer, gasla.Sparse):
         return answer
+    if isinstance(answer, list):
+        return [*map(on_cpu, answer)]
     return type(answer)(*map(on_cpu, answer)) if isinstance(answer, tuple) else moved(answer, "cpu")
 
 

@@ -35,7 +35,8 @@ algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations)
             eccentricity; k_hop_counts (3 hops) and effective_diameter (64 registers);
             earliest_arrival and fastest_durations (of edges with pseudorandom times);
             pagerank_nibble; random_walks and node2vec_walks (16 steps, about n walkers), sample_neighbors (10 per
-            vertex, about n vertices); layout; mxv, mxm (the matrix squared), mxm_masked (triangles per edge)
+            vertex, about n vertices); negative_edges (n pairs), split_edges, walk_pairs (of n / 16 walks); layout; mxv,
+            mxm (the matrix squared), mxm_masked (triangles per edge)
 peers       graphblas, scipy, igraph, networkit (on the CPU), cusparse, cugraph (on the GPU), gasla-cpu (gasla on the
             CPU, with --device gpu), or "all" for all installed peers of the device; missing ones are left out
 """

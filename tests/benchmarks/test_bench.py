@@ -288,7 +288,10 @@ def test_a_floor_names_what_counts_most() -> None:
     assert floors.dependencies(local, 8 * deep).seconds > 8 * floors.relaxed(local, deep).seconds / 2
 
 
-OF_NO_PEER = ("random_walks", "node2vec_walks", "sample_neighbors", "square_clustering")
+OF_NO_PEER = (
+    *("random_walks", "node2vec_walks", "sample_neighbors", "square_clustering"),
+    *("negative_edges", "split_edges", "walk_pairs"),
+)
 # What neither SciPy nor igraph has.
 OF_OTHER_PEERS = (
     *OF_NO_PEER,

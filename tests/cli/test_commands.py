@@ -80,7 +80,8 @@ def test_as_a_program_of_its_own() -> None:
 def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
     outcome = command("--help")
     assert outcome.code == 0
-    for name in [*ALGORITHMS, "table", "draw", "info", "generate", "convert", "demo", "bench"]:
+    others = ["table", "draw", "split-edges", "negative-edges", "info", "generate", "convert", "demo", "bench"]
+    for name in [*ALGORITHMS, *others]:
         assert name in outcome.out
         assert command(name, "--help").code == 0
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gasla.bench.graphs import FEATURES, SELECTED, BenchmarkGraph, Reach
+from gasla.bench.graphs import FEATURES, SELECTED, STEPS, BenchmarkGraph, Reach
 from gasla.bench.limits.ceilings import Ceilings
-from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, STEPS
+from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, WINDOW
 
 SECTOR = 32  # bytes fetched by a random read, at least
 
@@ -217,6 +217,9 @@ COUNTS: dict[str, Count] = {
     "random_walks": walks,
     "node2vec_walks": walks,
     "sample_neighbors": samples,
+    "negative_edges": gathered(lambda n, m: 16 * n, lambda n, m: n),  # one edge near each pair is read at least
+    "split_edges": streamed(lambda n, m: 12 * m),  # the end of each edge is read, and its number written
+    "walk_pairs": streamed(lambda n, m: WINDOW * (STEPS + 1 - WINDOW) * n, 0),  # eight bytes for each pair
     "maximal_independent_set": gathered(
         lambda n, m: (13 + SECTOR) * n, lambda n, m: n
     ),  # one entry of each row, and the rank of that neighbor

@@ -1,0 +1,79 @@
+"""The commands that make data for link prediction, as tables of edges: split-edges and negative-edges."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import gasla
+from gasla.cli import data, text
+from gasla.cli.verbs import descriptions
+from gasla.graph.exchange import vertex_table
+from gasla.graph.graph import Graph
+from gasla.progress import bar
+
+OUTPUT = "table to write, with columns src and dst: .csv, .parquet or .feather"
+
+
+def add_commands(commands: Any) -> None:
+    """Add both commands."""
+    split = commands.add_parser("split-edges", help="split the edges of a graph at random into several tables")
+    data.add_reading(split)
+    split.add_argument("outputs", nargs="+", metavar="OUT", help=f"{OUTPUT}; one for each fraction")
+    fractions = "the fraction of the edges in each table; they add up to 1 (default: %(default)s)"
+    split.add_argument("--fractions", default="0.8,0.1,0.1", metavar="X,X,…", help=fractions)
+    split.set_defaults(run=run_split)
+
+    negative = commands.add_parser("negative-edges", help="draw pairs of vertices without an edge")
+    data.add_reading(negative)
+    said = descriptions(gasla.negative_edges)
+    negative.add_argument("output", metavar="OUT", help=OUTPUT)
+    negative.add_argument("--count", type=text.count, required=True, metavar="N", help=said["count"])
+    negative.add_argument("--undirected", action="store_true", help=said["undirected"])
+    negative.set_defaults(run=run_negative)
+    for parser in (split, negative):
+        parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed (default: 0)")
+
+
+def run_split(options: Namespace) -> int:
+    """`gasla split-edges`."""
+    targets = [_checked(path) for path in options.outputs]
+    try:
+        fractions = [float(word) for word in options.fractions.split(",")]
+    except ValueError:
+        raise ValueError(f"--fractions {options.fractions}: expected numbers, such as 0.8,0.1,0.1") from None
+    if len(fractions) != len(targets):
+        raise ValueError(f"--fractions {options.fractions}: expected one for each of {len(targets)} output files")
+    with bar(f"reading {options.graph}"):
+        graph = data.load(options).graph
+    with bar("splitting edges"):
+        sets = gasla.split_edges(graph, fractions, seed=options.seed)
+    src, dst = graph.edges()
+    columns = {} if graph.values is None else {"weight": graph.values}
+    columns |= {name: column for name, column in graph.edge_attributes.items() if name not in ("src", "dst", "weight")}
+    for target, numbers in zip(targets, sets):
+        _write(target, graph, src[numbers], dst[numbers], {name: each[numbers] for name, each in columns.items()})
+    return 0
+
+
+def run_negative(options: Namespace) -> int:
+    """`gasla negative-edges`."""
+    target = _checked(options.output)
+    with bar(f"reading {options.graph}"):
+        graph = data.load(options).graph
+    with bar("drawing pairs"):
+        src, dst = gasla.negative_edges(graph, options.count, undirected=options.undirected, seed=options.seed)
+    _write(target, graph, src, dst, {})
+    return 0
+
+
+def _checked(path: str) -> Path:
+    """The path of a table, checked before the computation."""
+    return data.check_target(vertex_table.check_file(path))
+
+
+def _write(target: Path, graph: Graph, src: Any, dst: Any, columns: dict[str, Any]) -> None:
+    """Write edges, with the names of vertices if there are any."""
+    ends = [side if graph.names is None else graph.names[side] for side in (src, dst)]
+    with bar(f"writing {target}"):
+        vertex_table.write(target, {"src": ends[0], "dst": ends[1], **columns})
+    print(f"wrote {target}: {len(src):,} edges")
