@@ -15,7 +15,7 @@ import operator
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +29,7 @@ from gasla.graph.changes import Change, Edition
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange import html_view, libraries
 from gasla.graph.exchange.columns import Column, Edges, as_arrow, attribute_of_weight, attributes_of, edges_of
+from gasla.graph.exchange.libraries import Chosen
 from gasla.graph.exchange.vertex_names import Names, called, translate_vertices
 from gasla.graph.exchange.vertex_table import as_table, columns_of
 from gasla.graph.mapped_files import MappedFiles
@@ -64,7 +65,9 @@ class Graph:
     offsets are checked once, at construction, and must not change afterwards. Values may change: writing into the
     caller's array changes ``values``. On the CPU, algorithms and programs that read weights compare a checksum of the
     values in each call, and recompute what was derived from them (``in_values``, ``value_range``, …) if it differs.
-    Products do not check, and nothing checks on a GPU. `with_values` is the safe and fast way to replace values.
+    They trust an array that can't be written to (``A.data.flags.writeable = False``), and edge attributes
+    (`weighted_by`), which saves most of the time of short calls on large graphs. Products do not check, and nothing
+    checks on a GPU. `with_values` is the safe and fast way to replace values.
 
     Parameters
     ----------
@@ -296,7 +299,7 @@ class Graph:
         return graph if own is None else graph.weighted_by(own)
 
     @classmethod
-    def from_networkx(cls, G: Any, weight: str | None = "weight") -> Self:
+    def from_networkx(cls, G: Any, weight: str | None = "weight", *, attributes: Chosen = False) -> Self:
         """Graph from a NetworkX graph; undirected edges are stored in both directions, self loops once.
 
         Vertices are numbered in the order of ``G.nodes``. The nodes become `names`, unless they are 0, 1, … in order.
@@ -307,6 +310,15 @@ class Graph:
         weight : str, optional
             Edge attribute to use as value; edges without it have value 1, as in NetworkX. If None, or if no edge has
             the attribute, the graph has no values.
+        attributes : bool or list of str
+            Attributes to keep as `edge_attributes` and `vertex_attributes`: those of these names, or with True all that
+            every edge, or every node, has as a number, except `weight`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an edge has a weight that is not a number, or an edge or a node an attribute of `attributes`; if no edge
+            and no node has an attribute of that name.
 
         Examples
         --------
@@ -315,11 +327,15 @@ class Graph:
         >>> graph = Graph.from_networkx(nx.Graph([("a", "b"), ("b", "c")]))
         >>> graph, graph.names.tolist()
         (Graph(n=3, m=4, values=None), ['a', 'b', 'c'])
+        >>> payments = nx.DiGraph([("ann", "bob", {"amount": 5, "note": "rent"}), ("bob", "ann", {"amount": 2})])
+        >>> Graph.from_networkx(payments, attributes=True).edge_attributes["amount"]
+        array([5, 2])
         """
-        return cls._of_edges(libraries.of_networkx(G, weight))
+        graph = cls._of_edges(libraries.of_networkx(G, weight, attributes))
+        return graph if weight not in graph.edge_attributes else graph.weighted_by(cast(str, weight))
 
     @classmethod
-    def from_igraph(cls, g: Any, weight: str | None = "weight") -> Self:
+    def from_igraph(cls, g: Any, weight: str | None = "weight", *, attributes: Chosen = False) -> Self:
         """Graph from an igraph graph; undirected edges are stored in both directions, self loops once.
 
         Parameters
@@ -328,6 +344,13 @@ class Graph:
             The vertex attribute "name", if present, gives the `names`.
         weight : str, optional
             Edge attribute to use as value. If None, or if absent, the graph has no values.
+        attributes : bool or list of str
+            Attributes to keep as `edge_attributes` and `vertex_attributes`, as for `from_networkx`; "name" is not one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `from_networkx`; if two vertices have the same name.
 
         Examples
         --------
@@ -336,7 +359,8 @@ class Graph:
         >>> Graph.from_igraph(igraph.Graph.Ring(3))
         Graph(n=3, m=6, values=None)
         """
-        return cls._of_edges(libraries.of_igraph(g, weight))
+        graph = cls._of_edges(libraries.of_igraph(g, weight, attributes))
+        return graph if weight not in graph.edge_attributes else graph.weighted_by(cast(str, weight))
 
     @classmethod
     def from_edge_index(cls, edge_index: ArrayLike, edge_weight: ArrayLike | None = None, n: int | None = None) -> Self:
@@ -364,7 +388,9 @@ class Graph:
         graph = cls.__new__(cls)
         graph._set_edges(edges.n, as_ids("src", edges.src), as_ids("dst", edges.dst), edges.weights)
         graph.naming = None if edges.names is None else Names(edges.names)
-        return graph
+        if edges.edge_attributes:
+            graph = graph.with_edge_attributes(edges.edge_attributes)
+        return graph.with_vertex_attributes(edges.vertex_attributes) if edges.vertex_attributes else graph
 
     def to_scipy(self) -> Any:
         """The adjacency matrix as SciPy's CSR array, on the host.
@@ -398,14 +424,17 @@ class Graph:
         arrays = (moved(array, "cpu") for array in (values, lists.indices, lists.indptr))
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
-    def to_networkx(self, directed: bool | None = None) -> Any:
+    def to_networkx(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
         """The graph as a NetworkX graph; values become "weight".
 
         Parameters
         ----------
         directed : bool, optional
             Whether to make a DiGraph, or a Graph in which both directions of an edge are one edge. By default a Graph
-            if every edge has a reverse edge of the same value, as in graphs that `from_networkx` makes from a Graph.
+            if every edge has a reverse edge of the same value and of the same `attributes`, as in graphs that
+            `from_networkx` makes from a Graph.
+        attributes : bool or list of str
+            Attributes of edges and vertices to convert to those of NetworkX: all, or those of these names.
 
         Returns
         -------
@@ -415,11 +444,12 @@ class Graph:
         Raises
         ------
         ValueError
-            With ``directed=False``, if an edge has no reverse edge, or one of another value.
+            With ``directed=False``, if an edge has no reverse edge, or one of another value or other attributes. If the
+            graph has values, and an attribute "weight" that is not these values; or no attribute of a given name.
 
         Notes
         -----
-        Nothing is lost by default: `from_networkx` gives the same edges back, in another order. Pass ``directed`` where
+        No edge or value is lost by default: `from_networkx` gives them back, in another order. Pass ``directed`` where
         the type must not depend on the edges: a directed graph whose edges all have an equal reverse edge, such as one
         without edges, otherwise becomes a Graph.
 
@@ -430,16 +460,27 @@ class Graph:
         OutEdgeDataView([(0, 1, 5), (1, 2, 3)])
         >>> Graph.from_edges([0, 1], [1, 0]).to_networkx().edges
         EdgeView([(0, 1)])
+        >>> payments = Graph.from_edges([0, 1], [1, 2]).with_edge_attributes(amount=[5, 2])
+        >>> payments.to_networkx(attributes=["amount"]).edges(data="amount")
+        OutEdgeDataView([(0, 1, 5), (1, 2, 2)])
         """
         if directed is not None and not isinstance(directed, bool):
             raise TypeError(f"directed is {directed!r}; expected True, False or None")
+        edges = self._plain(attributes)
         if not directed:
             self.notice_values()
             is_directed = not is_undirected(self, self.values is not None)
             if is_directed and directed is False:
                 self._refuse_undirected()
+            if not is_directed and edges.edge_attributes and not libraries.are_equal_both_ways(edges):
+                if directed is False:
+                    raise ValueError(
+                        "an edge and its reverse edge have different attributes; expected equal ones, directed=True, "
+                        "or fewer attributes"
+                    )
+                is_directed = True
             directed = is_directed
-        return libraries.to_networkx(self._plain(), directed, self.has_parallel_edges)
+        return libraries.to_networkx(edges, directed, self.has_parallel_edges)
 
     def _refuse_undirected(self) -> None:
         """Raise ValueError for the first edge without a reverse edge of the same value."""
@@ -453,8 +494,19 @@ class Graph:
             "directed=True"
         )
 
-    def to_igraph(self) -> Any:
+    def to_igraph(self, *, attributes: Chosen = False) -> Any:
         """The graph as a directed igraph graph; names become the attribute "name", values "weight".
+
+        Parameters
+        ----------
+        attributes : bool or list of str
+            Attributes of edges and vertices to convert to those of igraph: all, or those of these names.
+
+        Raises
+        ------
+        ValueError
+            If the graph has values, and an attribute "weight" that is not these values; if a vertex attribute is called
+            "name"; if there is no attribute of a given name.
 
         Examples
         --------
@@ -462,7 +514,7 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).to_igraph().es["weight"]
         [5, 3]
         """
-        return libraries.to_igraph(*self._plain())
+        return libraries.to_igraph(self._plain(attributes))
 
     def to_edge_index(self) -> Array:
         """The (2, m) int64 array of sources and targets in the order of the input, on the graph's device.
@@ -477,10 +529,16 @@ class Graph:
         edges: Array = array_module(self.edges()[0]).stack([ends.astype(np.int64) for ends in self.edges()])
         return edges
 
-    def _plain(self) -> Edges:
-        """Edges, values and names, on the host."""
+    def _plain(self, attributes: Chosen) -> Edges:
+        """Edges, values, names, and the chosen attributes, on the host."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
-        return Edges(self.n, src, dst, None if self.values is None else moved(self.values, "cpu"), self.names)
+        values = None if self.values is None else moved(self.values, "cpu")
+        of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
+        each = {name: moved(self.edge_attributes[name], "cpu") for name in of_edges}
+        if values is not None and (own := self.edge_attributes.name_of(self.values)) in each:
+            each[own] = values
+        vertices = {name: moved(self.vertex_attributes[name], "cpu") for name in of_vertices}
+        return Edges(self.n, src, dst, values, self.names, each, vertices)
 
     # --- edges ------------------------------------------------------------------------------------------------------
 
@@ -897,7 +955,7 @@ class Graph:
 
     def notice_values(self) -> None:
         """Discard everything derived from the values if they have changed since. Called before weights are read."""
-        if self.device != "cpu" or self.values is None or (self.files is not None and self.files.hold(self.values)):
+        if self.device != "cpu" or self.values is None or self._has_locked_values:
             return
         now, before = self._valued.checksum(), self._valued.noted
         if now == before:
@@ -906,6 +964,12 @@ class Graph:
             self._known, self._copy = {}, None  # they may depend on values
             self._valued = Values(self.lists, self.values)
         self._valued.noted = now
+
+    @property
+    def _has_locked_values(self) -> bool:
+        """Whether nobody writes to the values: the array is locked, an attribute, or mapped from files."""
+        is_mapped = self.files is not None and self.files.hold(self.values)
+        return is_mapped or self._valued.are_locked or self.edge_attributes.name_of(self.values) is not None
 
     # --- names ------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Graphs from and to NetworkX, igraph and edge_index, and as HTML."""
 
+from typing import Any
 from xml.etree import ElementTree
 
 import networkx as nx
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import semirings
 from gasla import Graph
+from gasla.graph.exchange.vertex_names import Names
 
 EDGES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(-9, 9)), max_size=20)
 
@@ -150,6 +152,163 @@ def test_names_of_igraph_that_are_not() -> None:
         Graph.from_igraph(g)
     with pytest.raises(TypeError, match="g is a list; expected an igraph graph"):
         Graph.from_igraph([])
+
+
+KINDS = st.sampled_from(["bool", "int64", "uint64", "float64"])
+
+
+@st.composite
+def attributed(draw: Any) -> Graph:
+    """A graph with attributes of edges and vertices; with parallel edges, loops, names and values, or without."""
+    edges = draw(EDGES)
+    src, dst, weights = (np.array([edge[i] for edge in edges], np.int64) for i in range(3))
+    names = draw(st.sampled_from([None, "strings", "tuples"]))
+    graph = Graph.from_edges(src, dst, weights if draw(st.booleans()) else None, n=7)
+    if names is not None:
+        each = np.fromiter((f"v{v}" if names == "strings" else (v, "v") for v in range(7)), object, 7)
+        graph.naming = Names(each)
+    columns = []
+    for count in (graph.m, graph.n):
+        kinds = draw(st.dictionaries(st.sampled_from(["amount", "time", "a b"]), KINDS, max_size=3))
+        columns.append({name: np.array(draw(_column(kind, count)), kind) for name, kind in kinds.items()})
+    return graph.with_edge_attributes(columns[0]).with_vertex_attributes(columns[1])
+
+
+def _column(kind: str, count: int) -> Any:
+    numbers = {
+        "bool": st.booleans(),
+        "int64": st.integers(-(2**63), 2**63 - 1),
+        "uint64": st.integers(2**63, 2**64 - 1),
+        "float64": st.floats(),
+    }
+    return st.lists(numbers[kind], min_size=count, max_size=count)
+
+
+def rows_of(graph: Graph) -> list[tuple]:
+    """The edges with their values and attributes, as text, in which NaN equals NaN."""
+    columns = [*graph.edges(), *([] if graph.values is None else [graph.values])]
+    columns += [graph.edge_attributes[name] for name in sorted(graph.edge_attributes)]
+    return list(zip(*(map(repr, column.tolist()) for column in columns)))
+
+
+def assert_same_attributes(graph: Graph, again: Graph) -> None:
+    """All attributes with their types, and the same names."""
+    assert (graph.names is None) == (again.names is None)
+    assert graph.names is None or graph.names.tolist() == again.names.tolist()
+    assert again.vertex_attributes.types == graph.vertex_attributes.types
+    for name, column in graph.vertex_attributes.items():
+        np.testing.assert_array_equal(again.vertex_attributes[name], column)
+    if graph.m:
+        assert again.edge_attributes.types == graph.edge_attributes.types
+    if graph.values is not None and graph.m:
+        assert again.values.dtype == graph.values.dtype
+
+
+@settings(max_examples=40, deadline=None)
+@given(attributed())
+def test_attributes_go_to_networkx_and_come_back(graph: Graph) -> None:
+    directed = graph.to_networkx(directed=True, attributes=True)
+    again = Graph.from_networkx(directed, attributes=True)
+    assert_same_attributes(graph, again)
+    assert sorted(rows_of(again)) == sorted(rows_of(graph))
+    either = Graph.from_networkx(graph.to_networkx(attributes=True), attributes=True)  # nothing is lost
+    assert sorted(rows_of(either)) == sorted(rows_of(graph))
+
+
+@settings(max_examples=40, deadline=None)
+@given(attributed())
+def test_attributes_go_to_igraph_and_come_back_in_order(graph: Graph) -> None:
+    pytest.importorskip("igraph")
+    names = graph.names
+    if names is not None and not isinstance(names[0], str):
+        return  # names of igraph are strings
+    again = Graph.from_igraph(graph.to_igraph(attributes=True), attributes=True)
+    assert_same_attributes(graph, again)
+    assert rows_of(again) == rows_of(graph)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EDGES.filter(bool), st.sampled_from([nx.Graph, nx.MultiGraph]), st.booleans())
+def test_undirected_edges_have_their_attributes_both_ways(edges: list, kind: type, by_igraph: bool) -> None:
+    G = kind()
+    G.add_nodes_from(range(7))
+    G.add_edges_from((u, v, {"amount": w, "time": -w}) for u, v, w in edges)
+    if by_igraph:
+        igraph = pytest.importorskip("igraph")
+        g = igraph.Graph(7, [(u, v) for u, v in G.edges()])
+        g.es["amount"] = [w for *_, w in G.edges(data="amount")]
+        g.es["time"] = [-w for *_, w in G.edges(data="amount")]
+        graph = Graph.from_igraph(g, attributes=["amount", "time"])
+    else:
+        graph = Graph.from_networkx(G, attributes=["amount", "time"])
+    assert (graph.edge_attributes["amount"] == -graph.edge_attributes["time"]).all()
+    back = graph.to_networkx(attributes=True)
+    assert not back.is_directed()
+
+    def rows(G: nx.Graph) -> list:
+        return sorted((min(u, v), max(u, v), w) for u, v, w in G.edges(data="amount"))
+
+    assert rows(back) == rows(G)
+
+
+def test_unequal_attributes_make_a_directed_graph() -> None:
+    both = Graph.from_edges([0, 1, 0, 1], [1, 0, 1, 0]).with_edge_attributes(amount=[1, 1, 2, 2], time=[5, 6, 6, 5])
+    assert not both.to_networkx(attributes=["amount"]).is_directed()
+    assert not both.to_networkx(attributes=["time"]).is_directed()
+    assert not both.to_networkx().is_directed()
+    assert both.to_networkx(attributes=True).is_directed()  # amounts and times differ as pairs
+    with pytest.raises(ValueError, match="have different attributes; expected equal ones, directed=True, or fewer"):
+        both.to_networkx(directed=False, attributes=True)
+    nan = Graph.from_edges([0, 1], [1, 0]).with_edge_attributes(x=[np.nan, np.nan])
+    assert not nan.to_networkx(attributes=True).is_directed()
+
+
+def test_attributes_are_chosen_by_name() -> None:
+    G = nx.DiGraph([("a", "b", {"weight": 2, "amount": 5, "note": "rent"}), ("b", "a", {"weight": 3, "amount": 7})])
+    G.add_node("a", age=30, city="Oslo")
+    G.add_node("b", age=40, amount=1.5)
+    graph = Graph.from_networkx(G, attributes=True)
+    assert [*graph.edge_attributes] == ["amount"]
+    assert [*graph.vertex_attributes] == ["age"]
+    assert graph.values.tolist() == [2, 3]
+    assert not Graph.from_networkx(G).edge_attributes
+    assert not Graph.from_networkx(G, attributes=[]).vertex_attributes
+    kept = Graph.from_networkx(G, attributes=["weight", "amount"][:1])
+    assert kept.edge_attributes["weight"] is kept.values  # as for tables
+    assert Graph.from_networkx(kept.to_networkx(attributes=True), attributes=["weight"]).values.tolist() == [2, 3]
+    by_amount = Graph.from_networkx(G, "amount", attributes=True)
+    assert [*by_amount.edge_attributes] == ["weight"]
+    with pytest.raises(ValueError, match="'weight' has the name of the values; rename it, or leave it out"):
+        by_amount.to_networkx(attributes=True)
+    assert by_amount.to_networkx().edges["a", "b"] == {"weight": 5}
+    with pytest.raises(ValueError, match=r"attributes has 'ages', which no edge or vertex has; there are .*'age'"):
+        Graph.from_networkx(G, attributes=["ages"])
+    with pytest.raises(ValueError, match=r"attributes has 'ages', which no edge or vertex has; there are 'amount'"):
+        graph.to_networkx(attributes=["ages"])
+    with pytest.raises(TypeError, match="edge 0 has note 'rent'; expected a number, or another list of attributes"):
+        Graph.from_networkx(G, attributes=["note"])
+    with pytest.raises(TypeError, match="vertex 0 has city 'Oslo'; expected a number, or another list"):
+        Graph.from_networkx(G, attributes=["city"])
+    for bad in ("age", 1, None):
+        with pytest.raises(TypeError, match=r"attributes is .*; expected True for all, or a list of names"):
+            graph.to_networkx(attributes=bad)
+
+
+def test_attributes_of_igraph() -> None:
+    igraph = pytest.importorskip("igraph")
+    g = igraph.Graph(2, [(0, 1)], directed=True)
+    g.vs["name"], g.vs["age"], g.es["weight"], g.es["note"] = ["a", "b"], [30, 40], [2.5], ["rent"]
+    graph = Graph.from_igraph(g, attributes=True)
+    assert ([*graph.edge_attributes], [*graph.vertex_attributes]) == ([], ["age"])
+    assert graph.values.tolist() == [2.5]
+    with pytest.raises(TypeError, match="edge 0 has note 'rent'; expected a number"):
+        Graph.from_igraph(g, attributes=["note"])
+    with pytest.raises(ValueError, match="attributes has 'name', which no edge or vertex has"):
+        Graph.from_igraph(g, attributes=["name"])
+    with pytest.raises(ValueError, match="'name' would become the names of vertices; rename it"):
+        graph.with_vertex_attributes(name=[1, 2]).to_igraph(attributes=True)
+    with pytest.raises(ValueError, match="'weight' has the name of the values"):
+        graph.with_edge_attributes(weight=[1]).to_igraph(attributes=["weight"])
 
 
 class Tensor:

@@ -7,7 +7,8 @@ first column, then the second. All work is done by Arrow's column functions; the
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +24,15 @@ Column = str | int
 
 
 class Edges(NamedTuple):
-    """The data of a Graph; `names` of the vertices if ids were names."""
+    """The data of a Graph; `names` of the vertices if ids were names; attributes of edges and of vertices by name."""
 
     n: int
     src: Array
     dst: Array
     weights: Array | None
     names: Array | None
+    edge_attributes: Mapping[str, Array] = MappingProxyType({})
+    vertex_attributes: Mapping[str, Array] = MappingProxyType({})
 
 
 def arrow(module: str = "pyarrow") -> Any:

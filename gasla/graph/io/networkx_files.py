@@ -6,7 +6,7 @@ becomes its values. Vertices have names unless their labels are 0, 1, … in thi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
@@ -51,20 +51,10 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
     """Write a directed graph, which `save` takes as one of NetworkX; its values become "weight"."""
-    nx, graph = networkx(), graph.to("cpu")
-    edges = dict(graph.edge_attributes)
-    if graph.values is not None:
-        if edges.get("weight", graph.values) is not graph.values:
-            raise ValueError(f"{path}: the edge attribute 'weight' has the name of the values; rename it")
-        edges["weight"] = graph.values
-    G = (nx.MultiDiGraph if graph.has_parallel_edges else nx.DiGraph)()
-    names = list(range(graph.n)) if graph.names is None else graph.names.tolist()
-    G.add_nodes_from(zip(names, _records(dict(graph.vertex_attributes), graph.n)))
-    src, dst = (map(names.__getitem__, ends.tolist()) for ends in graph.edges())
-    G.add_edges_from(zip(src, dst, _records(edges, graph.m)))
+    nx = networkx()
     try:
-        save(G)
-    except nx.NetworkXError as error:
+        save(graph.to_networkx(directed=True, attributes=True))
+    except (nx.NetworkXError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
@@ -84,10 +74,3 @@ def _columns(records: Iterable[dict[str, Any]]) -> dict[str, Array]:
 def _number(value: Any) -> Any:
     """The number in a text, as GML has integers of more than 32 bits; anything else as it is."""
     return int(value) if isinstance(value, str) and is_whole(value) else value
-
-
-def _records(columns: dict[str, Array], count: int) -> Iterator[dict[str, Any]]:
-    """For each edge or vertex, its attributes by name."""
-    if not columns:
-        return ({} for _ in range(count))
-    return (dict(zip(columns, row)) for row in zip(*(column.tolist() for column in columns.values())))
