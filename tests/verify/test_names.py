@@ -16,6 +16,7 @@ from gasla.verify._common import VERTICES
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 1], [2, 0]])
 BOTH = np.vstack([ENDS, ENDS[:, ::-1]]).T
 PLAIN = Graph.from_edges(*BOTH, np.tile(np.arange(1.0, 7.0), 2), n=6)  # vertex 5 has no edges
+PLAIN = PLAIN.with_edge_attributes(time=np.arange(12.0))
 LENT = Graph.from_edges([0, 1, 1, 2, 2], [3, 3, 4, 4, 5])
 NAMES = {
     "strings": np.array(["Oslo", "Rome", "Bonn", "Bern", "Kyiv", "Riga"], object),
@@ -77,6 +78,12 @@ CHECKS: dict[str, Callable[[Graph, Graph, Vertices], None]] = {
     "random_walks": lambda g, _, v: verify.random_walks(g, [v(2), v(2), v(0)], gasla.random_walks(PLAIN, [2, 2, 0], 3)),
     "sample_neighbors": lambda g, _, v: verify.sample_neighbors(
         g, [v(2), v(0)], [2, 1], gasla.sample_neighbors(PLAIN, [2, 0], [2, 1])
+    ),
+    "earliest_arrival": lambda g, _, v: verify.earliest_arrival(g, v(2), gasla.earliest_arrival(PLAIN, 2)),
+    "latest_departure": lambda g, _, v: verify.latest_departure(g, v(2), gasla.latest_departure(PLAIN, 2)),
+    "fastest_durations": lambda g, _, v: verify.fastest_durations(g, v(2), gasla.fastest_durations(PLAIN, 2)),
+    "temporal_reachability": lambda g, _, v: verify.temporal_reachability(
+        g, [v(2), v(0)], gasla.temporal_reachability(PLAIN, [2, 0])
     ),
     "project": lambda _, lent, v: verify.project(lent, [v(0), v(1), v(2)], gasla.project(LENT, [0, 1, 2])),
 }

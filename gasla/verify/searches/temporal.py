@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import SAMPLES, Array, VerificationError, check_source, require, sample, vertex_answer
+from gasla.verify._common import (
+    SAMPLES,
+    Array,
+    VerificationError,
+    check_source,
+    require,
+    sample,
+    takes_names,
+    vertex_answer,
+)
 
 Window = tuple[float | None, float | None]
 
@@ -68,9 +77,10 @@ def _trips(graph: Any, time: str, duration: str | float, window: Window | None) 
     return Trips(graph.n, src[used], dst[used], departure[used], arrival[used])
 
 
+@takes_names
 def earliest_arrival(
     graph: Any,
-    source: int,
+    source: Any,
     arrivals: ArrayLike,
     *,
     time: str = "time",
@@ -83,7 +93,7 @@ def earliest_arrival(
     ----------
     graph : Graph
         The graph, with the edge attributes.
-    source : int
+    source : int or name
         The source.
     arrivals : array of int64 or float64
         The arrival at each vertex; the largest number of the type, or inf, if there is none.
@@ -110,9 +120,10 @@ def earliest_arrival(
     _check_arrivals(trips, check_source(source, trips.n), trips.limits[0] if start is None else start, given, given)
 
 
+@takes_names
 def latest_departure(
     graph: Any,
-    target: int,
+    target: Any,
     departures: ArrayLike,
     *,
     time: str = "time",
@@ -125,7 +136,7 @@ def latest_departure(
     ----------
     graph : Graph
         The graph, with the edge attributes.
-    target : int
+    target : int or name
         The target.
     departures : array of int64 or float64
         The departure from each vertex; the smallest number of the type, or -inf, if there is none.
@@ -193,9 +204,10 @@ def _marked(trips: Trips, source: int, usable: Array) -> Array:
     return found
 
 
+@takes_names
 def fastest_durations(
     graph: Any,
-    source: int,
+    source: Any,
     durations: ArrayLike,
     *,
     time: str = "time",
@@ -209,7 +221,7 @@ def fastest_durations(
     ----------
     graph : Graph
         The graph, with the edge attributes.
-    source : int
+    source : int or name
         The source.
     durations : array of int64 or float64
         The duration of a path to each vertex; the largest number of the type, or inf, if there is none.
@@ -259,9 +271,10 @@ def fastest_durations(
     require(given >= 0, lambda v: f"vertex {v} is said to take {given[v]}, less than 0")
 
 
+@takes_names
 def temporal_reachability(
     graph: Any,
-    sources: Iterable[int],
+    sources: Iterable[Any],
     reached: ArrayLike,
     *,
     time: str = "time",
@@ -275,7 +288,7 @@ def temporal_reachability(
     ----------
     graph : Graph
         The graph, with the edge attributes.
-    sources : ids
+    sources : ids or names
         The sources.
     reached : (len(sources), n) array of bool
         Whether a path leads from the source of the row to the vertex of the column.
