@@ -23,7 +23,7 @@ from gasla.arrays import module_of
 from gasla.graph.arguments import check_choice
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.matrices import mxm
-from gasla.operations.primitives import orient, simplify
+from gasla.operations.primitives import Oriented, count_common_neighbors, orient, simplify
 
 Array = np.ndarray[Any, Any]
 Mode = Literal["undirected", "neighborhood", "directed"]
@@ -79,7 +79,7 @@ def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
     check_choice("mode", mode, get_args(Mode))
     graph = as_graph(graph)
     xp: Any = module_of(graph.device)
-    if mode != "undirected":
+    if mode != "undirected" and not graph.is_symmetric:
         closed, possible = _in_neighborhoods(graph) if mode == "neighborhood" else _directed(graph)
         return closed / xp.maximum(possible, 1)
     result: Any = triangle_count(graph, per_vertex=True)
@@ -89,20 +89,28 @@ def clustering(graph: Any, *, mode: Mode = "undirected") -> Array:
 
 
 def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
-    """The number of edges among the neighbors of each vertex, and of ordered pairs of neighbors."""
+    """The number of edges among the neighbors of each vertex, and of ordered pairs of neighbors.
+
+    Every triangle at a vertex has an edge opposite to it; where that edge has a reverse edge, both count.
+    """
     sides = _sides(graph)
-    forward = _forward(sides)
-    last = mxm(forward, forward, semirings.plus_second, mask=forward).data
-    first = mxm(forward, forward, semirings.plus_first, mask=forward).data
-    outer = mxm(forward.reversed(), forward, semirings.plus_second, mask=forward).data
+    oriented = orient(sides)
+    _, closed = count_common_neighbors(oriented, per_vertex=True)
+    forward = _forward(sides, oriented)
+    both = forward.select(forward.out_values == 2)
+    if both.m:
+        last = mxm(forward, both, semirings.plus_pair, mask=forward).data
+        first = mxm(both, forward, semirings.plus_pair, mask=forward).data
+        outer = mxm(forward.reversed(), both, semirings.plus_pair, mask=forward).data
+        closed = closed + _at_tails(forward, last + outer) + _at_heads(forward, first)
     degrees = sides.out_degrees.astype(np.float64)
-    return _at_tails(forward, last + outer) + _at_heads(forward, first), degrees * (degrees - 1)
+    return closed, degrees * (degrees - 1)
 
 
 def _directed(graph: Graph) -> tuple[Array, Array]:
     """The number of directed triangles at each vertex, and the number possible with its edges."""
     sides = _sides(graph)
-    forward = _forward(sides)
+    forward = _forward(sides, orient(sides))
     one: Any = forward.out_values
     outer = one * mxm(forward, forward, mask=forward).data
     inner = one * mxm(forward.reversed(), forward, mask=forward).data
@@ -117,10 +125,9 @@ def _sides(graph: Graph) -> Graph:
     return simple.with_values(module_of(graph.device).ones(simple.m)).symmetrized(semirings.plus)
 
 
-def _forward(sides: Graph) -> Graph:
-    """The edges from earlier to later vertices in the order of `orient`, in which no list is long."""
-    src, dst = sides.edges()
-    return sides.select(orient(sides).precedes(src, dst))
+def _forward(sides: Graph, oriented: Oriented) -> Graph:
+    """The edges from earlier to later vertices in the order of degrees, in which no list is long."""
+    return sides.select(oriented.precedes(*sides.edges()))
 
 
 def _at_tails(graph: Graph, values: Any) -> Array:

@@ -82,6 +82,8 @@ def test_answers_are_those_of_networkx_and_of_the_definition(n: int, m: int, see
 @pytest.mark.parametrize("mode", MODES)
 def test_on_a_symmetric_matrix_all_definitions_agree(mode: str) -> None:
     graph = gasla.Graph(datasets.rmat(7))
+    one_more = gasla.Graph.from_edges(*(np.append(ends, v) for ends, v in zip(graph.edges(), (0, 128))), n=129)
+    np.testing.assert_allclose(clustering(one_more, mode)[1:128], right(one_more, mode)[1:128], rtol=1e-12)
     np.testing.assert_allclose(clustering(graph, mode), gasla.clustering(graph), rtol=1e-12)
 
 
