@@ -91,8 +91,7 @@ def cells(f: Answered) -> Iterator[str]:
 
 def groups(f: Answered) -> Iterator[str]:
     """The largest groups, each with one of its vertices."""
-    sizes = np.bincount(f["labels"])
-    _, first = np.unique(f["labels"], return_index=True)
+    _, first, sizes = np.unique(f["labels"], return_index=True, return_counts=True)
     for place, c in enumerate(np.argsort(-sizes, kind="stable")[: f.top].tolist(), 1):
         yield f"{place:4}  {sizes[c]:>14,} vertices, among them {f.label(int(first[c]))}"
 
@@ -209,9 +208,8 @@ def grouped(what: str) -> Pick:
     """The number of groups."""
 
     def heading(f: Answered) -> str:
-        single = (np.bincount(f["labels"]) == 1).sum()
-        count = f.answer.get("count", f["labels"].max(initial=-1) + 1)
-        return f"{count:,} {what}, {single:,} of them single vertices; the largest:"
+        _, sizes = np.unique(f["labels"], return_counts=True)
+        return f"{len(sizes):,} {what}, {(sizes == 1).sum():,} of them single vertices; the largest:"
 
     return heading
 

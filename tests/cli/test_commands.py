@@ -171,6 +171,13 @@ def test_orders_of_acyclic_graphs_are_written_and_cycles_named(command: Callable
     assert "and length 2:" in command("longest-path", small, "--unweighted", "--check").out
 
 
+def test_groups_are_counted_whatever_their_labels(command: Callable[..., Outcome], small: Path) -> None:
+    small.write_text("5 0\n5 1\n0 1\n3 4\n")
+    found = command("label-propagation", small, "--method", "synchronous", "--max-iter", 1, "--check").out
+    assert "5 communities, 4 of them single vertices; the largest:" in found  # labels 1, 0, 2, 4, 3, 0
+    assert "2 vertices, among them vertex 1" in found
+
+
 @pytest.mark.thorough
 def test_strong_components_are_counted_and_written(command: Callable[..., Outcome], small: Path) -> None:
     target = small.with_name("answer.csv")
