@@ -54,12 +54,13 @@ def triangles(G: Converted, nodes: Any = None) -> Any:
 
 def _clustering(G: Converted, weight: Any) -> list[float]:
     """The fraction of adjacent pairs of neighbors of each node; 0 as an integer, as in NetworkX."""
-    if weight is None and not G.is_directed():
-        closed, degrees = 2 * _triangles(G), _neighbors(G)
-        pairs = degrees * (degrees - 1)
+    if weight is None:
+        mode: Any = "directed" if G.is_directed() else "undirected"
+        found = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
     else:
         closed, pairs = _closed(G, weight)
-    return [share or 0 for share in (closed / np.maximum(pairs, 1)).tolist()]
+        found = closed / np.maximum(pairs, 1)
+    return [share or 0 for share in found.tolist()]
 
 
 def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
@@ -69,7 +70,7 @@ def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
     """
     out = G.plain().out
     n, tails, heads = len(G), out.owners(), out.indices
-    weights = np.ones(len(heads)) if weight is None else G.values(weight, np.add).astype(np.float64)
+    weights = G.values(weight, np.add).astype(np.float64)
     if not np.isfinite(weights).all() or (len(weights) and weights.max() == 0):
         raise NotImplementedError(f"{weight!r} of an edge is not finite, or 0 everywhere")
     roots = np.cbrt(weights / (weights.max() if len(weights) else 1))
