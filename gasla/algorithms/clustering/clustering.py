@@ -95,7 +95,7 @@ def _in_neighborhoods(graph: Graph) -> tuple[Array, Array]:
     """
     sides = _sides(graph)
     oriented = orient(sides)
-    _, closed = count_common_neighbors(oriented, per_vertex=True)
+    closed: Any = count_common_neighbors(oriented, per_vertex=True)[1]
     forward = _forward(sides, oriented)
     both = forward.select(forward.out_values == 2)
     if both.m:
