@@ -596,7 +596,7 @@ def test_a_table_holds_the_answers_of_several_commands(tmp_path: Path, capsys: A
             ["pagerak", "-o", "x.csv"],
             "no algorithm with a value per vertex is named 'pagerak'; did you mean",
         ),
-        (["k", "-o", "x.csv"], "'k' may be k-shortest-paths or katz or k-truss or k-core; expected"),
+        (["k", "-o", "x.csv"], "'k' may be k-hop-counts or k-shortest-paths or katz or k-truss or k-core; expected"),
         (["pagerank", "page", "-o", "x.csv"], "'page' may be pagerank or pagerank-nibble"),
         (["k-core", "k-core", "-o", "x.csv"], "k-core was given twice; expected each algorithm once"),
         (["count-cliques", "-o", "x.csv"], "no algorithm with a value per vertex is named 'count-cliques'"),
