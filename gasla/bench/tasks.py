@@ -193,6 +193,7 @@ def in_float64(g: BenchmarkGraph) -> Any:
     return g.pattern.astype(np.float64)
 
 
+SYNCHRONOUS: Any = {"method": "synchronous", "max_iter": 10}
 HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype": np.float32}
 STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # no walk ends early, as the graph is undirected
 
@@ -253,6 +254,11 @@ TASKS: dict[str, Task] = {
     "edge_support": Task("nowhere", whole("edge_support"), checked(verify.edge_support)),
     "clustering": Task("nowhere", whole("clustering"), checked(verify.clustering), agree=near),
     "scan_statistics": Task("nowhere", whole("scan_statistics"), checked(verify.scan_statistics)),
+    "directed_clustering": Task(
+        "nowhere", lambda g: gasla.clustering(g.directed, mode="neighborhood"),
+        lambda g, a, _: verify.clustering(g.directed, a, mode="neighborhood"), agree=near,
+        counted=lambda g: SELECTED * g.graph.m,
+    ),
     "jaccard": Task("nowhere", whole("jaccard"), checked(verify.similarity), agree=near),
     "adamic_adar": Task(
         "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near
@@ -265,6 +271,9 @@ TASKS: dict[str, Task] = {
     "triadic_census": Task("nowhere", lambda g: np.array([*gasla.triadic_census(g.directed).values()])),
     "layout": Task("nowhere", whole("layout"), checked(verify.layout), form=nothing),
     "label_propagation": Task("nowhere", whole("label_propagation"), checked(verify.label_propagation), form=nothing),
+    "synchronous_labels": Task(
+        "nowhere", whole("label_propagation", **SYNCHRONOUS), checked(verify.label_propagation, **SYNCHRONOUS)
+    ),
     "louvain_communities": Task(
         "nowhere", lambda g: gasla.louvain_communities(g.graph, weighted=False).labels,
         checked(verify.louvain_communities, weighted=False), form=nothing,

@@ -30,6 +30,7 @@ algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations)
             minimum_cut, k_shortest_paths (5) (between the first two sources); ego_graph (radius 2); bipartite, bridges,
             articulation_points; minimum_spanning_forest; aggregate_features (64 per vertex); label_propagation,
             louvain_communities; modularity (of groups of consecutive ids); edge_support, clustering, k_truss (k = 6);
+            directed_clustering (neighborhoods, of a random half of the edges), synchronous_labels (10 iterations);
             four_cliques; jaccard and adamic_adar (of the ends of each edge); top_k_similar (10), square_clustering,
             scan_statistics;
             eccentricity; k_hop_counts (3 hops) and effective_diameter (64 registers);

@@ -290,7 +290,7 @@ def test_a_floor_names_what_counts_most() -> None:
 
 OF_NO_PEER = (
     *("random_walks", "node2vec_walks", "sample_neighbors", "square_clustering"),
-    *("negative_edges", "split_edges", "walk_pairs"),
+    *("negative_edges", "split_edges", "walk_pairs", "directed_clustering", "synchronous_labels"),
 )
 # What neither SciPy nor igraph has.
 OF_OTHER_PEERS = (

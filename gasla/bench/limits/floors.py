@@ -198,6 +198,7 @@ COUNTS: dict[str, Count] = {
     "ego_graph": streamed(lambda n, m: n, RADIUS),  # one byte per vertex marks the members
     "triangles": ONCE,
     "clustering": ONCE,
+    "directed_clustering": streamed(lambda n, m: SELECTED * 4 * m + 4 * n),
     "scan_statistics": ONCE,
     "square_clustering": ONCE,
     "four_cliques": ONCE,
@@ -211,6 +212,7 @@ COUNTS: dict[str, Count] = {
     "top_k_similar": streamed(lambda n, m: 4 * m * m / max(n, 1)),  # for each edge, the list at its end, of mean length
     "core_number": gathered(lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2),  # each edge from the end removed first
     "label_propagation": times(2, EVERY_EDGE),  # two passes are needed to move a label further than one step
+    "synchronous_labels": times(2, EVERY_EDGE),
     "louvain_communities": times(2, EVERY_EDGE),
     "modularity": EVERY_EDGE,
     "pagerank_nibble": streamed(lambda n, m: 8 * n),  # the scores; the number of pushes depends on the graph
