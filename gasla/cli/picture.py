@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
         marks = {part: scores.get(name, name) for part, name in given.items()}
         gasla.draw(graph, positions, ax=ax, labels=options.labels, arrows=options.arrows, seed=options.seed, **marks)
         with replacing(target) as stream:
-            figure.savefig(stream, format=target.suffix[1:].lower(), dpi=150)
+            figure.savefig(stream, format=target.suffix[1:].lower(), dpi=150, bbox_inches="tight")
     said = ax.get_title(loc="left")
     print(f"wrote {target}: {graph.n:,} vertices, {graph.m:,} edges{f' ({said})' * bool(said)}")
     return 0

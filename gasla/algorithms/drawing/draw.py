@@ -91,6 +91,8 @@ def draw(
     logarithmic scale, made of at most a million edges at random. Of more than 50,000 vertices the most important are
     drawn. The title says what is left out. Loops are circles, and are not part of a density.
 
+    Drawing takes a few seconds for a graph of any size. `layout` takes longer: it looks at every edge, many times.
+
     Examples
     --------
     >>> import gasla, networkx as nx
@@ -346,7 +348,7 @@ def _vertices(ax: Any, placed: Array, colors: Any, areas: Array, importance: Arr
     ax.scatter(*placed[order].T, s=areas[order], linewidths=0, zorder=3, **how)
     said = [f"{len(order):,} of {len(there):,} vertices"] if len(order) < len(there) else []
     missing = len(placed) - len(there)
-    return said + [f"without {missing:,} vertices that have no position"] * bool(missing)
+    return said + [f"vertices without a position, left out: {missing:,}"] * bool(missing)
 
 
 def _write(ax: Any, placed: Array, texts: Mapping[int, str], areas: Array) -> None:

@@ -154,7 +154,7 @@ def test_vertices_without_a_position_are_left_out() -> None:
     places = SQUARE.copy()
     places[2, 1] = np.nan
     ax = gasla.draw(square(), places, ax=axes())
-    assert said(ax) == "without 1 vertices that have no position"
+    assert said(ax) == "vertices without a position, left out: 1"
     assert len(ax.collections[-1].get_offsets()) == 3 and len(lines(ax)) == 2
     assert texts(ax) == ["0", "1", "3"]
     rendered(gasla.draw(square(), np.full((4, 2), np.nan), ax=axes()))
