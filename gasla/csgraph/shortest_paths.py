@@ -157,7 +157,8 @@ def dijkstra(
         warnings.warn(NEGATIVE, UserWarning, stacklevel=2)
         if not unweighted:
             return _by_bellman_ford(csgraph, directed, indices, return_predecessors, limit, min_only)
-    reason = "a limit that is NaN" if limit != limit else ""
+    stops = passthrough.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
+    reason = "a limit that is NaN" if limit != limit else stops
     if reason := reason or _reason(csgraph, 0 if min_only else indices, return_predecessors):
         return passthrough.by_scipy("dijkstra", reason, csgraph, **given)
     graph = _searched_graph(csgraph, directed, unweighted)
