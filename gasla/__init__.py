@@ -14,6 +14,8 @@ __version__ = "0.2.0"
 _HOMES = {
     "Graph": "graph.graph",
     "as_graph": "graph.graph",
+    "spectral_embedding": "algorithms.spectral.spectral_embedding",
+    "fiedler_vector": "algorithms.spectral.fiedler_vector",
     "bfs": "algorithms.traversal.bfs",
     "multi_source_bfs": "algorithms.traversal.multi_source_bfs",
     "eccentricity": "algorithms.traversal.eccentricity",

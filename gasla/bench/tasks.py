@@ -259,6 +259,9 @@ TASKS: dict[str, Task] = {
         lambda g, a, _: verify.clustering(g.directed, a, mode="neighborhood"), agree=near,
         counted=lambda g: SELECTED * g.graph.m,
     ),
+    "spectral_embedding": Task(
+        "nowhere", lambda g: gasla.spectral_embedding(g.graph, 1, tol=TOLERANCE, weighted=False).values, agree=near
+    ),
     "jaccard": Task("nowhere", whole("jaccard"), checked(verify.similarity), agree=near),
     "adamic_adar": Task(
         "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near

@@ -17,6 +17,8 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 | hits, salsa | one more step, done by SciPy, moves neither score by more than the tolerance                           |
 | katz,       | one more step, done by SciPy, moves the scores by no more than the tolerance; their squares sum to 1   |
 | eigenvector |                                                                                                        |
+| spectral_…, | SciPy's Laplacian times each vector is the vector times its eigenvalue; vectors are orthogonal; no     |
+| fiedler_…   | smaller eigenvalue exists                                                                              |
 | components  | no edge leaves its component; every component is connected                                             |
 | strong_…    | each component is strongly connected; no path leaves one and returns                                   |
 | condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
@@ -108,6 +110,7 @@ from gasla.verify.undirected.independence import (
     maximal_matching,
     maximum_bipartite_matching,
 )
+from gasla.verify.undirected.laplacians import fiedler_vector, spectral_embedding
 from gasla.verify.undirected.sweep_cut import pagerank_nibble
 from gasla.verify.undirected.trees import minimum_spanning_forest
 from gasla.verify.walks_and_samples import random_walks, sample_neighbors
@@ -133,6 +136,7 @@ __all__ = [
     "ego_graph",
     "eigenvector",
     "fastest_durations",
+    "fiedler_vector",
     "greedy_color",
     "harmonic",
     "hits",
@@ -165,6 +169,7 @@ __all__ = [
     "scan_statistics",
     "shortest_path",
     "similarity",
+    "spectral_embedding",
     "split_edges",
     "sssp",
     "strong_components",

@@ -827,6 +827,8 @@ NOT_HAD: dict[str, Any] = {
     "draw": gasla.draw,
     "ego_graph": lambda g: gasla.ego_graph(g, 0),
     "project": lambda g: gasla.project(g, [0, 1]),
+    "spectral_embedding": gasla.spectral_embedding,
+    "fiedler_vector": gasla.fiedler_vector,
     "maximum_bipartite_matching": gasla.maximum_bipartite_matching,
     "greedy_color": lambda g: gasla.greedy_color(g, seed=1),
     "maximum_flow": lambda g: gasla.maximum_flow(g, 0, 1),

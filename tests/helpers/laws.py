@@ -728,6 +728,25 @@ def with_attributes(q: Asked) -> Answer:
     return {"edges": q.joined(graph)}
 
 
+def embedded(normalized: bool, weighted: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        options: dict[str, Any] = {"normalized": normalized, "weighted": weighted}
+        found = gasla.spectral_embedding(q.given, 2, **options)
+        q.check(verify.spectral_embedding, *found, **options)
+        return {"values": found.values + 1e-6 * (q.factor if weighted and not normalized else 1)}  # zeros are rounded
+
+    return call
+
+
+def halves(q: Asked) -> Answer:
+    """Of the drawn vertices alone, as further ones are components of their own."""
+    if (q.was < 0).any():
+        return {}
+    found = host(gasla.fiedler_vector(q.given))
+    q.check(verify.fiedler_vector, found)
+    return {"length": float(found @ found)}
+
+
 def batched(q: Asked) -> Answer:
     found = gasla.batch([q.given, q.given])
     return {"edges": q.joined(found.graph, np.tile(np.arange(q.n), 2))}
@@ -841,6 +860,14 @@ ROWS: tuple[Row, ...] = (
     Row("subgraph_matches", matches, verbs="subgraph-matches count-matches"),
     Row("subgraph_matches", cycles, "directed=True"),
     Row("motif_counts", lambda q: gasla.motif_counts(q.given), verbs="motif-counts"),
+    Row("spectral_embedding", embedded(True, True), scaled=SAME, rtol=1e-6,
+        isolated=only("an eigenvalue of 1 more: verified"), **WEIGHED),
+    Row("spectral_embedding", embedded(False, True), "normalized=False", rtol=1e-6, scaled=times(TIMES, values=1),
+        isolated=only("an eigenvalue of 0 more: verified"), **WEIGHED),
+    Row("spectral_embedding", embedded(True, False), "weighted=False", rtol=1e-6,
+        isolated=only("an eigenvalue of 1 more: verified"), **COUNTED),
+    Row("fiedler_vector", halves, kinds=("steady",), least=1, rtol=1e-6,
+        isolated=only("an error, which names the number of components"), **WEIGHED),
     Row("triadic_census", triads, verbs="triadic-census", networkx="triadic_census"),
     Row("louvain_communities", labels_of("louvain_communities", verify.louvain_communities),
         verbs="louvain-communities", networkx="leiden_communities leiden_partitions", renamed=VERIFIED, **WEIGHED),

@@ -544,6 +544,37 @@ def square_clustering(g: Small) -> Asked:
         yield Question(lambda scores, by=verifier: by(g.matrix, scores), {"scores": scores})
 
 
+def _laplacian(g: Small) -> Array:
+    mean = (g.dense + g.dense.T) / 2
+    np.fill_diagonal(mean, 0)
+    return np.diag(mean.sum(axis=1)) - mean
+
+
+def spectral_embedding(g: Small) -> Asked:
+    values, vectors = np.linalg.eigh(_laplacian(g) + 100 * np.ones((g.n, g.n)))
+    answer = {"vectors": vectors[:, :1], "values": values[:1]}
+
+    def is_right(vectors: Array, values: Array) -> bool:
+        right = answer["vectors"]
+        if vectors.shape != right.shape or values.shape != (1,) or not np.allclose(values, answer["values"], atol=1e-5):
+            return False
+        return any(np.allclose(vectors, sign * right, atol=1e-5) for sign in (1, -1))
+
+    def check(vectors: Array, values: Array) -> None:
+        verify.spectral_embedding(g.matrix, vectors, values, normalized=False)
+
+    yield Question(check, answer, is_right)
+
+
+def fiedler_vector(g: Small) -> Asked:
+    right = np.linalg.eigh(_laplacian(g) + 100 * np.ones((g.n, g.n)))[1][:, 0]
+
+    def is_right(vector: Array) -> bool:
+        return vector.shape == right.shape and any(np.allclose(vector, s * right, atol=1e-5) for s in (1, -1))
+
+    yield Question(lambda vector: verify.fiedler_vector(g.matrix, vector), {"vector": right}, is_right)
+
+
 def edge_support(g: Small) -> Asked:
     support = np.array([(g.joined[u] & g.joined[v]).sum() if u != v else 0 for u, v, _ in g.edges])
     for verifier in of_both("edge_support"):
@@ -1213,6 +1244,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "ego_graph": (ego_graph, ALL),
     "eigenvector": (eigenvector, ("directed", "undirected", "star")),
     "fastest_durations": (temporal("fastest_durations"), ALL),
+    "fiedler_vector": (fiedler_vector, ("directed", "undirected")),
     "greedy_color": (greedy_color, (*ALL, "two sides")),
     "harmonic": (harmonic, ALL),
     "hits": (hits, ALL),
@@ -1247,6 +1279,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "scan_statistics": (scan_statistics, ALL),
     "shortest_path": (shortest_path, ALL),
     "similarity": (similarity, ("directed", "multigraph", "star")),
+    "spectral_embedding": (spectral_embedding, ("directed", "undirected")),
     "split_edges": (split_edges, ALL),
     "square_clustering": (square_clustering, ("directed", "multigraph", "two sides", "star")),
     "sssp": (sssp, ALL),

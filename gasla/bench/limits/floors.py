@@ -200,6 +200,7 @@ COUNTS: dict[str, Count] = {
     "clustering": ONCE,
     "directed_clustering": streamed(lambda n, m: SELECTED * 4 * m + 4 * n),
     "scan_statistics": ONCE,
+    "spectral_embedding": FIXED,
     "square_clustering": ONCE,
     "four_cliques": ONCE,
     "layout": ONCE,

@@ -1,0 +1,1 @@
+"""Eigenvectors of the Laplacian of a graph."""

@@ -1,0 +1,72 @@
+"""Fiedler vector: the eigenvector of the second smallest eigenvalue of the Laplacian, whose signs cut a graph in two.
+
+M. Fiedler: Algebraic connectivity of graphs. Czechoslovak Mathematical Journal 23 (1973).
+"""
+
+from typing import Any
+
+from gasla.algorithms.components.connected_components import connected_components
+from gasla.algorithms.spectral.spectral_embedding import spectral_embedding
+from gasla.graph.graph import as_graph
+
+
+def fiedler_vector(
+    graph: Any,
+    *,
+    normalized: bool = False,
+    weighted: bool = True,
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    seed: int = 0,
+) -> Any:
+    """Compute the Fiedler vector of a connected graph: the eigenvector of the second smallest eigenvalue.
+
+    Vertices that are well connected have close numbers; the signs split the graph in two parts with few edges between
+    them.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Connected; read as undirected, as by `spectral_embedding`.
+    normalized : bool, default False
+        Whether to use the normalized Laplacian.
+    weighted : bool, default True
+        Whether values are weights, 0 or more; otherwise each edge has weight 1.
+    tol, max_iter, seed
+        As for `spectral_embedding`.
+
+    Returns
+    -------
+    (n,) float64
+        Of length 1, on the device of the graph; the first entry of nearly the largest size is positive.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph has fewer than two vertices or several components, or a weight is negative, infinite or NaN.
+    RuntimeError
+        If the vector does not converge.
+
+    See Also
+    --------
+    gasla.spectral_embedding : more eigenvectors, and eigenvalues: the first is the algebraic connectivity.
+
+    References
+    ----------
+    M. Fiedler: Algebraic connectivity of graphs. Czechoslovak Mathematical Journal 23 (1973).
+
+    Examples
+    --------
+    >>> import gasla
+    >>> path = gasla.Graph.from_edges([0, 1, 2], [1, 2, 3])
+    >>> gasla.fiedler_vector(path).round(2)
+    array([ 0.65,  0.27, -0.27, -0.65])
+    """
+    graph = as_graph(graph)
+    found = spectral_embedding(
+        graph, 1, normalized=normalized, weighted=weighted, tol=tol, max_iter=max_iter, seed=seed
+    )
+    count = int(connected_components(graph).count)
+    if count > 1:
+        raise ValueError(f"the graph has {count} components; expected one: take the largest by Graph.subgraph")
+    return found.vectors[:, 0]

@@ -1,0 +1,144 @@
+"""Verifiers of eigenvectors of the Laplacian."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.graph.graph import as_graph
+from gasla.verify._common import Array, VerificationError, edges_of, vertex_answer
+
+DENSE = 1000  # vertices of graphs whose eigenvalues are all computed
+
+
+def spectral_embedding(
+    graph: Any,
+    vectors: ArrayLike,
+    values: ArrayLike,
+    *,
+    normalized: bool = True,
+    weighted: bool = True,
+    tolerance: float = 1e-5,
+) -> None:
+    """Verify eigenvectors of the Laplacian, and that no smaller eigenvalues exist.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as undirected.
+    vectors : (n, k) array of float
+        The eigenvectors, one a column.
+    values : (k,) array of float
+        The eigenvalues, beside the trivial one.
+    normalized, weighted : bool
+        As they were given to `gasla.spectral_embedding`.
+    tolerance : float
+        The largest error, in relation to the largest degree.
+
+    Raises
+    ------
+    VerificationError
+        If a vector is no eigenvector, two are not orthogonal, or an eigenvalue was skipped.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> edge = csr_array([[0, 1.0], [1.0, 0]])
+    >>> spectral_embedding(edge, [[0.5**0.5], [-(0.5**0.5)]], [2.0])
+    >>> spectral_embedding(edge, [[0.5**0.5], [-(0.5**0.5)]], [1.0])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: vector 0 is no eigenvector of 1.0: the residual is 1
+    """
+    n = as_graph(graph).n
+    x, found = np.asarray(vectors), np.asarray(values)
+    if x.ndim != 2 or len(x) != n or found.shape != (x.shape[1],) or "f" not in (x.dtype.kind + found.dtype.kind):
+        raise VerificationError(
+            f"vectors, values: floats of shapes ({n}, k) and (k,) were expected, not {x.shape} and {found.shape}"
+        )
+    if not (np.isfinite(x).all() and np.isfinite(found).all()):
+        raise VerificationError("a vector or an eigenvalue is not finite")
+    laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(found, -exponent)
+    size = max(1.0, float(abs(laplacian).sum(axis=1).max())) if n else 1.0
+    far = abs(x.T @ x - np.eye(x.shape[1])).max(initial=0), abs(known @ x).max(initial=0)
+    if max(far) > tolerance:
+        raise VerificationError(f"the vectors are not orthogonal, of length 1: the error is {max(far):.3g}")
+    for i in range(x.shape[1]):
+        residual = float(np.linalg.norm(laplacian @ x[:, i] - found[i] * x[:, i]))
+        if not residual <= tolerance * size:
+            raise VerificationError(f"vector {i} is no eigenvector of {found[i]}: the residual is {residual:.3g}")
+    right = _smallest(laplacian, known, x.shape[1])
+    wrong = np.flatnonzero(abs(found - right) > tolerance * size)
+    if len(wrong):
+        i = int(wrong[0])
+        raise VerificationError(f"eigenvalue {i} is {found[i]:.6g}; expected {right[i]:.6g}")
+
+
+def fiedler_vector(
+    graph: Any, vector: ArrayLike, *, normalized: bool = False, weighted: bool = True, tolerance: float = 1e-5
+) -> None:
+    """Verify a Fiedler vector: the eigenvector of the second smallest eigenvalue of the Laplacian.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, connected and read as undirected.
+    vector : (n,) array of float
+        The vector.
+    normalized, weighted : bool
+        As they were given to `gasla.fiedler_vector`.
+    tolerance : float
+        The largest error, in relation to the largest degree.
+
+    Raises
+    ------
+    VerificationError
+        If it is no eigenvector, or one of another eigenvalue.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> edge = csr_array([[0, 1.0], [1.0, 0]])
+    >>> fiedler_vector(edge, [0.5**0.5, -(0.5**0.5)])
+    >>> fiedler_vector(edge, [0.5**0.5, 0.5**0.5])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the vectors are not orthogonal, of length 1: the error is 1
+    """
+    x = vertex_answer("vector", vector, as_graph(graph).n, "f").astype(np.float64)
+    laplacian, _, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
+    with np.errstate(invalid="ignore"):
+        value = np.ldexp(x @ (laplacian @ x), exponent)
+    options: Any = {"normalized": normalized, "weighted": weighted, "tolerance": tolerance}
+    spectral_embedding(graph, x[:, None], np.array([value]), **options)
+
+
+def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Array, int]:
+    """The Laplacian as a sparse matrix, its known eigenvector, and the binary exponent of what it was divided by."""
+    from scipy.sparse import diags_array
+
+    edges = edges_of(graph)
+    weight = edges.weight if weighted else np.ones(len(edges.src))
+    exponent = max(int(np.frexp(weight.max())[1]), -1000) if len(weight) else 0
+    matrix = edges.matrix(np.ldexp(weight, -exponent), edges.src != edges.dst)
+    mean: Any = (matrix + matrix.T) / 2
+    degree = np.asarray(mean.sum(axis=1)).ravel()
+    known = np.sqrt(degree) if normalized and degree.any() else np.ones(edges.n)
+    known = known / max(float(np.linalg.norm(known)), 1e-300)
+    if not normalized:
+        return diags_array(degree) - mean, known, exponent
+    inverse = np.divide(1, np.sqrt(degree), out=np.zeros(edges.n), where=degree > 0)
+    return diags_array(np.ones(edges.n)) - diags_array(inverse) @ mean @ diags_array(inverse), known, 0
+
+
+def _smallest(laplacian: Any, known: Array, k: int) -> Array:
+    """The k smallest eigenvalues beside the known one."""
+    if laplacian.shape[0] <= DENSE:
+        dense = laplacian.toarray() + 1e3 * max(1.0, abs(laplacian).max()) * np.outer(known, known)
+        found: Array = np.linalg.eigvalsh(dense)[:k]
+        return found
+    from scipy.sparse.linalg import eigsh
+
+    solve: Any = eigsh
+    largest: Array = np.sort(solve(laplacian.tocsc(), k + 1, sigma=-1e-3, return_eigenvectors=False))[1:]
+    return largest

@@ -1,0 +1,100 @@
+"""Eigenvectors of the Laplacian: beside NetworkX and NumPy, on hard shapes, and what is refused."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gasla
+from gasla import verify
+from gasla.arrays import moved
+from gasla.verify import VerificationError
+
+DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+def drawn(n: int, m: int, seed: int) -> gasla.Graph:
+    """Loops, parallel edges, stored zeros; not symmetric."""
+    rng = np.random.default_rng(seed)
+    return gasla.Graph.from_edges(*rng.integers(0, n, (2, m)), rng.integers(0, 5, m).astype(float), n=n)
+
+
+def check(graph: gasla.Graph, k: int, device: Any = "cpu", **options: Any) -> Any:
+    found = gasla.spectral_embedding(graph.to(device), k, **options)
+    vectors = moved(found.vectors, "cpu")
+    verify.spectral_embedding(graph, vectors, found.values, **options)
+    return vectors, found.values
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 14), st.integers(0, 40), st.integers(0, 10**6), st.booleans(), st.booleans(), st.data())
+def test_small_graphs(n: int, m: int, seed: int, normalized: bool, weighted: bool, data: st.DataObject) -> None:
+    check(drawn(n, m, seed), data.draw(st.integers(1, n - 1)), normalized=normalized, weighted=weighted)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("normalized", [False, True])
+def test_larger_graphs_by_lanczos(normalized: bool, device: Any) -> None:
+    check(drawn(300, 1500, 1), 4, device, normalized=normalized)
+    check(drawn(300, 400, 2), 3, device, normalized=normalized)  # with several components
+    check(gasla.Graph.from_networkx(nx.grid_2d_graph(9, 13)), 5, device, normalized=normalized)
+
+
+def test_a_graph_with_more_vertices_than_the_verifier_writes_out() -> None:
+    check(gasla.Graph.from_networkx(nx.barabasi_albert_graph(1500, 3, seed=1)), 3)
+
+
+def test_fiedler_vectors_are_networkxs() -> None:
+    for G in (nx.karate_club_graph(), nx.path_graph(30), nx.barabasi_albert_graph(120, 2, seed=1)):
+        for normalized in (False, True):
+            graph = gasla.Graph.from_networkx(G)
+            found = gasla.fiedler_vector(graph, normalized=normalized)
+            right = nx.fiedler_vector(G, normalized=normalized, method="tracemin_lu", seed=1)
+            verify.fiedler_vector(graph, found, normalized=normalized)
+            if not normalized:
+                assert abs(found @ right) / np.linalg.norm(right) == pytest.approx(1, abs=1e-4)
+
+
+def test_signs_cut_a_barbell_in_the_middle() -> None:
+    graph = gasla.Graph.from_networkx(nx.barbell_graph(40, 0))
+    sides = gasla.fiedler_vector(graph) > 0
+    assert sides[0] and (sides == (np.arange(80) < 40)).all()
+
+
+def test_the_same_seed_gives_the_same_bits() -> None:
+    graph = drawn(200, 900, 3)
+    np.testing.assert_array_equal(*(gasla.spectral_embedding(graph, 2, seed=5).vectors for _ in range(2)))
+
+
+@pytest.mark.parametrize("power", [-900, 900])
+def test_weights_of_any_size(power: int) -> None:
+    graph = drawn(100, 700, 3)
+    other = graph.with_values(np.ldexp(graph.values, power))
+    one, two = (gasla.spectral_embedding(g, 2, normalized=False) for g in (graph, other))
+    np.testing.assert_allclose(two.values, np.ldexp(one.values, power), rtol=1e-9)
+    verify.spectral_embedding(other, *two, normalized=False)
+
+
+def test_unsupported_input_is_refused() -> None:
+    graph = drawn(5, 9, 1)
+    for k in (0, 5):
+        with pytest.raises(ValueError, match=f"k is {k}; expected 1 to 4, less than the number of vertices"):
+            gasla.spectral_embedding(graph, k)
+    with pytest.raises(ValueError, match="expected a finite number, 0 or more"):
+        gasla.spectral_embedding(graph.with_values(-graph.values - 1))
+    with pytest.raises(ValueError, match="the graph has 2 components; expected one"):
+        gasla.fiedler_vector(gasla.Graph.from_edges([0, 2], [1, 3]))
+    with pytest.raises(RuntimeError, match="did not converge in 1 iterations; pass a larger max_iter"):
+        gasla.fiedler_vector(gasla.Graph.from_networkx(nx.path_graph(3000)), max_iter=1)
+
+
+def test_the_verifier_rejects_wrong_vectors() -> None:
+    graph = gasla.Graph.from_networkx(nx.path_graph(6))
+    vectors, values = gasla.spectral_embedding(graph, 3)
+    with pytest.raises(VerificationError, match="eigenvalue 0 is"):
+        verify.spectral_embedding(graph, vectors[:, 1:], values[1:])
+    with pytest.raises(VerificationError, match="vector 0 is no eigenvector"):
+        verify.spectral_embedding(graph, vectors[::-1, ::-1], values)
