@@ -5,7 +5,9 @@ python tools/check_distributions.py (needs the `build` package, and a package in
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -42,6 +44,22 @@ def check_wheel(wheel: Path) -> None:
         sys.exit(f"{wheel.name} lacks the LICENSE")
 
 
+def check_bill(wheel: Path) -> None:
+    """Check that the bill of materials names the wheel's version, what it requires, and whether it ships code."""
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/sboms/gasla.cdx.json"))
+    bill = json.loads(archive.read(name))
+    metadata = archive.read(name.replace("sboms/gasla.cdx.json", "METADATA")).decode()
+    required = re.findall(r"^Requires-Dist: ([\w-]+)[^;]*$", metadata, re.MULTILINE)
+    listed = {part["name"] for part in bill["components"] if part["type"] == "library"}
+    ships_code = any(name.startswith("gasla/shipped/") for name in archive.namelist())
+    said = bill["metadata"]["component"]["properties"][0]["value"] != "none"
+    if {*required} != listed or f"\nVersion: {bill['metadata']['component']['version']}\n" not in metadata:
+        sys.exit(f"the bill of {wheel.name} lists {sorted(listed)}; expected {sorted(required)}, and its version")
+    if said != ships_code:
+        sys.exit(f"the bill of {wheel.name} {'claims' if said else 'lacks'} compiled code")
+
+
 def check_sdist(sdist: Path) -> None:
     """Check that the sdist has all files that are needed to build a wheel."""
     with tarfile.open(sdist) as archive:
@@ -66,6 +84,7 @@ def main() -> None:
         run(sys.executable, "-m", "build", "--outdir", work / "dist", TREE)
         (wheel,), (sdist,) = (work / "dist").glob("*.whl"), (work / "dist").glob("*.tar.gz")
         check_wheel(wheel)
+        check_bill(wheel)
         check_sdist(sdist)
         venv.create(work / "fresh", with_pip=True)
         python = work / "fresh" / ("Scripts" if os.name == "nt" else "bin") / "python"

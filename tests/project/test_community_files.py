@@ -84,6 +84,20 @@ def test_constraints_ask_for_the_oldest_packages() -> None:
     assert bounds["scipy"] == "1.15.*"  # the tests want a newer one than gasla does
 
 
+def test_the_conda_recipe_asks_for_what_the_project_does() -> None:
+    yaml = pytest.importorskip("yaml")
+    text = (ROOT / "tools" / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    version = re.search(r'set version = "(.+)"', text)
+    assert version is not None and version[1] == gasla.__version__
+    plain = re.sub(r"{%.*?%}", "", text).replace("{{ version }}", gasla.__version__).replace("{{ PYTHON }}", "python")
+    recipe = yaml.safe_load(plain)
+    wanted = {line.replace(" ", "") for line in recipe["requirements"]["run"]}
+    assert wanted == {f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]}
+    building = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert {line.replace(" ", "") for line in recipe["requirements"]["host"]} >= {*building}
+    assert recipe["about"]["license"] == PROJECT["license"]
+
+
 @pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_links_lead_somewhere(name: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text(encoding="utf-8")):
