@@ -444,6 +444,7 @@ def _text(module: str) -> str:
     return "" if spec is None or spec.origin is None else Path(spec.origin).read_text("utf-8")
 
 
+_ROOT = Path(__file__).parents[2]
 _IMPORT = re.compile(r"^ *from (gasla[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
@@ -451,4 +452,11 @@ def _imports(text: str) -> Iterator[str]:
     """The modules of this package that a text imports."""
     for package, names in _IMPORT.findall(text):
         yield package
-        yield from (m for name in re.findall(r"\w+", names) if (m := f"{package}.{name}") in sys.modules)
+        yield from (m for name in re.findall(r"\w+", names) if _is_module(m := f"{package}.{name}"))
+
+
+@functools.cache
+def _is_module(name: str) -> bool:
+    """Whether there is a file of a module, imported or not: a key must not depend on what a process has imported."""
+    path = _ROOT.joinpath(*name.split("."))
+    return path.with_name(f"{path.name}.py").is_file() or (path / "__init__.py").is_file()

@@ -270,6 +270,16 @@ def test_code_is_made_anew_where_what_it_is_made_of_has_changed(
     assert (function.made_of(function._text(module)) != before) == shows
 
 
+def test_keys_of_code_do_not_depend_on_what_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that functions import when called count, too."""
+    text = function._text("gasla.cpu.primitive.cliques")
+    import_module("gasla.graph.symmetry")
+    loaded = {*function.modules_of(text)}
+    monkeypatch.delitem(sys.modules, "gasla.graph.symmetry")
+    function._is_module.cache_clear()
+    assert loaded == {*function.modules_of(text)} and "gasla.graph.symmetry" in loaded
+
+
 def test_a_change_of_what_generated_code_imports_is_seen(folder: Path, edited: Callable[[str], None]) -> None:
     call(7)
     edited("gasla.cpu.program.generate")
