@@ -211,11 +211,9 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
         titles, rows, groups = about.schema_arrow.names, about.metadata.num_rows, about.metadata.num_row_groups
         schema = about.schema_arrow
         chosen = _chosen(path, titles, _kept(path, columns, schema), places_of_numbers(schema))
-        parts = [
-            about.metadata.row_group(g).column(c) for g in range(groups) for c in range(about.metadata.num_columns)
-        ]
-    size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in chosen.titles)
-    _require_memory(path, size + 24 * rows)
+        # pyarrow ends the process if a column's own metadata are damaged, so only those of row groups are looked at
+        size = sum(about.metadata.row_group(g).total_byte_size for g in range(groups))
+    _require_memory(path, (size if {*titles} == {*chosen.titles} else 0) + 24 * rows)
     with _open(path) as source:
         return parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles), chosen
 
@@ -232,18 +230,20 @@ def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterat
     if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends) or groups.num_rows == 0:
         return None
     notes = _notes(path, schema)
-    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(groups, chosen.ends)):
+    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(path, chosen.ends)):
         return None
     return _by_groups(path, chosen, _count(path, notes, 0))
 
 
-def _are_narrow(groups: Any, ends: list[str]) -> bool:
-    """Whether statistics say that no id is so large that it may be a name."""
-    for group in range(groups.num_row_groups):
-        each = [groups.row_group(group).column(c) for c in range(groups.num_columns)]
-        found = [column.statistics for column in each if column.path_in_schema in ends]
-        if any(known is None or not known.has_min_max or known.max >= WIDE for known in found):
-            return False
+def _are_narrow(path: Path, ends: list[str]) -> bool:
+    """Whether no id is so large that it may be a name. The ids are read: damaged statistics would end the process."""
+    largest = arrow("pyarrow.compute").max
+    with _open(path) as source:
+        file = arrow("pyarrow.parquet").ParquetFile(source)
+        for group in range(file.num_row_groups):
+            found = [largest(column).as_py() for column in file.read_row_group(group, columns=ends).columns]
+            if any(known is None or known >= WIDE for known in found):
+                return False
     return True
 
 
@@ -267,6 +267,7 @@ def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, path.stat().st_size)
     with _open(path) as source:
         table = arrow("pyarrow.feather").read_table(source)
+        table.validate(full=True)  # offsets of strings, which pyarrow would follow anywhere
     chosen = _chosen(path, table.column_names, _kept(path, columns, table.schema), places_of_numbers(table.schema))
     return table.select(chosen.titles), chosen
 
@@ -289,7 +290,9 @@ def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]
         try:
             with open_bytes(path) if rewritten is None else nullcontext(rewritten) as stream:
                 yield stream
-        except arrow().ArrowInvalid as error:
+        except (OSError, MemoryError):
+            raise
+        except (arrow().ArrowException, KeyError, IndexError) as error:
             why = " ".join(str(error).split())
             raise FormatError(path, None, f"is damaged or of another format ({why})") from error
 

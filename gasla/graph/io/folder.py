@@ -117,7 +117,9 @@ def _array(path: Path, name: str, length: int) -> Array:
         mapped = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
         raise FormatError(path, None, f"has no file {file.name}; {_EXPECTED}") from error
-    except (ValueError, EOFError) as error:
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # a damaged header raises many exception types, from SyntaxError to TokenError
         raise FormatError(file, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error
     if mapped.shape != (length,) or mapped.dtype.hasobject or not mapped.dtype.isnative:
         shape = f"has shape {mapped.shape} and type {mapped.dtype}"

@@ -37,7 +37,7 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
     with open_bytes(path) as stream:
         try:
             G = parse(stream).to_directed()
-        except (nx.NetworkXError, ParseError, ValueError, KeyError, TypeError) as error:
+        except (nx.NetworkXError, ParseError, ValueError, LookupError, TypeError) as error:
             said = " ".join(str(error).split())
             raise FormatError(path, None, f"is damaged, or of another format ({said}); expected {format}") from error
     labels = [*G.nodes]
