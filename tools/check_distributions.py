@@ -50,7 +50,7 @@ def check_bill(wheel: Path) -> None:
     (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/sboms/gasla.cdx.json"))
     bill = json.loads(archive.read(name))
     metadata = archive.read(name.replace("sboms/gasla.cdx.json", "METADATA")).decode()
-    required = re.findall(r"^Requires-Dist: ([\w-]+)[^;]*$", metadata, re.MULTILINE)
+    required = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", metadata, re.MULTILINE)
     listed = {part["name"] for part in bill["components"] if part["type"] == "library"}
     ships_code = any(name.startswith("gasla/shipped/") for name in archive.namelist())
     said = bill["metadata"]["component"]["properties"][0]["value"] != "none"
