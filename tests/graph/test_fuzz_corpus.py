@@ -1,0 +1,31 @@
+"""Inputs that tools/fuzz_readers.py found, each reaching other lines of a reader: they are read, or refused by name."""
+
+import io
+import runpy
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+
+pytest.importorskip("pyarrow")
+FUZZER = runpy.run_path(str(ROOT / "tools" / "fuzz_readers.py"))
+INPUTS = sorted((ROOT / "tests" / "data" / "fuzz").glob("*/*"))
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_an_input_is_read_or_refused(path: Path, tmp_path: Path) -> None:
+    if path.suffix == ".zip":  # a folder
+        path, archive = tmp_path / path.stem, path
+        path.mkdir()
+        zipfile.ZipFile(io.BytesIO(archive.read_bytes())).extractall(path)
+    with suppress(*FUZZER["ALLOWED"]):
+        FUZZER["read"](path)
+
+
+def test_the_corpus_is_small_and_of_formats_that_are_read() -> None:
+    assert INPUTS
+    assert {path.parent.name for path in INPUTS} <= {*FUZZER["formats"]()}
+    assert sum(path.stat().st_size for path in INPUTS) < 120_000
