@@ -5,7 +5,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from gasla.arrays import Device, require_gpu
+from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Ranks
 from gasla.graph.arguments import check_flags
 
@@ -48,8 +48,8 @@ class Cluster:
     ----------
     size : int
         Number of ranks.
-    device : str
-        Where ranks run vertex programs: "gpu" with `cards` or `gpus`, else "cpu".
+    has_cards : bool
+        Whether each rank has a GPU, and runs vertex programs there.
     here : sequence of int
         The ranks controlled by this process: its own under ``mpiexec``, else all.
 
@@ -100,8 +100,8 @@ class Cluster:
         return self._open_ranks().size
 
     @property
-    def device(self) -> Device:
-        return self._open_ranks().device
+    def has_cards(self) -> bool:
+        return self._open_ranks().has_cards
 
     @property
     def here(self) -> Sequence[int]:

@@ -47,11 +47,16 @@ class Communicator(Protocol):
 
 @dataclass(eq=False)
 class Rank:
-    """The first argument of functions called on a rank: its communicator, data kept between calls, and its device."""
+    """The first argument of functions called on a rank: its communicator, data kept between calls, and its card."""
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)
-    device: Device = "cpu"  # "gpu" if it has a card, which is the current one
+    has_card: bool = False  # the current GPU
+
+    @property
+    def device(self) -> Device:
+        """Where the rank computes."""
+        return "gpu" if self.has_card else "cpu"
 
 
 class Ranks(Protocol):
@@ -66,8 +71,8 @@ class Ranks(Protocol):
         """The ranks controlled by this process: its own under `mpiexec`, else all."""
 
     @property
-    def device(self) -> Device:
-        """Where ranks run vertex programs: "gpu" if each has a card."""
+    def has_cards(self) -> bool:
+        """Whether each rank has a GPU, and runs vertex programs there."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`; returns the results in order.

@@ -14,7 +14,6 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from gasla.arrays import Device
 from gasla.distributed.communicator import RankError
 from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, register, unregister, work
 from gasla.distributed.failures import WorkerLost, place, raise_first
@@ -31,7 +30,7 @@ class DaskRanks:
     client : distributed.Client
     """
 
-    device: Device = "cpu"
+    has_cards = False
 
     def __init__(self, client: Any) -> None:
         import distributed

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, require_gpu
+from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
@@ -196,14 +196,14 @@ class MPIRanks:
 
     def __init__(self, comm: Any = None, gpus: bool = False) -> None:
         comm = mpi().COMM_WORLD if comm is None else comm
-        self.device: Device = "gpu" if gpus else "cpu"
+        self.has_cards = gpus
         self._card: Any = nullcontext()
         if gpus:
             cuda = require_gpu().cuda
             self._card = cuda.Device(_number_on_host(comm) % cuda.runtime.getDeviceCount())
         self.communicator = MPICommunicator(comm.Dup())
         self.size, self.here = comm.size, (comm.rank,)
-        self._rank = Rank(self.communicator, device=self.device)
+        self._rank = Rank(self.communicator, has_card=gpus)
         self._dropped: list[Any] = []
         self._termination_message = TerminationMessage(
             lambda: f"{self.communicator.place}: terminated (SIGTERM); the MPI launcher may have lost another rank"

@@ -63,7 +63,7 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
     host = zlib.crc32(socket.gethostname().encode())
     hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
     there = None if REPLICA in rank.kept[graph] else engine(rank.device).products().available()
-    room = -1 if there is None else there // (1 if rank.device == "gpu" else int(np.sum(hosts == host)))
+    room = -1 if there is None else there // (1 if rank.has_card else int(np.sum(hosts == host)))
     return np.concatenate(rank.communicator.allgather(np.array([room], np.int64)))
 
 
@@ -107,7 +107,8 @@ def _sum(
     """Sum the terms of all items, in rounds of one item per rank; each rank adds up a range of entries."""
     communicator, whole = rank.communicator, _replica_on(rank, graph)
     size, total, bounds, kind = communicator.size, EMPTY, None, np.dtype(np.float64)
-    device: Device = rank.device if communicator.shares_memory else "cpu"
+    between_cards = rank.has_card and communicator.shares_memory
+    device: Device = rank.device if between_cards else "cpu"
     xp: Any = module_of(device)
     with running_as(compiled):
         terms = iter(function(whole, items[communicator.rank :: size]))
@@ -121,7 +122,7 @@ def _sum(
             if term is None:
                 term = xp.zeros(0, kind)
             spans = [term[a:b] for a, b in pairwise(bounds)]
-            parts = exchange_arrays(communicator, spans) if device == "cpu" else _from_cards(communicator, spans)
+            parts = _from_cards(communicator, spans) if between_cards else exchange_arrays(communicator, spans)
             for part in parts[: len(items) - first]:
                 total = part if total is EMPTY else total + part
     return np.concatenate(communicator.allgather(moved(total, "cpu")))

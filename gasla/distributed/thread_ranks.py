@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, require_gpu
+from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
@@ -76,7 +76,7 @@ class ThreadRanks:
 
     def __init__(self, size: int, cards: Sequence[int] | None = None) -> None:
         self.size, self.here, self._cards = size, range(size), cards
-        self.device: Device = "cpu" if cards is None else "gpu"
+        self.has_cards = cards is not None
         self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
         self._dropped: list[Any] = []
 
@@ -98,7 +98,7 @@ class ThreadRanks:
             try:
                 with nullcontext() if self._cards is None else require_gpu().cuda.Device(self._cards[rank]):
                     results[rank] = invoke(
-                        Rank(communicators[rank], self._stores[rank], self.device), function, arguments
+                        Rank(communicators[rank], self._stores[rank], self.has_cards), function, arguments
                     )
             except BaseException as error:  # raised again by the thread that waits
                 errors[rank] = error

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import Device
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
@@ -35,8 +34,8 @@ class Compiled:
         """Check the program; only options are prepared."""
         kind: Any = type(program)
         check_supported(program, kind.traced(graph.id_dtype), scheduled)
-        device: Device = graph.ranks.device if self.compiled else "cpu"
-        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype, device))
+        has_card = self.compiled and graph.ranks.has_cards
+        return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype, has_card))
 
 
 class Interpreted(Compiled):

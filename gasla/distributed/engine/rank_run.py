@@ -47,7 +47,12 @@ class Options:
     deterministic: bool
     compiled: bool
     id_type: np.dtype
-    device: Device = "cpu"  # of the engine and the fields
+    has_card: bool = False
+
+    @property
+    def device(self) -> Device:
+        """Where the engine and the fields are."""
+        return "gpu" if self.has_card else "cpu"
 
 
 class RankRun:
@@ -163,7 +168,7 @@ class RankRun:
     @property
     def has_card(self) -> bool:
         """Whether this rank runs on a card."""
-        return self.options.device == "gpu"
+        return self.options.has_card
 
     def _here(self, x: Any) -> Any:
         """An array on the device of this run; a number as it is."""
@@ -523,7 +528,7 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
         f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
-    if options.device == "gpu":
+    if options.has_card:
         found.append("Each rank has a card; values are copied from card to card, and the host decides what follows.")
     if traced.looks_up:
         found.append(

@@ -42,7 +42,7 @@ class Shard:
 
     def graph_on(self, device: Device) -> Graph:
         """The local graph on a device; the copy on a card is kept."""
-        if device == "cpu":
+        if device == self.graph.device:
             return self.graph
         if self.copy is None:
             self.copy = self.graph.to(device)
