@@ -297,7 +297,9 @@ OF_OTHER_PEERS = (
     *OF_NO_PEER,
     *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
-    *("adamic_adar", "top_k_similar", "layout"),
+    *("adamic_adar", "top_k_similar", "layout", "spectral_embedding", "scan_statistics", "bipartite_matching"),
+    *("earliest_arrival", "fastest_durations", "eccentricity", "k_hop_counts", "effective_diameter"),
+    "k_shortest_paths",
 )
 
 # --- the command ------------------------------------------------------------------------------------------------------
