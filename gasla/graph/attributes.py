@@ -74,10 +74,10 @@ class Attributes:
     def _adding(self, name: Any) -> str:
         return f"graph.with_{self.of}_attributes({name if isinstance(name, str) and name.isidentifier() else 'name'}=…)"
 
-    def require(self, name: Any) -> None:
-        """Raise ValueError unless an attribute has this name."""
+    def require(self, name: Any, parameter: str = "") -> None:
+        """Raise ValueError unless an attribute has this name, which a `parameter` was given."""
         if name not in self._columns:
-            raise ValueError(self.unknown(name))
+            raise ValueError(f"{parameter}: {self.unknown(name)}" if parameter else self.unknown(name))
 
     def name_of(self, values: Array | None) -> str | None:
         """The name of the attribute that is this very array; None if there is none."""

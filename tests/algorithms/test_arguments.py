@@ -18,7 +18,7 @@ from gasla.graph.arguments import check_flags, real_number, several_vertices, wh
 from gasla.graph.graph import Graph
 from gasla.program.program import ARGUMENTS
 
-GRAPH = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 3.0, 4.0])
+GRAPH = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 3.0, 4.0]).with_edge_attributes(time=[1, 2, 3, 4])
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(gasla, name)
     for name, home in gasla._HOMES.items()
@@ -32,6 +32,7 @@ HUGE, NAN = 2**70, math.nan
 NO_ARRAY = ["a", True, NAN, ["a"], [[1], [1, 2]], object()]
 NO_NUMBERS = ["a", ["a"], [None], object(), 10**400, [[1], [1, 2]]]
 NO_NUMBERS += [{"a": 1}, {True: 1}, {HUGE: 1}, {0: "a"}, {0: [1, 2]}]
+NO_SCORES, NO_PICTURE = [[1, 2], [[1], [1, 2]], object(), {}], ["a", True, 7, object(), [1]]
 WRONG: dict[Any, list[Any]] = {  # by the type that a parameter is said to have
     bool: ["no", 1, NAN, [True], {}, None],
     int: ["a", True, np.True_, NAN, 0.5, [1], 1j, -1, -HUGE, None],
@@ -49,11 +50,16 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     "pairs": ["a", True, NAN, 2, ["a"], {}],
     "combine": ["a", True, NAN, 2, ["a"]],
     **dict.fromkeys(("personalization", "nstart", "dangling", "bound", "priority"), NO_NUMBERS),
+    "time": ["a", True, 7, NAN, ["time"], None],
+    "duration": ["a", True, NAN, -1, -math.inf, 10**400, [1], {}, None],
+    "window": ["a", True, 7, [1], (1, 2, 3), (2, 1), (NAN, None), ("a", None), {}],
+    **dict.fromkeys(("positions", "color", "size"), NO_SCORES),
+    **dict.fromkeys(("ax", "cmap"), NO_PICTURE),
     "beta": [*NO_NUMBERS, True, NAN, None, 1j],
     **dict.fromkeys(("labels", "features", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
 }
 TOO_LARGE = {"seed", "source", "target", "u", "length"}  # at whatever they count, a huge number is one too many
-COUNTS_ALL = {"k_core", "k_truss", "count_cliques", "k_shortest_paths"}  # whose k may be any number
+COUNTS_ALL = {"k_core", "k_truss", "count_cliques", "k_shortest_paths", "k_hop_counts"}  # whose k may be any number
 
 
 def kind_of(hint: Any) -> tuple[Any, bool]:

@@ -363,6 +363,8 @@ def test_every_function_that_reads_weights_is_tried() -> None:
         "minimum_cut": "flows: tests/algorithms/flows/test_maximum_flow.py",
         "strongly_connected_components": "values aren't read",
         "motif_counts": "values aren't read",
+        "spectral_embedding": "weights of at most 1: tests/algorithms/spectral/test_eigenvectors.py",
+        "fiedler_vector": "as spectral_embedding",
     }
     known = {name.partition(",")[0] for name in (*ADDS, *SUMS)} | set(no_sums)
     for name, home in gasla._HOMES.items():

@@ -138,8 +138,11 @@ def _matplotlib(cmap: Any) -> tuple[Any, Any]:
     try:
         from matplotlib.axes import Axes
         from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Colormap
     except ImportError:
         raise ImportError("gasla.draw needs Matplotlib: pip install 'gasla[plot]'") from None
+    if not isinstance(cmap, str | Colormap):
+        raise TypeError(f"cmap is {reprlib.repr(cmap)}; expected the name of a colormap, or a Colormap")
     return Axes, ScalarMappable(cmap=cmap).get_cmap().with_extremes(bad=MISSING)
 
 

@@ -92,10 +92,10 @@ def timed(graph: Graph, time: str, duration: str | float, *, backward: bool = Fa
         graph.edges()  # raises: no process holds all edges
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
-    graph.edge_attributes.require(time)
+    graph.edge_attributes.require(time, "time")
     length: str | float
     if isinstance(duration, str):
-        graph.edge_attributes.require(duration)
+        graph.edge_attributes.require(duration, "duration")
         length = duration
     else:
         number = real_number("duration", duration, most=LARGEST_TIME)
