@@ -15,6 +15,8 @@ import gasla
 from benchmarks import gap
 from gasla import io
 
+pytestmark = pytest.mark.thorough
+
 
 def test_the_random_numbers_are_those_of_cpp() -> None:
     """The C++ standard gives the 10,000th number of `std::mt19937_64` with its default seed."""

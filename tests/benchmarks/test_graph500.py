@@ -11,6 +11,8 @@ import pytest
 from benchmarks import graph500
 from benchmarks.graph500 import Edges, Tree, problem
 
+pytestmark = pytest.mark.thorough
+
 Array = np.ndarray[Any, Any]
 
 

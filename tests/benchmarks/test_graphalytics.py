@@ -15,6 +15,8 @@ import pytest
 from benchmarks import graphalytics
 from benchmarks.graphalytics import UNREACHED, close, equivalent, exact
 
+pytestmark = pytest.mark.thorough
+
 FOLDER = Path(__file__).parent / "graphalytics"
 NAMES = ("tiny-directed", "tiny-undirected")
 

@@ -13,6 +13,8 @@ from gasla.graph.exchange.vertex_names import Names
 from gasla.verify import VerificationError
 from gasla.verify._common import VERTICES
 
+pytestmark = pytest.mark.thorough
+
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 1], [2, 0]])
 BOTH = np.vstack([ENDS, ENDS[:, ::-1]]).T
 PLAIN = Graph.from_edges(*BOTH, np.tile(np.arange(1.0, 7.0), 2), n=6)  # vertex 5 has no edges

@@ -23,6 +23,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
+pytestmark = pytest.mark.thorough
+
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 TRIPS = [("Oslo", "Rome"), ("Rome", "Bonn"), ("Bonn", "Oslo"), ("Oslo", "Bern")]
 
