@@ -218,7 +218,7 @@ def label_propagation(
     >>> two_triangles = gasla.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3])
     >>> gasla.label_propagation(two_triangles)
     array([0, 0, 0, 1, 1, 1], dtype=int32)
-    >>> gasla.label_propagation(two_triangles, method="synchronous", max_iter=2)
+    >>> gasla.label_propagation(two_triangles, method="synchronous", max_iter=3)
     array([0, 0, 0, 2, 2, 2], dtype=int32)
     """
     graph = as_graph(graph)
