@@ -1,4 +1,4 @@
-"""Several cards beside one: elapsed time of the same calls on the same machine, answers compared first.
+"""Several cards compared with one: elapsed time of the same calls on the same machine, answers compared first.
 
 python -m benchmarks.cards [--cards 1 2 4] [--scale 22] [--output FILE]
 

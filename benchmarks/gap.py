@@ -1,4 +1,4 @@
-"""Run the GAP benchmark: six kernels on five kinds of graphs by its rules, optionally beside its reference code.
+"""Run the GAP benchmark: six kernels on five kinds of graphs by its rules, optionally compared with its reference code.
 
     python -m benchmarks.gap --scale 20 [--graphs kron,road] [--kernels bfs,sssp] [--device gpu] [--gapbs FOLDER]
         [--json FILE]

@@ -967,7 +967,7 @@ class Graph:
 
     @property
     def _has_locked_values(self) -> bool:
-        """Whether nobody writes to the values: the array is locked, an attribute, or mapped from files."""
+        """Whether the values cannot be written to: the array is locked, an attribute, or mapped from files."""
         is_mapped = self.files is not None and self.files.hold(self.values)
         return is_mapped or self._valued.are_locked or self.edge_attributes.name_of(self.values) is not None
 

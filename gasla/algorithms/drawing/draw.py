@@ -59,7 +59,7 @@ def draw(
     size : (n,) array of numbers, a result with one, the name of a vertex attribute, or a number, optional
         The score that the area of each vertex grows with, or the area of all in square points.
     labels : int, several vertices, or mapping of vertices to texts
-        How many of the most important vertices have their names beside them, or numbers in a graph without names; or
+        How many of the most important vertices are labeled with their names, or numbers in a graph without names; or
         which vertices; or which vertices with which texts. The most important vertices have the largest `size`; without
         sizes, the largest `color` if that is floating-point; else the most edges.
     arrows : bool
@@ -89,7 +89,7 @@ def draw(
     -----
     A graph of more than 40,000 stored edges is drawn as a density: an image of the length of edges per pixel, on a
     logarithmic scale, made of at most a million edges at random. Of more than 50,000 vertices the most important are
-    drawn. The title says what is left out. Loops are circles, and are not part of a density.
+    drawn. The title states omitted edges and vertices. Loops are circles, and are not part of a density.
 
     Drawing takes a few seconds for a graph of any size. `layout` takes longer: it looks at every edge, many times.
 
@@ -243,7 +243,7 @@ def _placed(graph: Graph, given: Any, seed: int) -> Array:
 
 
 def _edges(ax: Any, graph: Graph, placed: Array, arrows: bool, random: np.random.Generator) -> list[str]:
-    """Draw the edges; returns what is left out."""
+    """Draw the edges; returns sentences on the omitted ones."""
     has_place = np.isfinite(placed[:, 0])
     src, dst = _sampled(graph, random)
     count = len(src)
@@ -340,7 +340,7 @@ def _image(ax: Any, image: Array, low: Array, high: Array) -> None:
 
 
 def _vertices(ax: Any, placed: Array, colors: Any, areas: Array, importance: Array, mapping: Any) -> list[str]:
-    """Draw the vertices, the most important ones on top; returns what is left out."""
+    """Draw the vertices, the most important ones on top; returns sentences on the omitted ones."""
     there = np.flatnonzero(np.isfinite(placed[:, 0]))
     order = there[np.argsort(importance[there], kind="stable")][-MOST_DOTS:]
     is_score = not isinstance(colors, str)

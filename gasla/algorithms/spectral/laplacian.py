@@ -68,7 +68,7 @@ def _weights(graph: Graph, weighted: bool) -> tuple[Graph, int]:
 
 
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int | None) -> tuple[Any, Any]:
-    """The k smallest eigenvalues beside the known one, ascending, and their eigenvectors, one a column.
+    """The k smallest eigenvalues besides the known one, ascending, and their eigenvectors, one a column.
 
     Lanczos' method finds one eigenvector of a multiple eigenvalue. So found ones are moved out of the way, too, until
     another search finds none that belongs among the k.

@@ -31,7 +31,7 @@ def spectral_embedding(
     max_iter: int | None = None,
     seed: int = 0,
 ) -> SpectralResult:
-    """Compute the eigenvectors of a graph's Laplacian with the smallest eigenvalues, beside the trivial one.
+    """Compute the eigenvectors of a graph's Laplacian with the smallest eigenvalues, besides the trivial one.
 
     Parameters
     ----------

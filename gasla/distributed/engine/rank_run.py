@@ -134,8 +134,9 @@ class RankRun:
         self.turn = runs.turn  # held until `close`, because only the holder may use several threads
         self.turn.acquire()
         try:
-            found: Any = self._begin_there(runs, graph, known, edge) if self.has_card else None
-            if found is None:
+            if self.has_card:
+                found: Any = self._begin_there(runs, graph, known, edge)
+            else:
                 found = self._begin_here(runs, plan, known, edge)
         except BaseException:
             self.turn.release()

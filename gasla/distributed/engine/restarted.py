@@ -67,7 +67,6 @@ class RestartedPart:
     def advance(self, until: int) -> None:
         """Run until the iteration `until`, or the end."""
         self._run(self._frontier, until if until >= NO_LIMIT else until - self.iteration)
-        self.ended = self.ended or until >= NO_LIMIT
 
     def state(self) -> Mapping[str, Any]:
         """The current values of fields."""

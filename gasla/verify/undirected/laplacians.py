@@ -29,7 +29,7 @@ def spectral_embedding(
     vectors : (n, k) array of float
         The eigenvectors, one a column.
     values : (k,) array of float
-        The eigenvalues, beside the trivial one.
+        The eigenvalues, besides the trivial one.
     normalized, weighted : bool
         As they were given to `gasla.spectral_embedding`.
     tolerance : float
@@ -132,7 +132,7 @@ def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Ar
 
 
 def _smallest(laplacian: Any, known: Array, k: int) -> Array:
-    """The k smallest eigenvalues beside the known one."""
+    """The k smallest eigenvalues besides the known one."""
     if laplacian.shape[0] <= DENSE:
         dense = laplacian.toarray() + 1e3 * max(1.0, abs(laplacian).max()) * np.outer(known, known)
         found: Array = np.linalg.eigvalsh(dense)[:k]
