@@ -1,5 +1,6 @@
 """Eccentricities, sizes of neighborhoods, effective diameters: beside NetworkX and SciPy, and what is refused."""
 
+import importlib
 from typing import Any
 
 import networkx as nx
@@ -66,6 +67,17 @@ def both(src: Any, wrap: bool = False) -> gasla.Graph:
 def test_hard_shapes_have_eccentricities(shape: str, device: Any) -> None:
     graph = SHAPES[shape]()
     np.testing.assert_array_equal(moved(gasla.eccentricity(graph.to(device)), "cpu"), farthest(graph))
+
+
+def test_few_searches_bound_the_eccentricities_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[int] = []
+    module = importlib.import_module("gasla.algorithms.traversal.eccentricity")
+    monkeypatch.setattr(module, "bfs", lambda graph, source: searches.append(source) or gasla.bfs(graph, source))
+    graph = gasla.Graph.from_networkx(nx.convert_node_labels_to_integers(nx.grid_2d_graph(40, 60)))
+    row, column = np.divmod(np.arange(graph.n), 60)
+    expected = np.maximum(row, 39 - row) + np.maximum(column, 59 - column)
+    np.testing.assert_array_equal(gasla.eccentricity(graph), expected)
+    assert len(searches) < 60
 
 
 def test_eccentricities_are_networkxs_of_connected_graphs() -> None:
