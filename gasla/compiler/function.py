@@ -56,7 +56,7 @@ class _ArrayInterface(ctypes.Structure):
     )
 
 
-_SOUND = 0x1 | 0x100  # flags: C-contiguous and aligned
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # flags of arrays
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -345,7 +345,8 @@ class Call:
     def _put_array(self, place: int, value: np.ndarray) -> int:
         capsule = value.__array_struct__
         array = _ArrayInterface.from_address(_pointer(capsule, None))
-        if array.flags & _SOUND != _SOUND:
+        flags = array.flags  # a read-only array, mapped from an archive, may be unaligned: CPUs load from any address
+        if not flags & _CONTIGUOUS or (flags & _WRITEABLE and not flags & _ALIGNED):
             name = self.function.__name__
             raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
         ints = self.ints

@@ -86,7 +86,10 @@ class Values:
 
     @_noted
     def by_out(self) -> Array | None:
-        """Values in the order of `out`."""
+        """Values in the order of `out`; the values themselves if CSC was given and its transpose is equal."""
+        given = self.lists.columns if self.lists.rows is None else None
+        if given is not None and given.indices is self.lists.out.indices and self.are_mirrored:
+            return given.by_position(self.each)
         return self.lists.out.by_position(self.each)
 
     @_noted

@@ -1640,6 +1640,11 @@ def as_graph(x: Any) -> Graph:
     """
     if not isinstance(x, Graph):
         return Graph(x)
-    if x.files is not None:
-        x.files.require_unchanged()
+    require_unchanged_files(x)
     return x
+
+
+def require_unchanged_files(graph: Graph) -> None:
+    """Raise RuntimeError if a file that the graph is mapped from has changed; called before and after a run."""
+    if graph.files is not None:
+        graph.files.require_unchanged()

@@ -10,11 +10,15 @@ from gasla.graph.adjacency import Array
 
 
 class MappedFiles:
-    """The files that a graph is mapped from, and their state when it was opened."""
+    """The files that a graph is mapped from, and their state when it was opened.
 
-    def __init__(self, paths: list[Path], columns: Iterable[Array | None]) -> None:
+    `opened` is the path given to `gasla.io.open`, and `columns` are the mapped values and attributes.
+    """
+
+    def __init__(self, opened: Path, paths: Iterable[Path]) -> None:
         self._found = {path: _state(path) for path in paths}
-        self._columns = list(columns)
+        self._opened = opened
+        self.columns: list[Array | None] = []
 
     def require_unchanged(self) -> None:
         """Raise an error if any file was written to, replaced or deleted since.
@@ -32,12 +36,12 @@ class MappedFiles:
             if not is_same:
                 raise RuntimeError(
                     f"{path} has changed since the graph was opened; "
-                    f"expected the files to stay unchanged: call gasla.io.open({str(path.parent)!r}) again"
+                    f"expected the files to stay unchanged: call gasla.io.open({str(self._opened)!r}) again"
                 )
 
     def hold(self, values: Array | None) -> bool:
         """Whether an array of values is mapped from these files, where nothing can be written to it."""
-        return any(values is column for column in self._columns)
+        return any(values is column for column in self.columns)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from gasla.arrays import as_values
 from gasla.engines import Running
 from gasla.graph.arguments import NO_LIMIT
-from gasla.graph.graph import Graph
+from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.operations.prepare import Begin, Course, Variant, runs_of
@@ -227,6 +227,7 @@ class _Shared:
                 running.advance(stay.limit)
                 while not running.ended and running.iteration < stay.limit:
                     running.advance(stay.limit)
+                require_unchanged_files(self.graph)
                 fields, _, _, edges, active, aggregates = running.found()
                 self.state.update(fields)
                 self.state.update({name: aggregates[name] for name in stay.deposits if name in self.state})

@@ -8,7 +8,7 @@ import numpy as np
 from gasla.arrays import Device
 from gasla.engines import Running, Runs, compiles, runner
 from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations, real_number
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, as_graph, require_unchanged_files
 from gasla.operations.result import Result, pending_result, result_of, warm_start, with_origin
 from gasla.program.binding import AUTO, PULL, PUSH, by_number
 from gasla.program.fields import Order
@@ -256,8 +256,10 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
+                require_unchanged_files(graph)
                 return with_origin(result_of(running), program, graph)
             rows = run_in_pieces(running, limit, course)
+            require_unchanged_files(graph)
             table = _as_table(rows, running.reasons()) if course.trace else None
             return with_origin(result_of(running, table), program, graph)
         finally:

@@ -23,7 +23,7 @@ import numpy as np
 from gasla.arrays import array_module, device_of
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, as_graph, require_unchanged_files
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect
 
 __all__ = [
@@ -242,7 +242,9 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     (2, array([0, 0, 0, 0, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    return _on(graph.engine).label_components(graph)
+    found = _on(graph.engine).label_components(graph)
+    require_unchanged_files(graph)
+    return found
 
 
 # --- neighbor lists --------------------------------------------------------------------------------------------------
@@ -269,7 +271,9 @@ def simplify(graph: Any) -> Graph:
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    return _on(graph.engine).simplify(graph)
+    found = _on(graph.engine).simplify(graph)
+    require_unchanged_files(graph)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ format           file names                            content
 ``"csv"``        ``.csv``                              a table, one edge per row; ids are numbers or names
 ``"parquet"``    ``.parquet``                          a table, as for CSV
 ``"feather"``    ``.feather`` ``.arrow``               a table, as for CSV
-``"folder"``     ``.gasla``                            a folder of arrays, mapped into memory instead of read: `open`
+``"folder"``     ``.gasla``, or a folder of ``.npy``   a folder of arrays, mapped into memory instead of read: `open`
 ===============  ====================================  ==============================================================
 
 A further suffix ``.gz``, ``.bz2`` or ``.xz`` compresses the file. Text files without weights get weights 1 (float32);
@@ -32,7 +32,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gasla.graph.io import dimacs, edge_tables, edges, folder, gml, graphml, matrix_market, metis, npz, sorting
+from gasla.graph.io import (
+    dimacs,
+    edge_tables,
+    edges,
+    folder,
+    gml,
+    graphml,
+    mapped_csr,
+    matrix_market,
+    metis,
+    npz,
+    sorting,
+)
 from gasla.graph.io.edge_tables import Columns
 from gasla.graph.io.files import COMPRESSIONS, FormatError, Part, compress, to_csr, translate_errors
 from gasla.graph.io.separated import SPACES, is_plain
@@ -136,7 +148,7 @@ def read(
     if format in ("folder", "npz", "graphml", "gml") and columns.given == [weight] and names is None:
         return as_graph(read(path, format)).weighted_by(cast(str, weight))
     if format == "folder" and not columns.given and names is None:
-        return folder.open_folder(path)
+        return open(path)
     if format != "edges":
         if columns.given or names is not None:
             raise ValueError(
@@ -192,7 +204,7 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
 
 
 def open(path: str | os.PathLike[str]) -> Graph:
-    """Open a graph in a folder without reading it: its arrays are memory-mapped, and pages are read on first access.
+    """Open a graph without reading it: its arrays are memory-mapped, and pages are read on first access.
 
     A graph may thus be larger than memory. Searches, shortest paths, PageRank, components and core numbers take memory
     in proportion to the number of vertices only; functions that build other lists of the edges take more.
@@ -200,22 +212,29 @@ def open(path: str | os.PathLike[str]) -> Graph:
     Parameters
     ----------
     path : path
-        A folder written by `convert` or `write`; its name ends in ``.gasla``.
+        A folder written by `convert` or `write`, whose name ends in ``.gasla``; a folder with the arrays of a CSR
+        matrix as files ``indptr.npy``, ``indices.npy`` and, for values, ``data.npy``; or a file written by
+        ``scipy.sparse.save_npz(path, A, compressed=False)``, A in CSR or CSC form.
 
     Returns
     -------
     Graph
-        On the CPU. Edges are numbered by source, then by target. The arrays are read-only.
+        On the CPU. Edges are numbered by their positions in the lists. The arrays are read-only.
 
     Raises
     ------
     FormatError
-        The folder is damaged or incomplete. All ids are checked, which reads them once from disk.
+        The files are damaged or incomplete, or the archive is compressed: `convert` makes a folder of it. All ids are
+        checked, which reads them once from disk.
 
     Notes
     -----
-    If a file of the folder changes afterwards, the next call of an algorithm raises a RuntimeError. A change during
-    a call is not detected: if a file is truncated then, the process ends (SIGBUS).
+    A ``.gasla`` folder holds the lists in both directions. Arrays of a matrix are in one direction: if lists ascend and
+    edges lead both ways, with equal values, these serve as the other direction; else in-lists are built in memory when
+    an algorithm needs them, and `convert` makes a folder that holds them.
+
+    If a file changes afterwards, the next call of an algorithm raises a RuntimeError, and so does a run during which it
+    changes. If a file is truncated while pages of it are read, the system ends the process (SIGBUS).
 
     Examples
     --------
@@ -226,7 +245,12 @@ def open(path: str | os.PathLike[str]) -> Graph:
     >>> int(gasla.bfs(flights, 0).max())
     9
     """
-    return folder.open_folder(as_path(path))
+    path = as_path(path)
+    if path.suffix.lower() == ".npz" or mapped_csr.is_folder(path):
+        if not path.exists():
+            raise FormatError(path, None, "does not exist; expected an archive of scipy.sparse.save_npz")
+        return mapped_csr.open_matrix(path)
+    return folder.open_folder(path)
 
 
 def convert(
@@ -323,6 +347,8 @@ def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
     'gr'
     """
     path = Path(path)
+    if format is None and mapped_csr.is_folder(path):
+        format = "folder"
     if format is None:
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in COMPRESSIONS:

@@ -53,6 +53,7 @@ class KnownProperties(NamedTuple):
 def open_folder(path: Path) -> Graph:
     """Return the graph in a folder; see `gasla.io.open`."""
     about = _description(path)
+    files = MappedFiles(path, [file for file in sorted(path.iterdir()) if file.suffix in (".npy", ".json")])
     rows = _lists(path, "rows", about)
     columns = rows if about.is_symmetric else _lists(path, "columns", about)
     values = _array(path, "rows-values", about.m) if about.has_values else None
@@ -67,8 +68,8 @@ def open_folder(path: Path) -> Graph:
         part.__dict__["properties"] = known
     lists.__dict__["in_"] = incoming
     edges, vertices = _attributes(path, "edge", about.m), _attributes(path, "vertex", about.n)
-    kept = [values, *edges.arrays(), *vertices.arrays()]
-    lists.files = MappedFiles([path for path in sorted(path.iterdir()) if path.suffix in (".npy", ".json")], kept)
+    files.require_unchanged()
+    lists.files, files.columns = files, [values, *edges.arrays(), *vertices.arrays()]
     graph._set_lists(lists, as_values(values, about.m))
     graph._valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
     graph.naming, graph.edge_attributes, graph.vertex_attributes = _names(path, about.n), edges, vertices

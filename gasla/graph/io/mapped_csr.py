@@ -1,0 +1,141 @@
+"""Arrays of a sparse matrix, mapped from a folder of ``.npy`` files or from an ``.npz`` archive without compression.
+
+A folder holds ``indptr.npy``, ``indices.npy`` and, if edges have values, ``data.npy``. An archive is one of
+`scipy.sparse.save_npz` with ``compressed=False``, or of `numpy.savez` with arrays of these names.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from gasla.graph.adjacency import Array
+from gasla.graph.graph import Graph
+from gasla.graph.io.files import FormatError
+from gasla.graph.mapped_files import MappedFiles
+from gasla.graph.validate import is_value_type
+
+NAMES = ("indptr", "indices", "data")
+_EXPECTED = "expected arrays indptr, indices and, if edges have values, data"
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder has the arrays of a matrix."""
+    return (path / "indptr.npy").is_file()
+
+
+def open_matrix(path: Path) -> Graph:
+    """Return the graph of the mapped arrays in a folder or an archive; see `gasla.io.open`."""
+    paths = [path] if path.is_file() else [file for name in NAMES if (file := path / f"{name}.npy").is_file()]
+    files = MappedFiles(path, paths)  # before the files are read, so that a change meanwhile is detected
+    arrays, by_column = (_archive if path.is_file() else _folder)(path)
+    indptr, indices, data = (arrays.get(name) for name in NAMES)
+    if indptr is None or indices is None:
+        raise FormatError(path, None, f"has arrays {', '.join(arrays) or 'of other names'}; {_EXPECTED}")
+    for name, array in arrays.items():
+        if array.ndim != 1:
+            raise FormatError(path, None, f"{name} has shape {array.shape}; expected one dimension")
+    for name, ids in (("indptr", indptr), ("indices", indices)):
+        if ids.dtype not in (np.int32, np.int64):
+            raise FormatError(path, None, f"{name} has type {ids.dtype}; expected int32 or int64, in native byte order")
+    if data is not None and not (data.dtype.isnative and is_value_type(data.dtype)):
+        raise FormatError(path, None, f"data has type {data.dtype}; expected real numbers, in native byte order")
+    graph: Graph = Graph.__new__(Graph)
+    try:
+        if len(indptr) == 0:
+            raise ValueError("indptr is empty; expected n + 1 offsets")
+        graph._set_compressed(len(indptr) - 1, indptr, indices, data, by_column)
+    except ValueError as error:
+        raise FormatError(path, None, f"{error}; {_EXPECTED}") from error
+    files.require_unchanged()
+    graph.lists.files, files.columns = files, [graph.values]
+    return graph
+
+
+def _folder(path: Path) -> tuple[dict[str, Array], bool]:
+    """The mapped arrays of a folder, by name, and whether they are lists by column: never."""
+    arrays = {}
+    for name in NAMES:
+        file = path / f"{name}.npy"
+        if file.is_file():
+            with _named_errors(file):
+                arrays[name] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+    return arrays, False
+
+
+def _archive(path: Path) -> tuple[dict[str, Array], bool]:
+    """The mapped arrays of an archive, by name, and whether they are lists by column."""
+    with open(path, "rb") as file, _named_errors(path), zipfile.ZipFile(file) as archive:
+        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+        if any(name.startswith("attributes/") for name in members):
+            raise FormatError(path, None, f"has attributes, which can't be mapped; {how_to_convert(path)}")
+        by_column = False
+        if "format" in members:
+            kind = _small(archive, "format").item()
+            kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
+            shape = tuple(_small(archive, "shape").tolist())
+            by_column = kind == "csc"
+            if kind not in ("csr", "csc"):
+                raise FormatError(path, None, f"has a matrix in format {kind!r}; {how_to_convert(path)}")
+            if len(shape) != 2 or shape[0] != shape[1]:
+                raise FormatError(path, None, f"has a matrix of shape {shape}; expected a square matrix")
+        return {name: _member(path, file, members[name]) for name in NAMES if name in members}, by_column
+
+
+def _member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
+    """Map one array of an archive. It may be unaligned, which is no error for kernels that only read it."""
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise FormatError(path, None, f"is compressed and can't be mapped; {how_to_convert(path)}")
+    file.seek(member.header_offset + 26)  # of the local header, whose two lengths differ from those of the directory
+    name, extra = np.frombuffer(file.read(4), "<u2").tolist()
+    begin = member.header_offset + 30 + name + extra
+    file.seek(begin)
+    shape, fortran, kind = read_header(file)
+    if kind.hasobject or (fortran and len(shape) > 1):
+        raise ValueError(f"{member.filename} has type {kind} and shape {shape}")
+    offset = file.tell()
+    if offset + kind.itemsize * int(np.prod(shape)) != begin + member.file_size:
+        raise ValueError(f"{member.filename} has {member.file_size:,} bytes, which do not fit its shape {shape}")
+    if not int(np.prod(shape)):
+        return np.zeros(shape, kind)
+    return np.asarray(np.memmap(path, kind, "r", offset, shape))
+
+
+def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether in Fortran's order, and type of the ``.npy`` array that begins here."""
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"an array has version {version} of the .npy format; expected 1.0 or 2.0")
+    read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version[0]]
+    found: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(file)
+    return found
+
+
+def _small(archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(f"{name}.npy") as file:
+        found: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return found
+
+
+def how_to_convert(path: Path) -> str:
+    """What to do about an archive that can't be mapped."""
+    return (
+        "expected a CSR or CSC matrix without compression; gasla.io.convert makes a folder of it in bounded memory, "
+        f"which gasla.io.open maps: type gasla convert {path} {path.with_suffix('.gasla')}"
+    )
+
+
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    """Convert the exceptions of damaged arrays and archives to FormatError."""
+    try:
+        yield
+    except (OSError, MemoryError, FormatError):
+        raise
+    except Exception as error:  # a damaged header raises many exception types, from SyntaxError to TokenError
+        raise FormatError(path, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error
