@@ -266,6 +266,9 @@ TASKS: dict[str, Task] = {
     "adamic_adar": Task(
         "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near
     ),
+    "shared_nearest_neighbors": Task(
+        "nowhere", whole("shared_nearest_neighbors"), checked(verify.shared_nearest_neighbors)
+    ),
     "top_k_similar": Task("nowhere", lambda g: gasla.top_k_similar(g.graph, SIMILAR).scores, agree=near),
     "square_clustering": Task("nowhere", whole("square_clustering"), agree=near),
     "k_truss": Task("nowhere", lambda g: gasla.k_truss(g.graph, TRUSS)),

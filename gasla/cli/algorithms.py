@@ -259,6 +259,10 @@ ALGORITHMS: tuple[Verb, ...] = (
     _similarity(gasla.adamic_adar),
     _similarity(gasla.resource_allocation),
     _similarity(gasla.preferential_attachment),
+    _edges(
+        *("shared-nearest-neighbors", gasla.shared_nearest_neighbors, {"counts": "shared_nearest_neighbors"}),
+        views.positive("counts", "have ends with a common neighbor"),
+    ),
     Verb(
         *("top-k-similar", gasla.top_k_similar, {"vertices": "similar", "scores": "score"}),
         lambda f: f"{(f['vertices'] >= 0).any(axis=1).sum():,} of {f.graph.n:,} vertices share a neighbor with others",

@@ -63,8 +63,10 @@ vertices, edges or pairs are compared with a direct computation; `samples` is th
 | triangles,  | so many edges join neighbors of the vertex; all counts sum to three times the total                   |
 | clustering  | directed modes: so many edges join them, or so many directed triangles meet there                     |
 | scan_stat…  | so many edges join the vertex and its neighbors                                                       |
+| nearest_n…  | as many neighbors as asked for, and no other point is nearer                                           |
 | edge_supp…, | both ends have so many neighbors in common, or such ones                                              |
-| similarity  |                                                                                                        |
+| similarity, |                                                                                                        |
+| shared_…    |                                                                                                        |
 | features    | sums, means, largest and least ones are those of the edges that lead to the vertex                     |
 
 The idea of verifying properties, apart from golden values, is that of the GAP benchmark suite (Beamer, Asanović,
@@ -81,6 +83,7 @@ from gasla.verify.derived_graphs import condensation, ego_graph, project
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.link_samples import negative_edges, split_edges, walk_pairs
+from gasla.verify.nearest_points import nearest_neighbors_graph
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.positions import layout
 from gasla.verify.searches.hops import eccentricity, effective_diameter, k_hop_counts
@@ -100,6 +103,7 @@ from gasla.verify.spot_checks import (
     edge_support,
     harmonic,
     scan_statistics,
+    shared_nearest_neighbors,
     similarity,
     triangles,
 )
@@ -158,6 +162,7 @@ __all__ = [
     "modularity",
     "multi_source_bfs",
     "multi_source_shortest_paths",
+    "nearest_neighbors_graph",
     "nearest_source",
     "negative_edges",
     "pagerank",
@@ -167,6 +172,7 @@ __all__ = [
     "salsa",
     "sample_neighbors",
     "scan_statistics",
+    "shared_nearest_neighbors",
     "shortest_path",
     "similarity",
     "spectral_embedding",

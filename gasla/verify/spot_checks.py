@@ -183,11 +183,7 @@ def similarity(
     gasla.verify.VerificationError: the jaccard of 0 and 2 is 1, not 0.5
     """
     score, edges = np.asarray(scores), edges_of(graph)
-    if pairs is None:
-        numbers = as_graph(graph).out.numbers()
-        pairs = np.empty((2, len(numbers)), np.int64)
-        pairs[:, numbers] = edges.src, edges.dst
-    u, v = (np.asarray(ids) for ids in pairs)
+    u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
     if score.shape != u.shape or score.dtype.kind != "f":
         raise VerificationError(
             f"scores: {len(u)} floating-point numbers were expected, one a pair, not {score.dtype}{score.shape}"
@@ -199,6 +195,56 @@ def similarity(
         np.isclose(score[some], right, rtol=TOLERANCE, atol=0),
         lambda i: f"the {measure} of {u[i]} and {v[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
     )
+
+
+@takes_names
+def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *, samples: int = 1 << 12) -> None:
+    """Check the numbers of common out-neighbors of sampled edges, or of sampled pairs.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        The graph, read as directed, parallel edges as one.
+    counts : array of int
+        The answer, one number per stored edge in input order, or per pair.
+    pairs : (u, v), two arrays of vertices, optional
+        The pairs that were counted for; by default the ends of all stored edges.
+    samples : int
+        Number of pairs to check.
+
+    Raises
+    ------
+    VerificationError
+        If a sampled number is wrong.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> shared_nearest_neighbors(csr_array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]), [1, 0, 1])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: 1 and 2 have 0 common neighbors, not 1
+    """
+    given, edges = np.asarray(counts), edges_of(graph)
+    u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
+    if given.shape != u.shape or given.dtype.kind not in "iu":
+        raise VerificationError(f"counts: {len(u)} integers were expected, one a pair, not {given.dtype}{given.shape}")
+    pattern = edges.matrix().copy()  # summed in place, while the matrix is the graph's own
+    pattern.sum_duplicates()
+    some = sample(len(u), samples)
+    u, v = u[some], v[some]
+    right = common_weights(pattern, u, v).astype(np.int64)
+    require(
+        given[some] == right,
+        lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {given[some[i]]}",
+    )
+
+
+def _input_ends(graph: Any, edges: Edges) -> Array:
+    """Sources and targets of all stored edges, in input order."""
+    numbers = as_graph(graph).out.numbers()
+    ends = np.empty((2, len(numbers)), np.int64)
+    ends[:, numbers] = edges.src, edges.dst
+    return ends
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:

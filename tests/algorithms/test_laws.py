@@ -36,6 +36,7 @@ WITHOUT = {
     "explain source": "a text",
     "workspace": "the engine's own memory",
     "reduce_by_key": "takes keys, no graph",
+    "nearest_neighbors_graph": "takes points, no graph",
     "walk_pairs": "takes walks, no graph",
     "table": "another form of answers",
     "draw": "a picture",

@@ -854,6 +854,7 @@ ROWS: tuple[Row, ...] = (
         ("jaccard", "jaccard_coefficient"), ("overlap", ""), ("sorensen", ""), ("cosine", ""),
         ("adamic_adar", "adamic_adar_index"),
         ("resource_allocation", "resource_allocation_index"), ("preferential_attachment", "preferential_attachment"))),
+    Row("shared_nearest_neighbors", similarity("shared_nearest_neighbors"), verbs="shared-nearest-neighbors"),
     Row("top_k_similar", top_k_similar, verbs="top-k-similar"),
     Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)},
         verbs="count-cliques"),

@@ -629,6 +629,37 @@ def similarity(g: Small) -> Asked:
             yield Question(check, {"scores": np.array(found, np.float64)})
 
 
+def shared_nearest_neighbors(g: Small) -> Asked:
+    near = g.counts > 0
+    counts = np.array([(near[u] & near[v]).sum() for u, v, _ in g.edges])
+    yield Question(lambda counts: verify.shared_nearest_neighbors(g.matrix, counts), {"counts": counts})
+
+
+def nearest_neighbors_graph(g: Small) -> Asked:
+    points = np.random.default_rng(g.n).random((g.n, 2))
+    apart = squareform(pdist(points))
+    dst = np.argsort(apart, axis=1)[:, 1:4].ravel()
+    src = np.repeat(np.arange(g.n), 3)
+
+    def check(dst: Array, distances: Array) -> None:
+        if dst.shape != src.shape or distances.shape != src.shape:
+            raise ValueError("no graph")
+        verify.nearest_neighbors_graph(points, gasla.Graph.from_edges(src, dst, distances, n=g.n), 3)
+
+    yield Question(check, {"dst": dst, "distances": apart[src, dst]})
+
+    def check_either(joined: Array) -> None:
+        if joined.shape != apart.shape:
+            raise ValueError("no graph")
+        ends = np.nonzero(joined)
+        graph = gasla.Graph.from_edges(*ends, apart[ends], n=g.n)
+        verify.nearest_neighbors_graph(points, graph, 3, symmetric=True)
+
+    joined = np.zeros((g.n, g.n), bool)
+    joined[src, dst] = joined[dst, src] = True
+    yield Question(check_either, {"joined": joined})
+
+
 def top_k_similar(g: Small) -> Asked:
     near = [set(g.simple[v]) for v in range(g.n)]
     for measure in ("jaccard", "resource_allocation"):
@@ -1268,6 +1299,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "motif_counts": (motif_counts, ALL),
     "multi_source_bfs": (multi_source_bfs, ALL),
     "multi_source_shortest_paths": (multi_source_shortest_paths, ALL),
+    "nearest_neighbors_graph": (nearest_neighbors_graph, ("directed", "star")),
     "nearest_source": (nearest_source, ALL),
     "pagerank": (pagerank, ALL),
     "negative_edges": (negative_edges, ALL),
@@ -1277,6 +1309,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "salsa": (salsa, ("directed", "undirected", "multigraph", "star")),
     "sample_neighbors": (sample_neighbors, ALL),
     "scan_statistics": (scan_statistics, ALL),
+    "shared_nearest_neighbors": (shared_nearest_neighbors, ALL),
     "shortest_path": (shortest_path, ALL),
     "similarity": (similarity, ("directed", "multigraph", "star")),
     "spectral_embedding": (spectral_embedding, ("directed", "undirected")),

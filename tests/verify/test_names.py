@@ -74,6 +74,9 @@ CHECKS: dict[str, Callable[[Graph, Graph, Vertices], None]] = {
     "similarity": lambda g, _, v: verify.similarity(
         g, gasla.jaccard(PLAIN, ([0, 1], [2, 3])), pairs=([v(0), v(1)], [v(2), v(3)])
     ),
+    "shared_nearest_neighbors": lambda g, _, v: verify.shared_nearest_neighbors(
+        g, gasla.shared_nearest_neighbors(PLAIN, ([0, 1], [2, 3])), ([v(0), v(1)], [v(2), v(3)])
+    ),
     "maximal_independent_set": lambda g, _, v: verify.maximal_independent_set(
         g, gasla.maximal_independent_set(PLAIN, nodes=[0, 3]), nodes=[v(0), v(3)]
     ),

@@ -198,13 +198,13 @@ array([4., 6., 6., 3.])""",
 def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the preferential attachment score of pairs: the product of both degrees."""
     graph = as_graph(graph)
-    a, b = _degrees(graph, *_chosen(graph, pairs))
+    a, b = _degrees(graph, *chosen_pairs(graph, pairs))
     return a * b
 
 
 def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
     """Score pairs by a formula."""
-    u, v = _chosen(graph, pairs)
+    u, v = chosen_pairs(graph, pairs)
     a, b = _degrees(graph, u, v)
     xp: Any = module_of(graph.device)
     if pairs is not None:
@@ -247,7 +247,7 @@ def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
     return degrees[u], degrees[v]
 
 
-def _chosen(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
+def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
     """The ends of the given pairs, or of all stored edges, on the graph's device."""
     if pairs is None:
         return graph.edges()

@@ -210,6 +210,7 @@ COUNTS: dict[str, Count] = {
     "k_truss": SUPPORT,  # computed at least once
     "jaccard": SUPPORT,
     "adamic_adar": SUPPORT,
+    "shared_nearest_neighbors": SUPPORT,
     "top_k_similar": streamed(lambda n, m: 4 * m * m / max(n, 1)),  # for each edge, the list at its end, of mean length
     "core_number": gathered(lambda n, m: 2 * m + 12 * n, lambda n, m: m / 2),  # each edge from the end removed first
     "label_propagation": times(2, EVERY_EDGE),  # two passes are needed to move a label further than one step

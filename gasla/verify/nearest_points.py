@@ -1,0 +1,111 @@
+"""Verifier of graphs of nearest neighbors, by all distances from sampled points."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gasla.verify._common import SAMPLES, Array, Edges, VerificationError, edge_name, edges_of, require, sample
+
+ORDERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}  # of NumPy's norms
+TOLERANCE = 1e-9  # relative error of distances
+
+
+def nearest_neighbors_graph(
+    points: ArrayLike,
+    graph: Any,
+    k: int,
+    *,
+    metric: str = "euclidean",
+    symmetric: bool = False,
+    samples: int = SAMPLES,
+) -> None:
+    """Verify the distances of all edges, and that neighbors of sampled points are nearest: no other point is nearer.
+
+    Parameters
+    ----------
+    points : (n, d) array of numbers
+        The points.
+    graph : Graph
+        The answer.
+    k, metric, symmetric
+        The arguments of `gasla.nearest_neighbors_graph`.
+    samples : int
+        Number of points to check.
+
+    Raises
+    ------
+    VerificationError
+        If a value is no distance, a point has other neighbors than the nearest, or another number of them.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> points = [[0.0], [1.0], [5.0]]
+    >>> nearest_neighbors_graph(points, gasla.Graph.from_edges([0, 1, 2], [1, 0, 1], [1.0, 1.0, 4.0]), 1)
+    >>> nearest_neighbors_graph(points, gasla.Graph.from_edges([0, 1, 2], [1, 0, 0], [1.0, 1.0, 5.0]), 1)
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: point 2 has a neighbor at distance 5; the farthest of the nearest is at 4
+    """
+    rows, edges = np.asarray(points, np.float64), edges_of(graph)
+    exponent = int(np.frexp(np.abs(rows).max(initial=0))[1])
+    rows, lengths = np.ldexp(rows, -exponent), np.ldexp(edges.weight, -exponent)
+    if edges.n != len(rows):
+        raise VerificationError(f"the graph has {edges.n} vertices; expected one for each of {len(rows)} points")
+    require(edges.src != edges.dst, lambda e: f"{edge_name(edges, e)} is a loop")
+    right = np.linalg.norm(rows[edges.src] - rows[edges.dst], ORDERS[metric], axis=1)
+    require(
+        np.abs(lengths - right) <= TOLERANCE * right,
+        lambda e: f"{edge_name(edges, e)} has the value {edges.weight[e]:.9g}; expected {right[e] * 2.0**exponent:.9g}",
+    )
+    _check_numbers(edges, k, symmetric)
+    if k == 0:
+        return
+    some = sample(edges.n, samples)
+    if symmetric:
+        _check_either(edges, rows, lengths, k, metric, some)
+        return
+    for v in some.tolist():
+        near, own = _radius(rows, v, k, metric), lengths[edges.indptr[v] : edges.indptr[v + 1]]
+        if own.max() > near * (1 + TOLERANCE):
+            raise VerificationError(
+                f"point {v} has a neighbor at distance {np.ldexp(own.max(), exponent):.9g}; the farthest of the "
+                f"nearest is at {np.ldexp(near, exponent):.9g}"
+            )
+        if (own[1:] < own[:-1]).any():
+            raise VerificationError(f"the neighbors of point {v} are not in ascending order of distance")
+
+
+def _check_numbers(edges: Edges, k: int, symmetric: bool) -> None:
+    """No edge twice; k edges from each point, or k and more, and each in both directions."""
+    keys = np.sort(edges.src.astype(np.int64) * edges.n + edges.dst)
+    if (keys[1:] == keys[:-1]).any():
+        raise VerificationError("a point is a neighbor of the same point twice")
+    degree = np.diff(edges.indptr)
+    if symmetric:
+        back = np.sort(edges.dst.astype(np.int64) * edges.n + edges.src)
+        require(keys == back, lambda e: f"{keys[e] // edges.n} → {keys[e] % edges.n} or its reverse is missing")
+        require((degree >= k) & ((degree == 0) | (k > 0)), lambda v: f"point {v} has {degree[v]} neighbors, not {k}")
+    else:
+        require(degree == k, lambda v: f"point {v} has {degree[v]} neighbors, not {k}")
+
+
+def _check_either(edges: Edges, rows: Array, lengths: Array, k: int, metric: str, some: Array) -> None:
+    """Sampled points have all that are nearest to them, and others only to which they are nearest."""
+    for v in some.tolist():
+        own = slice(edges.indptr[v], edges.indptr[v + 1])
+        distance = np.linalg.norm(rows - rows[v], ORDERS[metric], axis=1)
+        near = np.partition(np.delete(distance, v), k - 1)[k - 1]
+        needed = distance < near * (1 - TOLERANCE)
+        needed[v], needed[edges.dst[own]] = False, False
+        if needed.any():
+            raise VerificationError(f"point {v} lacks the neighbor {int(needed.argmax())}, one of the {k} nearest")
+        for u in edges.dst[own][lengths[own] > near * (1 + TOLERANCE)].tolist():
+            if distance[u] > _radius(rows, u, k, metric) * (1 + TOLERANCE):
+                raise VerificationError(f"point {u} is a neighbor of {v}; neither is among the nearest of the other")
+
+
+def _radius(rows: Array, v: int, k: int, metric: str) -> float:
+    """The distance of the k-th nearest other point."""
+    distance = np.linalg.norm(np.delete(rows, v, axis=0) - rows[v], ORDERS[metric], axis=1)
+    return float(np.partition(distance, k - 1)[k - 1])
