@@ -1,4 +1,4 @@
-"""The asv suite (`asv run`): all combinations of algorithms, graphs and engines. CONTRIBUTING.md says how to run it.
+"""The asv suite (`asv run`): all combinations of algorithms, graphs and engines. docs/history.md says how to run it.
 
 `GASLA_BENCH_SCALES` sets the sizes of the generated graphs, 2**scale vertices each: `10` for a quick test, `16,22` for
 a large GPU. Of the real graphs, `ny` with 264,346 vertices takes part from scale 16 on. Cases that can't run on this

@@ -68,7 +68,7 @@ def test_quick_profile(clone: Path) -> None:
     assert "No problems found" in asv(clone, "check")
     asv(clone, "run", "--quick", "--set-commit-hash", "HEAD", "--bench", BENCHMARKS, "--attribute", "timeout=120")
     found = values(clone)
-    assert len(found) == 14
+    assert len(found) == 15
     for name, numbers in found.items():
         assert None not in numbers, f"{name} failed: {numbers}"
         assert "Device" in name or any(isinstance(x, float | int) and x > 0 for x in numbers), f"{name} was skipped"
