@@ -1,4 +1,5 @@
-"""Build the sdist, and the wheel from it; check that all files are included; run the demo from the installed wheel.
+"""Build the sdist, and the wheel from it; check that all files are included; run the demo, the README and the recipes
+from the installed wheel, without a network.
 
 python tools/check_distributions.py (needs the `build` package, and a package index)
 """
@@ -15,6 +16,8 @@ import tempfile
 import venv
 import zipfile
 from pathlib import Path, PurePosixPath
+
+from try_wheel import try_wheel
 
 TREE = Path(__file__).resolve().parents[1]
 PACKAGES = ("gasla", "semirings")
@@ -78,7 +81,7 @@ def run(*command: str | Path, **where: Path) -> str:
 
 
 def main() -> None:
-    """Build both distributions, check them, and run the demo."""
+    """Build both distributions, check them, and run what the pages show."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         run(sys.executable, "-m", "build", "--outdir", work / "dist", TREE)
@@ -99,8 +102,11 @@ def main() -> None:
         can_ship = run(python, "-c", "from gasla import shipping; print(shipping.can_ship())", cwd=elsewhere).strip()
         if can_ship == "True" and (compiled := [*(work / "cache").glob("kernels/*")]):
             sys.exit(f"the demo compiled {len(compiled)} kernels; expected none, as {wheel.name} ships compiled code")
+        (work / "try").mkdir()
+        tried = try_wheel(wheel, work / "try")
         size, lines = wheel.stat().st_size / 1e6, len(report.splitlines())
         print(f"{sdist.name}, {wheel.name} ({size:.1f} MB): complete; the demo runs from the wheel ({lines} lines)")
+        print(f"without a network, from the wheel: {tried}")
 
 
 if __name__ == "__main__":
