@@ -41,8 +41,8 @@ class Cluster:
         Under ``mpiexec``: each process uses a GPU, that of its number among the processes of its host. Values go by way
         of the host's memory.
     cards : "all", int, or sequence of int, optional
-        Use these GPUs of this machine: all, so many, or those with these numbers. A number may be given twice, for
-        tests on one card.
+        Use GPUs of this machine: all, a number of them, or those with the given device numbers. A device may be given
+        twice, for tests on one GPU.
 
     Attributes
     ----------

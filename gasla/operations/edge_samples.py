@@ -125,7 +125,7 @@ def _row_start(i: Array, n: int, undirected: bool) -> Array:
 
 
 def _pairs(numbers: Array, n: int, undirected: bool) -> Array:
-    """The pairs with these numbers."""
+    """Convert numbers of pairs to a row of sources and a row of targets; `_row_start` says how pairs are numbered."""
     xp: Any = array_module(numbers)
     if not undirected:
         first = numbers // max(n - 1, 1)

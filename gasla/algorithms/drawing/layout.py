@@ -1,13 +1,13 @@
 """Layout: a position in the plane for each vertex, such that neighbors are close and all others apart.
 
-Edges pull their ends together in proportion to their length, and every two vertices push each other apart in inverse
-proportion to their distance. A vertex moves to where these forces would cancel, ever more carefully. In a graph of more
-than 16 vertices it is pushed by a random few, others in each iteration, in place of all; and by its neighbors.
+Edges attract their ends in proportion to their length, and every two vertices repel each other in inverse proportion to
+their distance. A vertex moves to where these forces would cancel, by ever smaller steps. In a graph of more than 16
+vertices, 16 random vertices, drawn anew in each iteration, and the neighbors repel it in place of all vertices.
 
 A few hundred iterations move vertices by a few edges only. So the graph is first contracted: each vertex outside a
 maximal independent set joins a neighbor in it, and so on, until few are left. These are placed by two eigenvectors of
 the Laplacian matrix, and each larger graph starts from the positions of the one below. Positions are scaled in between:
-forces are in balance only where the sum of the squared lengths of edges is that of the pushes.
+forces balance only if the sum over edges of squared length equals the sum over pairs of repulsion times distance.
 
 M. Jacomy, T. Venturini, S. Heymann, M. Bastian: ForceAtlas2, a Continuous Graph Layout Algorithm for Handy Network
 Visualization Designed for the Gephi Software. PLoS ONE 9(6), 2014. C. Walshaw: A Multilevel Algorithm for
@@ -33,11 +33,11 @@ from gasla.program.program import VertexProgram
 
 Array = np.ndarray[Any, Any]  # of NumPy or CuPy
 
-SAMPLES = 16  # vertices that push another one in an iteration
-FEW = 64  # vertices that are no longer contracted
-LEAST_SHRINKAGE = 0.9  # of a contraction: otherwise it is the last one
-DENSE = 500  # vertices of which eigenvectors are computed
-GRAVITY = 0.3  # pull to the middle, in proportion to the push at the rim of a component
+SAMPLES = 16  # random vertices that repel a vertex in an iteration
+FEW = 64  # number of vertices at which contraction stops
+LEAST_SHRINKAGE = 0.9  # contraction also stops if it leaves a larger share of the vertices
+DENSE = 500  # largest number of vertices for which eigenvectors are computed, as of a dense matrix
+GRAVITY = 0.3  # attraction to the center, as a fraction of the repulsion at the rim of a component
 
 
 class Forces(VertexProgram):
@@ -47,10 +47,10 @@ class Forces(VertexProgram):
     mass = vertex(np.float32, init=1, missing=0)
     stiffness = vertex(np.float32, init=1)
     weight = edge(np.float32)
-    strength = parameter(np.float32, 1)  # of pushes by neighbors
-    share = parameter(np.float32, 1)  # of pushes by a sampled vertex, which stands for others
+    strength = parameter(np.float32, 1)  # of the repulsion by neighbors
+    share = parameter(np.float32, 1)  # of the repulsion by a sampled vertex, which represents n / SAMPLES
     gravity = parameter(np.float32, 0)
-    nearest = parameter(np.float32, 1)  # square of a distance below which vertices are not pushed further
+    nearest = parameter(np.float32, 1)  # added to squared distances, so that repulsion stays finite
     limit = parameter(np.float32, 1)
     rounds = parameter(np.int64, 1)
     count = parameter(np.int64, 1)
@@ -68,7 +68,7 @@ class Forces(VertexProgram):
         for k in range(SAMPLES):
             draw = semirings.random(self.seed, vertex.id, self.iteration, k)
             chosen = semirings.cast(draw * self.count, np.int64)
-            other = self.at(semirings.where(self.count > SAMPLES, chosen, k))  # beyond the last: no mass, no push
+            other = self.at(semirings.where(self.count > SAMPLES, chosen, k))  # `missing`: mass 0
             away = vertex.position - other.position
             field = field + away * (self.share * other.mass / (semirings.plus(away * away) + self.nearest))
         cooling = 1 - semirings.cast(self.iteration, np.float32) / self.rounds
@@ -78,10 +78,10 @@ class Forces(VertexProgram):
 
 
 class Level(NamedTuple):
-    """A graph that stands for a larger one."""
+    """A graph made by contraction, which represents a larger one."""
 
-    graph: Graph  # with the number of edges that each of its edges stands for
-    mass: Array  # vertices that each of its vertices stands for
+    graph: Graph  # values: how many edges of the first graph each edge represents
+    mass: Array  # how many vertices of the first graph each vertex represents
     component: Array  # of each vertex
     joined: Array | None = None  # the vertex of the next smaller graph that each vertex became
 
@@ -171,7 +171,7 @@ def _scaled(simple: Graph, positions: Array) -> Array:
 
 
 def _levels(simple: Graph, seed: int) -> list[Level]:
-    """The graph, and ever smaller ones."""
+    """The graph, and the graphs made of it by contraction, each from the one before."""
     xp = array_module(simple.out.indices)
     graph = simple.with_values(xp.ones(simple.m, np.float32))
     levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
@@ -207,10 +207,10 @@ def _balanced(level: Level, positions: Array, noise: Array, strength: float, see
     positions = positions + noise * (0.3 * _spread(positions) / n**0.5)
     radius = _radius(level, positions, degrees)
     stretch = float((graph.values * ((positions[src] - positions[dst]) ** 2).sum(axis=1)).sum()) / 2
-    pushes = strength * float((xp.bincount(level.component, mass) ** 2).sum() - (mass**2).sum()) / 2
-    scale = (pushes / stretch) ** 0.5 if stretch > 0 else 1 / radius
+    repulsion = strength * float((xp.bincount(level.component, mass) ** 2).sum() - (mass**2).sum()) / 2
+    scale = (repulsion / stretch) ** 0.5 if stretch > 0 else 1 / radius
     radius *= scale
-    at_rim = strength * total / radius**2  # push on a vertex at the rim, per distance from the middle
+    at_rim = strength * total / radius**2  # repulsion of a vertex at the rim, divided by its distance from the center
     rounds = 50 if n > 20_000 else 100 if n > 2_000 else 200
     program = Forces(
         strength=strength * max(1 - SAMPLES / n, 0),  # neighbors are among the sampled vertices, too

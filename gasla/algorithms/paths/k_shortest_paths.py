@@ -63,8 +63,8 @@ class Edges:
 class Deviation:
     """The paths to the target that begin as `path` does up to index `place`, and whose next vertex is not excluded.
 
-    `bound` is a lower bound of their lengths, and `head` of the next vertex of those that are so long. `length` is that
-    of the common beginning.
+    `bound` is a lower bound of their lengths. `head` is a lower bound of the next vertex of the paths whose length is
+    `bound`, by which ties are broken. `length` is the length of the common beginning.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Deviation:
         return self.found or (*self.path[: self.place + 1], self.head)
 
     def search(self, limit: float) -> tuple[float, Path] | None:
-        """Find a shortest path of length `limit` or less by A*, or raise the bound; the next call continues."""
+        """Continue an A* search. Return a shortest path of length at most `limit`, or None after raising `bound`."""
         start, heap, lengths, before = self.path[self.place], self.heap, self.lengths, self.before
         if not lengths:
             lengths.update(dict.fromkeys(self.path[: self.place], 0.0))

@@ -15,23 +15,24 @@ from gasla.graph.graph import as_graph
 
 
 def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None = 64, seed: int = 0) -> float:
-    """Compute the distance within which a share of all connected pairs of vertices are.
+    """Compute the distance within which a given share of all connected pairs of vertices lie.
 
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         Paths are along the edges. Values are ignored; stored zeros are edges.
     share : float, default 0.9
-        From 0 to 1; 1 is the largest distance.
+        The share, from 0 to 1; 1 gives the largest distance.
     registers : int or None, default 64
-        Bytes of a vertex's counter, as for `k_hop_counts`; None counts exactly, by a search from every vertex.
+        Bytes of each vertex's HyperLogLog counter, as for `k_hop_counts`; None counts exactly, by a search from every
+        vertex.
     seed : int
-        Another seed gives another estimate.
+        Seed of the hashes of the counters.
 
     Returns
     -------
     float
-        In edges, interpolated linearly between whole distances. 0 for a graph without edges.
+        A number of edges, interpolated linearly between whole distances. 0 for a graph without edges.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """Numbers of vertices within some hops of each vertex, exactly or by HyperLogLog counters.
 
-A counter holds, in each of its registers, the largest rank of a hash among the vertices that it has counted. The
-counter of a union is the maximum of the counters, register by register, so one iteration over the out-edges makes the
-counters of h hops those of h + 1.
+A counter is a row of registers. The hash of a vertex chooses a register, and its rank is one more than the number of
+leading zeros of its other bits; the register holds the largest rank of all vertices counted. The counter of a union is
+the maximum of the counters, register by register, so one iteration over the out-edges turns counters of h hops into
+those of h + 1.
 
 P. Boldi, M. Rosa, S. Vigna: HyperANF: Approximating the Neighbourhood Function of Very Large Graphs on a Budget.
 WWW 2011.
@@ -27,7 +28,7 @@ from gasla.progress import track
 
 BATCH = 64  # searches at once
 SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
-BITS = 53  # of a hash that are ranked, exact as a double
+BITS = 53  # of a hash, of which leading zeros are counted: a float64 holds 53 bits exactly
 
 
 class Counters(VertexProgram):

@@ -105,13 +105,13 @@ def to_numpy_array(
         raise nx.NetworkXError("nodelist contains duplicates.")
     A = np.full((len(chosen), len(chosen)), nonedge, dtype, order)
     if A.dtype.kind not in "biufc":
-        raise NotImplementedError(f"a matrix of {A.dtype}, into which NetworkX writes Python's objects")
+        raise NotImplementedError(f"dtype is {A.dtype}: NetworkX writes Python objects into this matrix")
     _, places = _places(G, nodelist)
     once, rows, columns = _once(G, places)
     if not len(chosen) or not len(once):
         return A
     if G.is_multigraph() and not once.any():
-        raise NotImplementedError("nodes of a multigraph without edges between them, at which NetworkX fails")
+        raise NotImplementedError("nodelist has no adjacent nodes of the multigraph: NetworkX raises an error")
     values = G.values(weight, COMBINED.get(multigraph_weight, np.add))
     if not np.isfinite(values).all():
         raise NotImplementedError(f"{weight!r} of an edge is not finite")

@@ -23,7 +23,7 @@ SHORT = 16  # most neighbors of a vertex for which lists are merged
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(1024)  # pairs that a thread takes at once
 _LOOKS = 16  # work for a pair, in units of one edge that is read; roughly
-_SPARSE = np.uint64(8)  # if the longer list has so many times as many entries, they are searched in it
+_SPARSE = np.uint64(8)  # if the longer list is this many times as long, the shorter's entries are searched in it
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:

@@ -15,7 +15,7 @@ WAITS = 57  # when a run begins on one thread: if the others are likely to get n
 FOR_CORES, IF_OTHERS_SLEEP = 1, 2
 UNTIL = 58  # work (vertices and edges) that one thread does alone before it wakes the others
 MISSED = 59  # the work done alone so far
-THIN, LASTING = 60, 61  # an iteration with less work is small; after so many in a row one thread goes on alone
+THIN, LASTING = 60, 61  # work below which an iteration is small; number of small ones after which one thread runs alone
 BEGAN = 62  # the first iteration of the log
 assert BEGAN < CONTROL_SIZE
 

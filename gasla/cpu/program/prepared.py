@@ -39,7 +39,7 @@ from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
-FILLED_ALONE = 1 << 17  # up to so many vertices, one thread may begin alone: it fills the fields while others wake
+FILLED_ALONE = 1 << 17  # vertices up to which one thread may begin alone: it fills the fields while others wake
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),

@@ -63,10 +63,10 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
 
 
 def _lists(communicator: Communicator, shard: Shard) -> Lists:
-    """The edges of own vertices, in the order of the input, and a row that stands for those of later ranks.
+    """The edges of own vertices in input order, and then a row of zeros in place of the rows of later ranks.
 
-    Kernels read entries beyond the end of a row, and reduce the last rows of a matrix in another order: where own
-    rows are not the last ones of the whole matrix, other entries follow them here, too.
+    Kernels reduce rows near the end of the arrays in another order, because they read past the end of a row. With these
+    zeros, the rank reduces its rows as they would be reduced in the whole matrix, to the same bits.
     """
     held = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))
     following = min(int(held[communicator.rank + 1 :].sum()), FOLLOWING) if len(shard.ids) else 0

@@ -324,7 +324,7 @@ class RankRun:
         parts = [own, *(self._receive(rank, one) for rank, one in news_of)]
         self.active = self.xp.concatenate(parts) if len(parts) > 1 else own
         if self.has_card:
-            finish(self.options.device)  # before the arrays of other cards, from which values were copied, are released
+            finish(self.options.device)  # copies from other GPUs' arrays must end before these are released
         counts = [NUMBERS.unpack_from(message.data) for message in got]
         self.total = sum(count for count, _ in counts)
         if self.kinds_of_aggregates:

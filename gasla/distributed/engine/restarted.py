@@ -45,7 +45,7 @@ class RestartedPart:
         self._run(Frontier.none(graph.n), 0)
 
     def _run(self, frontier: Frontier, iterations: int) -> None:
-        """Run from the current fields."""
+        """Run at most `iterations` iterations from a frontier and the current fields, and keep what they found."""
         run = self._runs.begin(self._program(), self._graph, self._fields(), frontier, None, None, None)
         try:
             run.advance(iterations)

@@ -18,7 +18,7 @@ _SLICE = 2048  # as in union_find.cuh: longer lists are cut
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """CUDA source of the kernels in `file`, "forest" or "components", for ids and offsets of so many bytes."""
+    """CUDA source of the kernels in `file`, "forest" or "components"; the sizes are bytes of ids and of offsets."""
     return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 

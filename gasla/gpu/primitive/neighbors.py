@@ -31,7 +31,7 @@ FLAT = 128  # largest degree up to which lists are merged
 # As in the kernels:
 LONG = 96  # entries of a forward list; a block processes longer ones,
 BUSY = 512  # and vertices with more neighbors than this,
-PIECE = 2048  # in pieces of so many neighbors
+PIECE = 2048  # in pieces of this many neighbors
 BLOCK_THREADS = 512
 MOST_BLOCKS = 1 << 14  # of the merging kernel: each adds to one word at its end
 
@@ -214,7 +214,7 @@ def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
 
 
 def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool = False) -> str:
-    """CUDA source of the kernels, for ids and offsets of so many bytes."""
+    """CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
     return gpu.source_of("triangles.cuh", vertex_size, offset_size, per_vertex=per_vertex, per_edge=per_edge)
 
 

@@ -112,5 +112,5 @@ def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> Non
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """CUDA source of the kernels, for ids and offsets of so many bytes."""
+    """CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
     return gpu.source_of("sampling.cuh", vertex_size, offset_size)

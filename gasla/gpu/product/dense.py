@@ -143,7 +143,7 @@ def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, 
 
 
 def _packs(arrays: tuple[Array, ...], width: int) -> bool:
-    """Whether so many adjacent values can be loaded or stored by one instruction."""
+    """Whether `width` adjacent values can be loaded or stored by one instruction."""
     sizes = [width * array.dtype.itemsize for array in arrays]
     return sizes[0] <= LOAD and not any(address(array) % size for array, size in zip(arrays, sizes))
 

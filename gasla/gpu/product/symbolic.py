@@ -225,7 +225,7 @@ def _call(function: str, blocks: int, *arguments: Any) -> None:
 
 
 def count_windows(columns: int, limits: SharedLimits) -> int:
-    """The number of windows that cover so many columns."""
+    """The number of windows that cover this number of columns."""
     return max(1, -(-columns // limits.width))
 
 

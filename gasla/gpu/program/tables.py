@@ -30,7 +30,7 @@ class TableSizes(NamedTuple):
 
 
 def most_for(slots: int) -> int:
-    """The longest row for which so many slots suffice, as in keyed_rows.cuh."""
+    """The longest row for which `slots` slots suffice, as in keyed_rows.cuh."""
     return slots - slots // 4
 
 

@@ -22,7 +22,7 @@ from semirings import TupleType, VectorType
 SEGMENT = 2048  # as in kernels/loop/small_frontier.cuh
 UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
 SHARE = 2048  # vertices and edges per block, where there are several blocks
-SMALL = 4 * SHARE  # up to so many vertices and edges a single block is faster, as it waits for no other
+SMALL = 4 * SHARE  # vertices and edges up to which a single block is faster, because it has no grid barrier
 SHARED_VERTICES = 2048  # vertices whose fields fit in that block's shared memory
 WHOLE = 256  # entries of a piece of a row, where values are wide
 

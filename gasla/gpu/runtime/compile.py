@@ -60,7 +60,7 @@ def compile_text(
 
 
 def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool) -> str:
-    """CUDA source of the kernels in a header, for ids and offsets of so many bytes and some boolean constants."""
+    """CUDA source of the kernels in a header, with boolean constants; the sizes are bytes of ids and of offsets."""
     flags = "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in constants.items())
     types = f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"
     return f'{types}{flags}#include "{header}"\n'

@@ -25,7 +25,7 @@ from gasla.shipping import calls
 
 
 def build(folder: Path, seconds: float | None = None) -> None:
-    """Compile as much as so many seconds allow, or everything; what small graphs need comes first.
+    """Compile for at most `seconds` seconds, or everything; what small graphs need comes first.
 
     What is left out is compiled when it is called.
     """

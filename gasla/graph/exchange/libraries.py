@@ -215,7 +215,7 @@ def _both(edges: Edges, directed: bool) -> Edges:
 
 
 def _taken(edges: Edges, numbers: Array) -> Edges:
-    """The edges of these numbers."""
+    """The edges with the given numbers."""
     weights = None if edges.weights is None else edges.weights[numbers]
     columns = {
         name: weights if weights is not None and column is edges.weights else column[numbers]

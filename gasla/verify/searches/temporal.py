@@ -248,7 +248,7 @@ def fastest_durations(
     source, never = check_source(source, trips.n), trips.limits[1]
     given = vertex_answer("durations", durations, trips.n, trips.arrival.dtype.kind).astype(trips.arrival.dtype)
     if given[source] != 0:
-        raise VerificationError(f"the source {source} is said to take {given[source]}, not 0")
+        raise VerificationError(f"the duration of the source {source} is {given[source]}; expected 0")
     require(given == given, lambda v: f"vertex {v} is said to take NaN")
     leaving = np.unique(trips.departure[trips.src == source])
     least = np.full(trips.n, never, given.dtype)
