@@ -127,22 +127,28 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory of the machine, or the rest of the process's address-space limit; None if unknown."""
+    """Bytes of memory of the machine, or what a limit of the process leaves, if that is less; None if unknown.
+
+    Of a limit on the address space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not,
+    because it includes freed memory that allocations use again.
+    """
     try:
         page = os.sysconf("SC_PAGE_SIZE")
-        machine = page * os.sysconf("SC_PHYS_PAGES")
+        available = page * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
     try:
         import resource
 
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return machine
+        space, data = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+        if data != resource.RLIM_INFINITY:
+            available = min(available, data)
+        if space == resource.RLIM_INFINITY:
+            return available
         with open("/proc/self/statm") as sizes:
-            return min(machine, max(limit - page * int(sizes.read().split()[0]), 0))
+            return min(available, max(space - page * int(sizes.read().split()[0]), 0))
     except (ImportError, OSError):
-        return machine
+        return available
 
 
 def require_vertices(n: int) -> None:

@@ -6,6 +6,8 @@ import errno
 import gzip
 import json
 import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gasla
 import semirings
 from gasla import io
-from gasla.graph.io import files, sorting
+from gasla.graph.io import edge_tables, files, npz, sorting
 
 KINDS = ("f8", "f4", "i8", "i1", "u8", "?")
 
@@ -95,7 +98,18 @@ TEXTS = {
     "a.graph": "3 2\n2\n1 3\n2\n",
     "a.csv": "from,to,weight\n3,1,5\n0,2,4\n",
     "b.csv": "from,to\nann,bob\nbob,eve\n",
+    "c.csv": "# a comment\nfrom; to; weight\n3; 1; 5\n0; 2; 4.5\n",
+    "d.csv": "0,1\n\n2,1\n",
+    "e.csv": f"from,to,weight\n3,1,5\n0,2,{2**63}\n",
+    "f.csv": '"from","to"\n"3","1"\n"4294967296","2"\n',
+    "g.csv": "from,to\n3,1\neve,bob\n",
+    "h.csv": 'from,to,"a ""note"""\n3,1,"on\ntwo ""lines"""\n1,2,"x"\n',
+    "i.csv": "\ufefffrom,to\r\n3,1\r\n\r\n1,2",
+    "d.el": "from to weight\n3 1 5\n# no edge\n1 0 -2\n",
+    "e.txt": "from\tto\n3\t1\n1\t0\n",
+    "f.txt": "3,1,2.5\n1,0,inf\n",
 }
+IN_PARTS = ("a.csv", "c.csv", "d.csv", "e.csv", "h.csv", "i.csv", "d.el", "e.txt", "f.txt")  # the tables with numbers
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -115,6 +129,114 @@ def test_a_converted_file_holds_the_edges_of_the_file(
         assert np.array_equal(found.to_scipy().toarray(), expected.to_scipy().toarray())
     names = None if expected.names is None else expected.names.tolist()
     assert (None if found.names is None else found.names.tolist()) == names
+
+
+@pytest.mark.parametrize("name", IN_PARTS)
+@pytest.mark.parametrize("names", [None, False])
+def test_text_tables_are_not_read_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, names: bool | None
+) -> None:
+    (tmp_path / name).write_text(TEXTS[name])
+    expected = gasla.as_graph(io.read(tmp_path / name, names=names))
+    monkeypatch.setattr(edge_tables, "read", None)
+    monkeypatch.setattr(edge_tables, "_ROWS", 1)
+    monkeypatch.setattr(files, "PART", 1)
+    found = io.convert(tmp_path / name, tmp_path / "a.gasla", names=names)
+    assert_same(found, plain(expected if found.values is not None else expected.with_values(None)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "a,b\n0,1\n2\n", "line 3: 1 columns"),
+        ("a.csv", "a,b,weight\n0,1,5\n1,2,x\n", "line 3: column 'weight' holds 'x'"),
+        ("a.csv", "a,b\n0,1\n-1,2\n", "line 3: column 'a' holds '-1'"),
+        ("a.csv", "a,b\n0,1\n,2\n", "line 3: column 'a' holds ''"),
+        ("a.txt", "0,1\n1,2\n1,2,3\n", "line 3: 3 columns"),
+        ("a.csv", "a,b\n0,1\n07,2\n", "with a leading 0"),
+    ],
+)
+def test_bad_rows_of_text_tables_are_refused_with_their_lines(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(io.FormatError, match=said):
+        io.convert(tmp_path / name, tmp_path / "a.gasla")
+    assert sorted(os.listdir(tmp_path)) == [name]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.txt", "a.csv", "a.parquet", "a.feather"])
+def test_nine_digit_ids_are_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    """An edge between them would make 10**9 vertices."""
+    table = {"src": [100_000_017], "dst": [999_999_999]}
+    if name.endswith(("parquet", "feather")):
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet")
+        pytest.importorskip("pyarrow.feather")
+        write = pa.parquet.write_table if name.endswith("parquet") else pa.feather.write_feather
+        write(pa.table(table), tmp_path / name)
+    else:
+        (tmp_path / name).write_text({"a.txt": "{src[0]} {dst[0]}\n"}.get(name, "{src[0]},{dst[0]}\n").format(**table))
+    for call in (io.read, lambda path: io.convert(path, tmp_path / "a.gasla")):
+        with pytest.raises(io.FormatError, match=r"ids go up to 999,999,999, and there is one edge; pass names=True"):
+            call(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+    assert io.convert(tmp_path / name, tmp_path / "a.gasla", names=True).n == 2
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.filterwarnings("ignore:Feather V1")
+@pytest.mark.parametrize("version", [1, 2])
+def test_feather_is_read_by_batches_where_ids_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool, version: int
+) -> None:
+    pa, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    ids = np.array([0, 3, 2, 2**40 if large else 4])
+    table = pa.table({"src": ids, "dst": ids[::-1], "weight": [1.5, 2, 3, 4]})
+    feather.write_feather(table, tmp_path / "a.feather", version=version, **{"chunksize": 2} if version == 2 else {})
+    expected = io.read(tmp_path / "a.feather")
+    if not large and version == 2:
+        monkeypatch.setattr(edge_tables, "read", None)
+    found = io.convert(tmp_path / "a.feather", tmp_path / "a.gasla")
+    assert_same(found, plain(expected))
+    assert (found.names is not None) == large
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 9])
+def test_archives_are_converted_in_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, compressed: bool, size: int
+) -> None:
+    rng = np.random.default_rng(size)
+    A = scipy.sparse.csr_array(rng.integers(0, 3, (size, size)).astype(np.int16)).asformat(form)
+    scipy.sparse.save_npz(tmp_path / "a.npz", A, compressed)
+    expected = io.read(tmp_path / "a.npz")
+    monkeypatch.setattr(npz, "BLOCK", 5)
+    if form != "coo":
+        monkeypatch.setattr(npz, "read", None)
+    assert_same(io.convert(tmp_path / "a.npz", tmp_path / "a.gasla"), plain(gasla.Graph(expected)))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.99])
+def test_truncated_archives_are_not_converted(tmp_path: Path, share: float) -> None:
+    io.write(tmp_path / "a.npz", gasla.datasets.rmat(6))
+    whole = (tmp_path / "a.npz").read_bytes()
+    for data in (whole[: int(share * len(whole))], whole[:200] + bytes(200) + whole[400:]):
+        (tmp_path / "a.npz").write_bytes(data)
+        with pytest.raises(io.FormatError, match=r"a\.npz"):
+            io.convert(tmp_path / "a.npz", tmp_path / "a.gasla")
+        assert os.listdir(tmp_path) == ["a.npz"]
+
+
+def test_folders_are_converted_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = gasla.Graph.from_edges([0, 1, 2, 2, 0], [1, 2, 0, 3, 1], [1.0, 2, 3, 4, 5])
+    for name, array in (("indptr", graph.out.indptr), ("indices", graph.out.indices), ("data", graph.out_values)):
+        np.save(tmp_path / f"{name}.npy", array)
+    monkeypatch.setattr(sorting, "BLOCK", 2)
+    assert_same(io.convert(tmp_path, tmp_path / "a.gasla"), plain(graph))
+    assert_same(io.convert(tmp_path / "a.gasla", tmp_path / "b.gasla"), plain(graph))
+    columns = gasla.Graph(graph.to_scipy().tocsc())
+    io.write(tmp_path / "c.gasla", columns)
+    assert_same(io.open(tmp_path / "c.gasla"), plain(graph))
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -357,6 +479,62 @@ def test_sorting_keeps_to_its_memory(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20_000_000, peak  # 2,000,000 edges of 24 bytes come to 48 MB
+
+
+CAPPED = """
+import resource, sys
+from pathlib import Path
+from gasla import io
+
+path, allowed = Path(sys.argv[1]), int(sys.argv[2])
+for name in (f"small{path.suffix}", path.name):
+    if name == path.name:  # modules are imported, threads are there
+        with open("/proc/self/status") as status:
+            data = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+        resource.setrlimit(resource.RLIMIT_DATA, (data + allowed,) * 2)
+    print(io.convert(path.with_name(name), path.with_name("a.gasla"), memory=2_000_000))
+try:
+    if path.suffix != ".csv":  # threads of Arrow end the process if they lack memory
+        io.read(path)
+except MemoryError:
+    print("MemoryError")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.mtx", "a.npz", "a.feather", "a.parquet"])
+def test_files_are_converted_in_less_memory_than_their_graphs(tmp_path: Path, name: str) -> None:
+    """RLIMIT_DATA counts private writable memory; the lists in both directions come to 72 MB, the cap is 32 MB."""
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.csv")
+    for m, path in ((10_000, tmp_path / f"small{Path(name).suffix}"), (3_000_000, tmp_path / name)):
+        src, dst = np.random.default_rng(m).integers(1, 3000, (2, m))
+        table = pa.table({"src": src, "dst": dst, "weight": np.arange(m)})
+        if name.endswith("npz"):
+            scipy.sparse.save_npz(path, gasla.Graph.from_edges(src, dst, np.arange(m), n=3000).to_scipy())
+        elif name.endswith("parquet"):
+            pytest.importorskip("pyarrow.parquet").write_table(table, path, row_group_size=50_000)
+        elif name.endswith("feather"):
+            pytest.importorskip("pyarrow.feather").write_feather(table, path)
+        else:
+            text = io_bytes(pa, table)
+            header = {".mtx": f"%%MatrixMarket matrix coordinate integer general\n3000 3000 {m}\n"}
+            lines = text if name == "a.csv" else text.partition(b"\n")[2].replace(b",", b" ")
+            path.write_bytes(header.get(path.suffix, "").encode() + lines)
+    command = [sys.executable, "-c", CAPPED, str(tmp_path / name), "32000000"]
+    env = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # another pool maps a GB at once, before the cap
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2], env=env)
+    assert done.returncode == 0, done.stderr
+    whole = [] if name == "a.csv" else ["MemoryError"]
+    assert done.stdout.splitlines()[1:] == ["Graph(n=3000, m=3000000, values=int64)", *whole]
+
+
+def io_bytes(pa: Any, table: Any) -> bytes:
+    """A table as CSV."""
+    stream = pa.BufferOutputStream()
+    pa.csv.write_csv(table, stream)
+    return bytes(stream.getvalue())
 
 
 def test_the_command_line_converts_and_reads_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,7 @@ from gasla.graph.io import (
 from gasla.graph.io.edge_tables import Columns
 from gasla.graph.io.files import COMPRESSIONS, FormatError, Part, compress, to_csr, translate_errors
 from gasla.graph.io.separated import SPACES, is_plain
+from gasla.graph.validate import are_sparse
 from gasla.output import replacing
 
 if TYPE_CHECKING:
@@ -266,9 +267,10 @@ def convert(
     Parameters
     ----------
     source : path
-        A file that `read` reads. Edge lists, Matrix Market and DIMACS files, also compressed, and Parquet files
-        whose ids are numbers are read in parts, Parquet files with attributes as well. Files of other formats, and
-        files with names, are read as a whole, which is an error if they do not fit memory.
+        A file that `read` reads. Edge lists, CSV, Matrix Market and DIMACS files, also compressed, are read in parts;
+        so are ``.npz`` files, and Parquet and Feather files whose ids are numbers, also with attributes. Other
+        formats, CSV files with attributes, and files with names are read as a whole, which is an error if they do not
+        fit memory.
     target : path
         The folder to write; its name ends in ``.gasla``. An existing one is replaced once the new one is complete.
     format : str, optional
@@ -313,19 +315,45 @@ def convert(
 
 def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
     """The edges of a file, in blocks if its format and its columns allow that; else its graph as well."""
-    is_plain_text = format != "edges" or (path.is_file() and is_plain(path))
-    if format in ("edges", "mtx", "gr") and not reading and is_plain_text:
-        return _FORMATS[format].parts(path), None
-    columns = Columns(*(reading.get(name) for name in ("src", "dst", "weight", "attributes")))
-    is_in_parts = set(reading) <= {"src", "dst", "weight", "attributes", "names"} and not reading.get("names")
-    if format == "parquet" and is_in_parts:
-        parts = edge_tables.parts_of_parquet(path, columns, reading.get("names"))
-        if parts is not None:
-            return parts, None
     from gasla.graph.graph import as_graph
 
+    blocks = _blocks(path, format, reading)
+    if blocks is not None:
+        return blocks, None
     graph = as_graph(read(path, format, **reading))
     return sorting.parts_of(graph), graph
+
+
+def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
+    """The edges of a file in blocks; None for formats and arguments that need the file as a whole."""
+    names = reading.get("names")
+    columns = Columns(*(reading.get(name) for name in ("src", "dst", "weight", "attributes")))
+    if format in ("mtx", "gr") and not reading:
+        return cast(Iterator[Part], _FORMATS[format].parts(path))
+    if format == "npz" and not reading:
+        return npz.parts(path)
+    if names or not set(reading) <= {"src", "dst", "weight", "attributes", "names", "separator"}:
+        return None
+    if format == "edges" and set(reading) <= {"names"} and path.is_file() and is_plain(path):
+        blocks: Iterator[Part] | None = edges.parts(path)
+    elif format in ("csv", "edges"):
+        blocks = edge_tables.parts_of_text(path, columns, names, reading.get("separator"), format == "csv")
+    elif format in TABLES and "separator" not in reading:
+        blocks = edge_tables.parts_of_table(path, format, columns, names)
+    else:
+        return None
+    return blocks if blocks is None or names is False else _beyond_doubt(path, blocks)
+
+
+def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
+    """The parts; FormatError after the last one if there are so few edges that ids may be names."""
+    n, m, states_n = 0, 0, False
+    for part in parts:
+        n, m = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst))), m + len(part.src)
+        states_n = states_n or part.states_n
+        yield part
+    if not states_n and (doubt := are_sparse(n, m)):
+        raise FormatError(path, None, doubt)
 
 
 def as_path(path: Any) -> Path:

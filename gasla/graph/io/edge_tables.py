@@ -31,12 +31,14 @@ from gasla.graph.exchange.columns import (
     places_of_numbers,
 )
 from gasla.graph.graph import Graph
+from gasla.graph.io import files
 from gasla.graph.io.files import (
     COMPRESSIONS,
     EXPECTED_ID,
     EXPECTED_WEIGHT,
     FormatError,
     Part,
+    TooLarge,
     is_number,
     is_whole,
     open_bytes,
@@ -218,49 +220,66 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
         return parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles), chosen
 
 
-def parts_of_parquet(path: Path, columns: Columns, names: bool | None) -> Iterator[Part] | None:
-    """The edges by row groups, if ids are numbers of vertices; None where that takes a look at all of them."""
-    parquet = arrow("pyarrow.parquet")
+def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None) -> Iterator[Part] | None:
+    """The edges by row groups or batches, if ids are vertex numbers; None where that depends on all of them."""
     if not path.is_file() or path.suffix.lower() in COMPRESSIONS:
         return None
     with _open(path) as source:
-        about = parquet.ParquetFile(source)
-        schema, groups = about.schema_arrow, about.metadata
-        chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
-    if not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends) or groups.num_rows == 0:
+        if format == "feather" and source.read(6) != b"ARROW1":
+            return None
+        source.seek(0)
+        about = _table_file(source, format)
+        schema = about.schema_arrow if format == "parquet" else about.schema
+        is_empty = (about.metadata.num_rows if format == "parquet" else about.num_record_batches) == 0
+    chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
+    if is_empty or not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends):
         return None
     notes = _notes(path, schema)
-    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(path, chosen.ends)):
+    if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(path, format, chosen.ends)):
         return None
-    return _by_groups(path, chosen, _count(path, notes, 0))
+    return _by_groups(path, format, chosen, _count(path, notes, 0))
 
 
-def _are_narrow(path: Path, ends: list[str]) -> bool:
+def _table_file(source: IO[bytes], format: str) -> Any:
+    """The open Parquet or Feather file of pyarrow."""
+    if format == "parquet":
+        return arrow("pyarrow.parquet").ParquetFile(source)
+    return arrow("pyarrow.ipc").open_file(source)
+
+
+def _groups(path: Path, format: str, titles: list[str]) -> Iterator[Any]:
+    """The columns of each row group or batch, as tables."""
+    with _open(path) as source:
+        file = _table_file(source, format)
+        for i in range(file.num_row_groups if format == "parquet" else file.num_record_batches):
+            if format == "parquet":
+                table = file.read_row_group(i, columns=titles)
+            else:
+                table = arrow().Table.from_batches([file.get_batch(i)])
+                table.validate(full=True)  # offsets of strings, which pyarrow would follow anywhere
+            yield table.select(titles)
+
+
+def _are_narrow(path: Path, format: str, ends: list[str]) -> bool:
     """Whether no id is so large that it may be a name. The ids are read: damaged statistics would end the process."""
     largest = arrow("pyarrow.compute").max
-    with _open(path) as source:
-        file = arrow("pyarrow.parquet").ParquetFile(source)
-        for group in range(file.num_row_groups):
-            found = [largest(column).as_py() for column in file.read_row_group(group, columns=ends).columns]
-            if any(known is None or known >= WIDE for known in found):
-                return False
-    return True
+    tables = (table for table in _groups(path, format, ends) if table.num_rows)
+    found = [largest(column).as_py() for table in tables for column in table.columns]
+    return bool(found) and all(known is not None and known < WIDE for known in found)
 
 
-def _by_groups(path: Path, chosen: Chosen, n: int) -> Iterator[Part]:
-    with _open(path) as source:
-        file = arrow("pyarrow.parquet").ParquetFile(source)
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=chosen.titles).select(chosen.titles)
-            if table.num_rows == 0:
-                continue
-            try:
-                found = edges_of(table, 0, 1, chosen.weight, names=False, attributes=chosen.attributes)
-                columns = attributes_of(table, chosen.attributes)
-                attributes = {name: checked("edge", name, each, len(each), "cpu") for name, each in columns.items()}
-            except (ValueError, TypeError) as error:
-                raise FormatError(path, None, f"row group {group}: {error}") from error
-            yield Part(found.src, found.dst, found.weights, max(n, found.n), attributes=attributes)
+def _by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterator[Part]:
+    for group, table in enumerate(_groups(path, format, chosen.titles)):
+        if table.num_rows == 0:
+            continue
+        try:
+            found = edges_of(table, 0, 1, chosen.weight, names=False, attributes=chosen.attributes)
+            columns = attributes_of(table, chosen.attributes)
+            attributes = {name: checked("edge", name, each, len(each), "cpu") for name, each in columns.items()}
+        except (ValueError, TypeError) as error:
+            what = "row group" if format == "parquet" else "batch"
+            raise FormatError(path, None, f"{what} {group}: {error}") from error
+        yield Part(found.src, found.dst, found.weights, max(n, found.n), states_n=n > 0, attributes=attributes)
 
 
 def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
@@ -406,14 +425,130 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
                     strings_can_be_null=True,
                 ),
             )
+    except TooLarge:
+        raise
     except FormatError as error:
         raise next(_bad_rows(path, layout, header, chosen, bool(texts)), error) from error
+
+
+def parts_of_text(
+    path: Path, columns: Columns, names: bool | None, separator: str | None, is_csv: bool
+) -> Iterator[Part] | None:
+    """The edges of a CSV file or an edge list, some rows at a time, if ids are vertex numbers; else None."""
+    if names or columns.attributes or not path.is_file():
+        return None
+    layout = look(path, separator, is_csv)
+    header = _header(path, layout, columns)
+    chosen = _chosen(path, header.titles, columns, header.numbers)
+    _, first = next(islice(rows(path, layout), int(header.is_there), None), (0, [""] * len(header.titles)))
+    read = [header.titles.index(title) for title in chosen.titles]
+    if len(first) != len(header.titles) or not all(is_number(first[place]) for place in read):
+        return None  # names, Boolean weights or an error
+    if names is None and not _are_numbers(path, layout, header, chosen):
+        return None
+    return _by_rows(path, layout, header, chosen)
+
+
+def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> bool:
+    """Whether all ids are vertex numbers beyond doubt."""
+    largest, only_ends = arrow("pyarrow.compute").max, chosen._replace(weight=None)
+    try:
+        for table in _text_blocks(path, layout, header, only_ends):
+            numbered = _numbered(path, table, chosen.ends)
+            if numbered is None or any((largest(ids).as_py() or 0) >= WIDE for ids in numbered.columns):
+                return False
+    except TooLarge:
+        raise
+    except FormatError:  # all rows together may be names
+        return False
+    return True
+
+
+def _by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Part]:
+    pc = arrow("pyarrow.compute")
+    for table in _text_blocks(path, layout, header, chosen):
+        try:
+            for title in chosen.titles:
+                texts = pc.utf8_trim_whitespace(table[title])
+                found = _integers(texts)
+                if found is None and title not in chosen.ends:
+                    found = texts.cast("float64")
+                if found is not None:
+                    table = table.set_column(table.column_names.index(title), title, found)
+            edges = edges_of(table, 0, 1, chosen.weight, names=False)
+        except (ValueError, TypeError) as error:  # ArrowInvalid is a ValueError
+            raise next(_bad_rows(path, layout, header, chosen, False), FormatError(path, None, str(error))) from error
+        yield Part(edges.src, edges.dst, edges.weights, edges.n)
+
+
+_ROWS = 1 << 14  # that are divided by Python at a time
+
+
+def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Any]:
+    """The columns `chosen` as strings, some rows at a time; empty cells are null."""
+    pa, arrow_csv = arrow(), arrow("pyarrow.csv")
+    if _needs_rewriting(layout):
+        places = {title: header.titles.index(title) for title in chosen.titles}
+        found = islice(rows(path, layout), int(header.is_there), None)
+        while some := [row for _, row in islice(found, _ROWS)]:
+            if any(len(row) != len(header.titles) for row in some):
+                raise next(_bad_rows(path, layout, header, chosen, False))
+            texts = {title: [row[place] or None for row in some] for title, place in places.items()}
+            yield pa.table({title: pa.array(column, pa.string()) for title, column in texts.items()})
+        return
+    parse = arrow_csv.ParseOptions(delimiter=layout.separator)
+    convert = arrow_csv.ConvertOptions(
+        include_columns=chosen.titles,
+        column_types=dict.fromkeys(chosen.titles, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    try:
+        with _open(path) as source:
+            for block in _whole_rows(source, layout.head, header.is_there):
+                # pyarrow.csv.open_csv would read the file ahead, as fast as the disk
+                size = len(block) + 1
+                options = arrow_csv.ReadOptions(use_threads=False, block_size=size, column_names=header.titles)
+                yield arrow_csv.read_csv(BytesIO(block), options, parse, convert)
+    except TooLarge:
+        raise
+    except FormatError as error:
+        raise next(_bad_rows(path, layout, header, chosen, False), error) from error
+
+
+def _whole_rows(stream: IO[bytes], head: int, has_header: bool) -> Iterator[bytes]:
+    """The rows of a CSV file in blocks, without its first `head` lines and its header."""
+    for _ in range(head):
+        stream.readline()
+    if has_header:
+        _closed(stream.readline(), stream)
+    while block := stream.read(files.PART):
+        block = _closed(block + stream.readline(), stream)
+        if block.strip(b"\r\n"):  # pyarrow refuses text without rows
+            yield block
+
+
+def _closed(text: bytes, stream: IO[bytes]) -> bytes:
+    """Text with as many more lines as close the quotes in it: cells in quotes may hold line breaks."""
+    lines = [text]
+    while text.count(b'"') % 2:
+        text = stream.readline()
+        lines.append(text)
+        if not text:
+            break
+        text = b'"' + text
+    return b"".join(lines)
+
+
+def _needs_rewriting(layout: Layout) -> bool:
+    """Whether the rows are not plain CSV."""
+    return layout.separator == SPACES or layout.has_comments or layout.is_spaced or bool(layout.left_out)
 
 
 @contextmanager
 def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
     """A stream for pyarrow (the file, or its rows rewritten as plain CSV), its separator, and the lines to skip."""
-    if layout.separator != SPACES and not (layout.has_comments or layout.is_spaced or layout.left_out):
+    if not _needs_rewriting(layout):
         with _open(path) as source:
             yield source, layout.separator, layout.head
         return

@@ -37,6 +37,7 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 
 
 PART = 1 << 20  # bytes of text that are read at a time
+BLOCK = 1 << 16  # edges that are moved at a time, in some ten arrays of 64-bit words
 
 EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names (--vertices names)"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"

@@ -6,13 +6,27 @@ import errno
 import io
 import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.io.files import Array, FormatError, open_bytes, require_memory, require_version, to_csr, weights
-from gasla.graph.validate import as_ids, check_range, require_compressed
+from gasla.graph.io.files import (
+    BLOCK,
+    COMPRESSIONS,
+    Array,
+    FormatError,
+    Part,
+    open_bytes,
+    require_memory,
+    require_version,
+    to_csr,
+    weights,
+)
+from gasla.graph.io.mapped_csr import read_header
+from gasla.graph.validate import as_ids, check_offsets, check_range, require_compressed
 from semirings.types import SCALAR_NAMES
 
 if TYPE_CHECKING:
@@ -59,21 +73,81 @@ def read(path: Path) -> csr_array | Graph:
         raise FormatError(path, None, f"{error}; {_EXPECTED}") from error
 
 
-def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
-    """Return the arrays of the archive that may belong to a matrix."""
+def parts(path: Path) -> Iterator[Part] | None:
+    """The edges of a CSR or CSC matrix, in blocks that are decompressed one after the other; None for other archives.
+
+    Memory holds the offsets of the lists, and one block.
+    """
+    if not path.is_file() or path.suffix.lower() in COMPRESSIONS or not zipfile.is_zipfile(path):
+        return None
+    with _translated(path), zipfile.ZipFile(path) as archive:
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+        if not {"format", "shape", "indptr", "indices", "data"} <= names or any(x.startswith(_KEPT) for x in names):
+            return None
+        with np.load(path, allow_pickle=False) as arrays:
+            format, shape = _word(arrays["format"]), tuple(arrays["shape"].ravel().tolist())
+    is_known = format in ("csr", "csc") and len(shape) == 2 and shape[0] == shape[1]
+    return _blocks(path, format, shape[0]) if is_known else None
+
+
+def _blocks(path: Path, format: str, n: int) -> Iterator[Part]:
+    with ExitStack() as stack:
+        with _translated(path):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            with archive.open("indptr.npy") as file:
+                indptr = as_ids("indptr", np.lib.format.read_array(file, allow_pickle=False))
+            check_offsets(indptr, n, m := int(indptr[-1]) if len(indptr) else 0)
+            ids, data = (stack.enter_context(archive.open(f"{name}.npy")) for name in ("indices", "data"))
+            kinds = [_kind(file, m) for file in (ids, data)]
+            if kinds[0].kind not in "iu" or kinds[1].name not in SCALAR_NAMES:
+                raise ValueError(f"has indices of type {kinds[0]} and data of type {kinds[1]}")
+        for start in range(0, max(m, 1), BLOCK):  # at least one part, for the number of vertices
+            stop = min(start + BLOCK, m)
+            with _translated(path):
+                others, values = (_read(file, stop - start, kind) for file, kind in zip((ids, data), kinds))
+                others = others.astype(np.int64, copy=False)
+                check_range("indices", others, n)
+            own = np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
+            src, dst = (own, others) if format == "csr" else (others, own)
+            yield Part(src, dst, values.astype(values.dtype.newbyteorder("="), copy=False), n)
+
+
+def _kind(file: IO[bytes], m: int) -> np.dtype[Any]:
+    """The type of the one-dimensional array that begins here, which has at least m items."""
+    shape, _, kind = read_header(file)
+    if len(shape) != 1 or shape[0] < m or kind.hasobject:
+        raise ValueError(f"has an array of shape {shape} and type {kind} for {m} entries")
+    return kind
+
+
+def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
+    data = file.read(count * kind.itemsize)
+    if len(data) < count * kind.itemsize:
+        raise ValueError("an array ends early")
+    return np.frombuffer(data, kind)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Convert the exceptions of damaged archives, compression and headers to FormatError: there are many types."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
-            with np.load(stream, allow_pickle=False) as archive:
-                kept = [name for name in archive if name.startswith(_KEPT)]
-                found = {name: archive[name] for name in (*_ARRAYS, _VERSION, *kept) if name in archive}
-                return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
-    except MemoryError:
+            yield
+    except (MemoryError, FormatError):
         raise
-    except Exception as error:  # damaged archives, compression and headers raise many exception types
+    except Exception as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: seek before the start
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
+
+
+def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
+    """Return the arrays of the archive that may belong to a matrix."""
+    with _translated(path), np.load(stream, allow_pickle=False) as archive:
+        kept = [name for name in archive if name.startswith(_KEPT)]
+        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, *kept) if name in archive}
+        return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
 
 
 def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:

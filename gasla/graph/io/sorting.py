@@ -18,7 +18,7 @@ import numpy as np
 from gasla.arrays import index_dtype
 from gasla.graph.adjacency import Array
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import Part, WeightType
+from gasla.graph.io.files import BLOCK, Part, WeightType
 from gasla.graph.io.folder import DESCRIPTION, Description, describe, write_attributes
 from gasla.graph.validate import physical_memory, require_vertices
 from gasla.output import placing_folder
@@ -26,7 +26,6 @@ from gasla.progress import follow
 
 PER_EDGE = 64  # bytes of memory that sorting takes for each edge of a bucket, besides two copies of its attributes
 MOST_BUCKETS = 256  # files open at once
-BLOCK = 1 << 18  # edges that are moved at a time
 
 Types = dict[str, np.dtype[Any]]
 Block = tuple[Array, Array, dict[str, Array]]  # ends of edges, and further columns
@@ -58,11 +57,19 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
 
 
 def parts_of(graph: Graph) -> Iterator[Part]:
-    """The edges of a graph in memory, in the order of the input."""
-    src, dst = graph.edges()
+    """The edges of a graph, in the order of the input."""
+    lists = graph.lists.rows or graph.lists.columns
     for start in range(0, max(graph.m, 1), BLOCK):  # at least one part, for the number of vertices
-        part = slice(start, start + BLOCK)
-        yield Part(src[part], dst[part], None if graph.values is None else graph.values[part], graph.n)
+        part = slice(start, min(start + BLOCK, graph.m))
+        if lists is None:
+            src, dst = (ends[part] for ends in graph.edges())
+        else:
+            src, dst = (
+                np.searchsorted(lists.indptr, np.arange(part.start, part.stop), side="right") - 1,
+                lists.indices[part],
+            )
+            src, dst = (src, dst) if lists is graph.lists.rows else (dst, src)
+        yield Part(src, dst, None if graph.values is None else graph.values[part], graph.n)
 
 
 class _Spool:
