@@ -74,6 +74,7 @@ _HOMES = {
     "pagerank_nibble": "algorithms.community.pagerank_nibble",
     "condensation": "algorithms.components.condensation",
     "ego_graph": "algorithms.neighborhood.ego_graph",
+    "geolocate": "algorithms.neighborhood.geolocate",
     "project": "algorithms.neighborhood.project",
     "betweenness_centrality": "algorithms.centrality.betweenness.betweenness_centrality",
     "edge_betweenness_centrality": "algorithms.centrality.betweenness.edge_betweenness_centrality",

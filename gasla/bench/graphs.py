@@ -102,6 +102,14 @@ class BenchmarkGraph:
         return self.graph.with_edge_attributes(time=times)
 
     @cached_property
+    def places(self) -> Any:
+        """A pseudorandom location of every eighth vertex, NaN of the others."""
+        xp = array_module(self.matrix.data)
+        ids = xp.arange(self.graph.n)
+        places = xp.stack([ids * 7919 % 1009, ids * 104_729 % 1013], axis=1).astype(np.float64)
+        return xp.where((ids % 8 == 0)[:, None], places, xp.nan)
+
+    @cached_property
     def two_sides(self) -> Graph:
         """The bipartite double cover: an edge i - n + j for each edge i -> j."""
         lists, n = self.graph.out, self.graph.n

@@ -266,6 +266,10 @@ TASKS: dict[str, Task] = {
     "adamic_adar": Task(
         "nowhere", whole("adamic_adar"), checked(verify.similarity, measure="adamic_adar"), agree=near
     ),
+    "geolocate": Task(
+        "nowhere", lambda g: gasla.geolocate(g.graph, g.places), lambda g, a, _: verify.geolocate(g.graph, g.places, a),
+        form=nothing,
+    ),
     "shared_nearest_neighbors": Task(
         "nowhere", whole("shared_nearest_neighbors"), checked(verify.shared_nearest_neighbors)
     ),

@@ -33,6 +33,7 @@ algorithms  bfs (with parents), levels (without), sssp, pagerank (20 iterations)
             directed_clustering (neighborhoods, of a random half of the edges), synchronous_labels (10 iterations);
             four_cliques; jaccard, adamic_adar and shared_nearest_neighbors (of the ends of each edge);
             top_k_similar (10), square_clustering, scan_statistics; spectral_embedding (one vector);
+            geolocate (from every eighth vertex);
             eccentricity; k_hop_counts (3 hops) and effective_diameter (64 registers);
             earliest_arrival and fastest_durations (of edges with pseudorandom times);
             pagerank_nibble; random_walks and node2vec_walks (16 steps, about n walkers), sample_neighbors (10 per

@@ -141,6 +141,7 @@ def _known(graph: Graph) -> dict[str, Any]:
         "pairs": (labels, labels[::-1].copy()),
         "labels": labels,
         "features": xp.ones((graph.n, 8), np.float32),
+        "locations": xp.where((labels == 0)[:, None], xp.ones(2), xp.nan),
         "starts": labels,
         "ids": labels,
         "length": 4,

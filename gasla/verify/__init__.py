@@ -45,6 +45,7 @@ on plain arrays, so that an error in an engine cannot hide itself here.
 | …_nibble    | no vertex has enough residual for a push; no other prefix of the sweep has less conductance            |
 | walks,      | each step follows an edge, and walks end only where none leads on; of each vertex the right number of  |
 | samples     | neighbors, none more often than its edges; randomness itself cannot be seen in one answer              |
+| geolocate   | given locations are kept; no place near another has a smaller sum of distances to its neighbors        |
 | layout      | positions are finite and distinct; squared lengths of edges have a mean of 1, all pairs no smaller one |
 | …bipartite… | as a matching, and no alternating path joins unmatched vertices of both sides                          |
 | matching    | mates are neighbors, and mutual; no edge without a mate at its ends, or heavier than their matches     |
@@ -83,6 +84,7 @@ from gasla.verify.derived_graphs import condensation, ego_graph, project
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
 from gasla.verify.link_samples import negative_edges, split_edges, walk_pairs
+from gasla.verify.locations import geolocate
 from gasla.verify.nearest_points import nearest_neighbors_graph
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.positions import layout
@@ -141,6 +143,7 @@ __all__ = [
     "eigenvector",
     "fastest_durations",
     "fiedler_vector",
+    "geolocate",
     "greedy_color",
     "harmonic",
     "hits",

@@ -26,7 +26,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 NEEDED: dict[str, Any] = {
     **{"source": 0, "target": 1, "sources": [0], "starts": [0], "ids": [0], "k": 2, "length": 2},
-    **{"labels": [0, 0, 1, 1], "features": np.ones((4, 2)), "pattern": [[0, 1], [1, 0]], "side": [0, 2]},
+    **{
+        "labels": [0, 0, 1, 1],
+        "features": np.ones((4, 2)),
+        "locations": np.ones((4, 2)),
+        "pattern": [[0, 1], [1, 0]],
+        "side": [0, 2],
+    },
 }
 HUGE, NAN = 2**70, math.nan
 NO_ARRAY = ["a", True, NAN, ["a"], [[1], [1, 2]], object()]
@@ -56,7 +62,7 @@ WRONG_OF: dict[str, list[Any]] = {  # by the name of a parameter that may have s
     **dict.fromkeys(("positions", "color", "size"), NO_SCORES),
     **dict.fromkeys(("ax", "cmap"), NO_PICTURE),
     "beta": [*NO_NUMBERS, True, NAN, None, 1j],
-    **dict.fromkeys(("labels", "features", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
+    **dict.fromkeys(("labels", "features", "locations", "pattern", "side", "starts", "ids", "core_number"), NO_ARRAY),
 }
 TOO_LARGE = {"seed", "source", "target", "u", "length"}  # at whatever they count, a huge number is one too many
 COUNTS_ALL = {"k_core", "k_truss", "count_cliques", "k_shortest_paths", "k_hop_counts"}  # whose k may be any number

@@ -298,7 +298,7 @@ OF_OTHER_PEERS = (
     *("edge_support", "k_truss", "katz", "louvain_communities", "pagerank_nibble"),
     *("maximal_independent_set", "maximal_matching", "weighted_matching"),
     *("adamic_adar", "top_k_similar", "layout", "spectral_embedding", "scan_statistics", "bipartite_matching"),
-    "shared_nearest_neighbors",
+    *("shared_nearest_neighbors", "geolocate"),
     *("earliest_arrival", "fastest_durations", "eccentricity", "k_hop_counts", "effective_diameter"),
     "k_shortest_paths",
 )

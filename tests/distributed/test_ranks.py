@@ -820,6 +820,7 @@ NOT_HAD: dict[str, Any] = {
     "clustering": lambda g: gasla.clustering(g, mode="directed"),
     "k_truss": lambda g: gasla.k_truss(g, 3),
     "top_k_similar": lambda g: gasla.top_k_similar(g, 2),
+    "geolocate": lambda g: gasla.geolocate(g, np.zeros((g.n, 2))),
     "shared_nearest_neighbors": gasla.shared_nearest_neighbors,
     "subgraph_matches": lambda g: gasla.subgraph_matches(g, gasla.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1])),
     "motif_counts": gasla.motif_counts,

@@ -369,6 +369,17 @@ def similarity(function: str) -> Callable[[Asked], Answer]:
     return call
 
 
+def geolocated(sphere: bool) -> Callable[[Asked], Answer]:
+    def call(q: Asked) -> Answer:
+        places = np.stack([q.was * 7 % 5, q.was * 3 % 4], axis=1).astype(float)
+        places[(q.was % 3 != 0) | (q.was < 0)] = np.nan
+        found = host(gasla.geolocate(q.given, q.here(places), sphere=sphere))
+        q.check(verify.geolocate, places, found, sphere=sphere)
+        return {"places": q.at_vertices(10 + np.nan_to_num(found, nan=-1))}
+
+    return call
+
+
 def top_k_similar(q: Asked) -> Answer:
     found = gasla.top_k_similar(q.given, 3)
     q.check(oracles.top_k_similar, found.vertices, found.scores, 3)
@@ -854,6 +865,8 @@ ROWS: tuple[Row, ...] = (
         ("jaccard", "jaccard_coefficient"), ("overlap", ""), ("sorensen", ""), ("cosine", ""),
         ("adamic_adar", "adamic_adar_index"),
         ("resource_allocation", "resource_allocation_index"), ("preferential_attachment", "preferential_attachment"))),
+    Row("geolocate", geolocated(False), rtol=1e-5),
+    Row("geolocate", geolocated(True), "sphere=True", rtol=1e-5),
     Row("shared_nearest_neighbors", similarity("shared_nearest_neighbors"), verbs="shared-nearest-neighbors"),
     Row("top_k_similar", top_k_similar, verbs="top-k-similar"),
     Row("count_cliques", lambda q: {"3": gasla.count_cliques(q.given, 3), "4": gasla.count_cliques(q.given, 4)},

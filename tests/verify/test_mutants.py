@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.sparse import coo_array
 from scipy.spatial.distance import pdist, squareform
 
@@ -660,6 +661,43 @@ def nearest_neighbors_graph(g: Small) -> Asked:
     yield Question(check_either, {"joined": joined})
 
 
+def geolocate(g: Small) -> Asked:
+    places = np.full((g.n, 2), np.nan)
+    places[::2] = np.random.default_rng(g.n).random((len(places[::2]), 2))
+    sources = range(0, g.n, 2)
+    steps = nx.multi_source_dijkstra_path_length(g.simple, sources, weight=None)
+
+    def total(place: Array, others: Array) -> float:
+        return float(np.hypot(*(others - place).T).sum())
+
+    def nearest(v: int) -> list[int]:
+        return [u for u in g.simple[v] if steps[u] + 1 == steps[v]]
+
+    found = places.copy()
+    for v in sorted(set(steps) - set(sources), key=steps.__getitem__):
+        others = found[nearest(v)]
+        starts = [*others, others.mean(axis=0)]
+        tries = [minimize(total, x, (others,), "Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14}) for x in starts]
+        found[v] = min([*others, *(each.x for each in tries)], key=lambda x, others=others: total(x, others))
+
+    def is_right(found: Array) -> bool:
+        if found.shape != places.shape or not np.array_equal(found[::2], places[::2]):
+            return False
+        if not all(np.isfinite(found[v]).all() == (v in steps) for v in range(g.n)):
+            return False
+        if not all(np.isnan(found[v]).all() for v in set(range(g.n)) - set(steps)):
+            return False
+        for v in set(steps) - set(sources):
+            others = found[nearest(v)]
+            best = min(total(x, others) for x in others)
+            best = min(best, minimize(total, others.mean(axis=0), (others,), "Nelder-Mead").fun)
+            if total(found[v], others) > best + 1e-6:
+                return False
+        return True
+
+    yield Question(lambda found: verify.geolocate(g.matrix, places, found), {"found": found}, is_right)
+
+
 def top_k_similar(g: Small) -> Asked:
     near = [set(g.simple[v]) for v in range(g.n)]
     for measure in ("jaccard", "resource_allocation"):
@@ -1276,6 +1314,7 @@ QUESTIONS: dict[str, tuple[Callable[[Small], Asked], tuple[str, ...]]] = {
     "eigenvector": (eigenvector, ("directed", "undirected", "star")),
     "fastest_durations": (temporal("fastest_durations"), ALL),
     "fiedler_vector": (fiedler_vector, ("directed", "undirected")),
+    "geolocate": (geolocate, ("directed", "islands", "star")),
     "greedy_color": (greedy_color, (*ALL, "two sides")),
     "harmonic": (harmonic, ALL),
     "hits": (hits, ALL),

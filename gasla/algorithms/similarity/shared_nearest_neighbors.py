@@ -64,9 +64,7 @@ def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
     """
     graph = as_graph(graph)
     if pairs is None and graph.is_simple:
-        return edge_support(
-            graph
-        )  # in an undirected graph each common neighbor is a triangle, found once for all edges
+        return edge_support(graph)  # each common neighbor is a triangle, found once for its three edges
     u, v = chosen_pairs(graph, pairs)
     merged = (
         graph.kept("merged", lambda g: g.with_values(None).simple(loops=True)) if graph.has_parallel_edges else graph

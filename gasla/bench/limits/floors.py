@@ -204,6 +204,7 @@ COUNTS: dict[str, Count] = {
     "square_clustering": ONCE,
     "four_cliques": ONCE,
     "layout": ONCE,
+    "geolocate": ONCE,
     "motif_counts": ONCE,
     "triadic_census": ONCE,
     "edge_support": SUPPORT,
