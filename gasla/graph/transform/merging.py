@@ -32,6 +32,7 @@ def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bo
     src, dst = lists.edges()
     selected = _between_two(lists, src, dst)
     less = Lists.of_edges(lists.n, lists.device, src[selected], dst[selected])
+    del src, dst  # the sources may have been computed for this call
     return _merged(less, None if weights is None else weights[selected], combine, same, selected, lists.m)
 
 
