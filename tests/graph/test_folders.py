@@ -23,6 +23,7 @@ import gasla
 import semirings
 from gasla import io
 from gasla.graph.io import edge_tables, files, npz, sorting
+from tests.reliability.test_files import room
 
 KINDS = ("f8", "f4", "i8", "i1", "u8", "?")
 
@@ -424,6 +425,41 @@ def test_a_full_disk_leaves_what_was_there(folder: Path, monkeypatch: pytest.Mon
         assert caught.value.filename == str(folder)
         assert io.open(folder).m == 5
         assert sorted(each.name for each in folder.parent.iterdir()) == [*before, "b.gasla"]
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.npz"])
+def test_a_limit_on_files_while_converting_is_an_error_that_says_what_to_do(
+    tmp_path: Path, name: str, there: bool
+) -> None:
+    """RLIMIT_FSIZE, as a full disk does, ends a write early."""
+    target, source = tmp_path / "b.gasla", tmp_path / name
+    graph = gasla.Graph.from_edges(np.arange(2000), np.arange(1, 2001), np.arange(2000))
+    io.write(source, graph)
+    if there:
+        io.write(target, gasla.Graph.from_edges([0], [1]))
+    before = sorted(os.listdir(tmp_path))
+    for size in (0, 100, 5000, 15_000):
+        with pytest.raises(OSError, match="choose a folder on a larger disk") as caught, room(size):
+            io.convert(source, target)
+        assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(target))
+        assert sorted(os.listdir(tmp_path)) == before
+        assert not there or io.open(target).m == 1
+    assert io.convert(source, target).m == 2000
+
+
+@pytest.mark.parametrize("n", [10**10, 10**15])
+@pytest.mark.parametrize("name", ["a.mtx", "a.gr", "a.txt"])
+def test_headers_with_more_vertices_than_memory_are_an_error_with_both_numbers(
+    tmp_path: Path, name: str, n: int
+) -> None:
+    texts = {"a.mtx": f"%%MatrixMarket matrix coordinate pattern general\n{n} {n} 1\n1 2\n"}
+    texts |= {"a.gr": f"p sp {n} 1\na 1 2 5\n", "a.txt": f"# Nodes: {n} Edges: 1\n0 1\n"}
+    (tmp_path / name).write_text(texts[name])
+    for call in (io.read, lambda path: io.convert(path, tmp_path / "a.gasla")):
+        with pytest.raises(MemoryError, match=rf"{n:,} vertices .*need {16 * n // 10**9:,}.*[1-9][\d,]+.* available"):
+            call(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_other_folders_are_not_replaced(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ Attributes of edges are sorted with the rows.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,7 +46,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
     graph : Graph, optional
         The graph that the parts are of, for its names and attributes.
     """
-    with placing_folder(path, DESCRIPTION) as folder:
+    with _advice_on_full_disks(path), placing_folder(path, DESCRIPTION) as folder:
         with closing(_Spool(folder)) as spool:
             for part in parts:
                 spool.append(part)
@@ -54,6 +55,20 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
         attributes = attributes if graph is None else write_attributes(folder, graph)
         describe(folder, about, None if graph is None else graph.naming, attributes)
     return about
+
+
+@contextmanager
+def _advice_on_full_disks(path: Path) -> Iterator[None]:
+    """Add to the error of a full disk how much room is needed, and where."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            error.strerror = (
+                f"{error.strerror}; writing a folder takes up to 50 bytes per edge, and twice the attributes, next to "
+                "it: choose a folder on a larger disk; nothing is left of this one"
+            )
+        raise
 
 
 def parts_of(graph: Graph) -> Iterator[Part]:
@@ -109,8 +124,7 @@ class _Spool:
             self._weight_type.see(part.weights)
 
     def close(self) -> None:
-        for file in [*self._files.values(), *self._of_attributes.values()]:
-            file.close()
+        _close([*self._files.values(), *self._of_attributes.values()])
 
     @property
     def degrees(self) -> Array:
@@ -247,8 +261,7 @@ class _Lists:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in (self._ids, *self._columns.values()):
-            file.close()
+        _close([self._ids, *self._columns.values()])
 
 
 def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
@@ -279,6 +292,13 @@ def _counted(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
     for block in blocks:
         yield block
         done += len(block[0])
+
+
+def _close(files: list[IO[bytes]]) -> None:
+    """Close all files, even if the disk has no room for what one of them still has to write."""
+    with ExitStack() as stack:
+        for file in files:
+            stack.enter_context(file)
 
 
 def _create(path: Path) -> IO[bytes]:
