@@ -240,6 +240,15 @@ class Primitives(Protocol):
         """Distinct vertices and, after them, the new ones in `found` by first appearance; the index of each found."""
 
 
+class OneThread(Protocol):
+    """Further primitives of the CPU engine: whole algorithms on one thread, for graphs that it has checked."""
+
+    def louvain_levels(
+        self, lists: tuple[Any, Any, Any], community: Any, resolution: float, seed: int, refine: bool
+    ) -> list[Any]:
+        """Communities after each level, of offsets, neighbors and weights."""
+
+
 class Runner(Protocol):
     """Runs vertex programs."""
 
@@ -323,6 +332,35 @@ def running_as(compiled: bool) -> AbstractContextManager[None]:
 def compiles() -> bool:
     """Whether programs are compiled in this context: not within `interpreted`."""
     return not _interprets.get()
+
+
+_chooses_kernels = ContextVar("chooses_kernels", default=True)
+
+
+@contextmanager
+def programs_only() -> Iterator[None]:
+    """Run vertex programs in this context where an algorithm would run on one thread, as small graphs do on the CPU.
+
+    For tests, and to list the code that graphs on a GPU need.
+
+    Examples
+    --------
+    >>> import gasla
+    >>> triangle = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+    >>> with gasla.engines.programs_only():
+    ...     gasla.louvain_communities(triangle).labels
+    array([0, 0, 0], dtype=int32)
+    """
+    token = _chooses_kernels.set(False)
+    try:
+        yield
+    finally:
+        _chooses_kernels.reset(token)
+
+
+def chooses_kernels() -> bool:
+    """Whether algorithms may run on one thread, without programs: not within `interpreted` and `programs_only`."""
+    return _chooses_kernels.get() and not _interprets.get()
 
 
 def _face(package: str) -> object:

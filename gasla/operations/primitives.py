@@ -8,7 +8,9 @@ work on pairs of vertices.
 Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
 `count_common_neighbors` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
 
-All run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
+Further ones are whole algorithms on one thread of the CPU, for small graphs (`fits_one_thread`): `louvain_levels`.
+
+All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect
+from gasla.operations.one_thread import fits_one_thread, louvain_levels
 
 __all__ = [
     "Oriented",
@@ -32,12 +35,14 @@ __all__ = [
     "compress",
     "count_cliques",
     "count_common_neighbors",
+    "fits_one_thread",
     "has_edges",
     "hook",
     "intersect",
     "label_components",
     "likely_largest",
     "link",
+    "louvain_levels",
     "number",
     "orient",
     "simplify",

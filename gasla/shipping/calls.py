@@ -17,10 +17,12 @@ import scipy.sparse as sp
 
 import gasla
 import semirings
+from gasla import engines
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph
 
 FIRST = ["strongly_connected_components", "minimum_spanning_forest", "louvain_communities", "bridges", "shortest_path"]
+ON_ONE_THREAD = {"louvain_communities"}  # where graphs are small: these are called with vertex programs, too
 SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [
@@ -95,6 +97,14 @@ def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[]
     for number, given in enumerate(_options(function, graph)):
         if options or number == 0:
             yield partial(function, graph, **given)
+            if name in ON_ONE_THREAD:
+                yield partial(_by_programs, function, graph, **given)
+
+
+def _by_programs(function: Callable[..., Any], graph: Graph, **given: Any) -> Any:
+    """Call a function as it is called on larger graphs and on a GPU."""
+    with engines.programs_only():
+        return function(graph, **given)
 
 
 def _wanted(function: Callable[..., Any]) -> set[str]:

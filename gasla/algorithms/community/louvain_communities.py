@@ -1,7 +1,10 @@
 """Louvain communities: vertices move to the community that raises modularity most, level by level.
 
 At first every vertex is a community. A vertex whose turn it is moves to the best community among its neighbors'; when
-few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves. If all vertices
+few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves.
+
+Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run on one thread: vertices move one after another
+(`primitives.louvain_levels`). Larger ones, and those on a GPU, are vertex programs. If all vertices
 moved at once, two neighbors could swap communities forever, and too many could join one community. So a round has six
 turns, and each vertex moves in one of them, drawn at random for each round. The volumes of communities are summed
 before each turn. A vertex that was evaluated is evaluated again only after a neighbor has moved.
@@ -29,7 +32,7 @@ from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_num
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import in_range
 from gasla.operations.multiply import mxv
-from gasla.operations.primitives import number
+from gasla.operations.primitives import fits_one_thread, louvain_levels, number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
 from gasla.program.program import VertexProgram
@@ -38,6 +41,7 @@ TURNS_PER_ROUND = 6  # each vertex has one of them
 FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
+ONE_THREAD = 1 << 22  # most vertices and edges of a level that one thread computes
 
 
 class Weigh(VertexProgram):
@@ -239,8 +243,10 @@ def louvain_communities(
     Notes
     -----
     Parallel edges add up; stored zeros have weight 0 if `weighted`. NetworkX's function of this name returns sets of
-    vertices. A level ends after 15 rounds, or when at most 1% of its vertices have moved in a round. Without
-    refinement a community may be disconnected. The modularity is never lower than that of single-vertex communities.
+    vertices. A graph on the CPU with at most 2**22 vertices and edges, or a level of that size, runs on one thread: the
+    better of two orders of the vertices counts. Otherwise a level ends after 15 rounds, or when at most 1% of its
+    vertices have moved in a round. Without refinement a community may be disconnected. The modularity is never lower
+    than that of single-vertex communities.
 
     References
     ----------
@@ -266,9 +272,18 @@ def louvain_communities(
     graph = _undirected(graph, weighted)
     xp: Any = module_of(graph.device)
     labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
+    if fits_one_thread(graph, ONE_THREAD):  # no move lowers the modularity
+        levels = louvain_levels(graph, resolution=resolution, seed=seed, refine=refine)
+        return CommunitiesResult(levels[-1] if levels else labels, levels or [labels])
     singletons: float | None = None
-    levels: list[Any] = []
+    levels = []
     while True:  # ends, since each level has fewer vertices than the one before
+        if levels and fits_one_thread(graph, ONE_THREAD):
+            further = louvain_levels(graph, community, resolution=resolution, seed=seed, refine=refine)
+            if further:
+                levels += [each[labels] for each in further]
+                labels, graph = levels[-1], graph.contract(further[-1], semirings.plus)
+                community = xp.arange(graph.n, dtype=graph.id_dtype)
         degree = mxv(graph, xp.ones(graph.n))
         singletons = _modularity(graph, degree, resolution) if singletons is None else singletons
         given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}

@@ -5,6 +5,7 @@ from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
+from gasla.cpu.primitive.louvain import louvain_levels
 from gasla.cpu.primitive.neighbors import count_common_neighbors, orient, simplify
 from gasla.cpu.primitive.select_top_k import top_k
 from gasla.cpu.primitive.support import count_at_edges
@@ -25,6 +26,7 @@ __all__ = [
     "link",
     "list_guides",
     "list_sums",
+    "louvain_levels",
     "number",
     "orient",
     "sample",

@@ -1,5 +1,8 @@
 """Louvain communities: their modularity beside NetworkX's, and on hard shapes."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,11 +11,18 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import gasla
-from gasla import Graph, datasets, verify
+from gasla import Graph, datasets, engines, primitives, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(autouse=True, params=["one thread", pytest.param("programs", marks=pytest.mark.thorough)])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small graphs on the CPU run on one thread; others by vertex programs."""
+    with nullcontext() if request.param == "one thread" else engines.programs_only():
+        yield
 
 
 def modularity(matrix: csr_array, labels: np.ndarray, resolution: float = 1) -> float:
@@ -122,3 +132,38 @@ def test_the_verifier_names_what_is_wrong() -> None:
         verify.louvain_communities(csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]), [0, 1, 0, 1])
     with pytest.raises(VerificationError):
         verify.louvain_communities(csr_array([[0, 1], [1, 0]]), [1, 1])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("refine", [False, True])
+def test_the_last_levels_of_a_large_graph_run_on_one_thread(refine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = csr_array(nx.to_scipy_sparse_array(nx.watts_strogatz_graph(300, 6, 0.2, seed=2), dtype=np.float32))
+    monkeypatch.setattr("gasla.algorithms.community.louvain_communities.ONE_THREAD", 1000)
+    found = gasla.louvain_communities(matrix, refine=refine)
+    verify.louvain_communities(matrix, found.labels, refine=refine)
+    assert len(found.levels) > 1 and np.array_equal(found.levels[-1], found.labels)
+    for finer, coarser in zip(found.levels, found.levels[1:]):
+        assert len(np.unique(np.stack([finer, coarser]), axis=1).T) == finer.max() + 1
+    assert modularity(matrix, found.labels) > modularity(matrix, found.levels[0]) + 0.01
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_a_seed_decides_on_any_type_of_ids(refine: bool) -> None:
+    matrix = karate()
+    wide = Graph.from_csr(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
+    found = primitives.louvain_levels(Graph(matrix), seed=3, refine=refine)
+    for labels, other in zip(found, primitives.louvain_levels(wide, seed=3, refine=refine), strict=True):
+        np.testing.assert_array_equal(labels, other)
+    verify.louvain_communities(matrix, found[-1], refine=refine)
+    assert modularity(matrix, found[-1]) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("communities", "complaint"),
+    [([0, 1], r"communities has shape \(2,\); expected \(34,\)"), (np.arange(34) + 1, "range from 1 to 34")],
+)
+def test_impossible_first_communities_are_refused(communities: list[int], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        primitives.louvain_levels(karate(), communities)
+    with pytest.raises(ValueError, match="a weight is -4"):
+        primitives.louvain_levels(-karate())
