@@ -28,7 +28,7 @@ def spectral_embedding(
     normalized: bool = True,
     weighted: bool = True,
     tol: float = 1e-8,
-    max_iter: int | None = None,
+    max_iter: int = 20_000,
     seed: int = 0,
 ) -> SpectralResult:
     """Compute the eigenvectors of a graph's Laplacian with the smallest eigenvalues, besides the trivial one.
@@ -46,10 +46,10 @@ def spectral_embedding(
         Whether values are weights, 0 or more; otherwise each edge has weight 1.
     tol : float, default 1e-8
         Relative accuracy of the eigenvalues, of which the largest is the measure.
-    max_iter : int, optional
-        Most restarts of Lanczos' method; 10 n by default.
+    max_iter : int, default 20,000
+        Most products of the Laplacian with each vector. There are k + 3 vectors or more, in multiples of four.
     seed : int
-        Of the vector that it starts from.
+        Of the random vectors that the search starts from.
 
     Returns
     -------
@@ -76,13 +76,23 @@ def spectral_embedding(
     0. Each further component of the graph adds an eigenvalue of 0. With `normalized` a vertex without edges has an
     eigenvalue of 1 for itself.
 
-    Products with the matrix run on the graph's device, and SciPy's `eigsh` on the CPU. Graphs of large diameter, such
-    as grids, have close eigenvalues and take many products.
+    Chebyshev polynomials of the matrix filter a block of vectors until they are eigenvectors (Zhou and others). The
+    graph's device multiplies by the matrix, and the CPU solves the small problem in the span of the block. A vector has
+    converged when ``norm(L @ x - value * x)`` is at most `tol` times a bound of the largest eigenvalue: 2 if
+    `normalized`, else twice the largest degree. Eigenvectors whose eigenvalues differ by less may be mixed. So a graph
+    of large diameter, whose eigenvalues are small and close, may need a smaller `tol`.
+
+    The number of products grows as the inverse root of the smallest eigenvalues: with ``k=1, tol=1e-6`` it is some 200
+    for random graphs, and 1,600 for the 264,346 crossings of New York's roads, a graph of diameter 720. For up to 64
+    vertices, or with ``k > n // 4``, the matrix is written out, in 8 n^2 bytes.
 
     References
     ----------
     M. Belkin, P. Niyogi: Laplacian Eigenmaps for Dimensionality Reduction and Data Representation. Neural Computation
     15 (2003).
+
+    Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky: Self-consistent-field calculations using Chebyshev-filtered
+    subspace iteration. Journal of Computational Physics 219 (2006).
 
     Examples
     --------
@@ -98,7 +108,7 @@ def spectral_embedding(
     check_flags(normalized=normalized, weighted=weighted)
     count, begin = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
     accuracy = real_number("tol", tol, above=True)
-    most = None if max_iter is None else whole_number("max_iter", max_iter)
+    most = whole_number("max_iter", max_iter)
     if not 0 < count < graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n - 1}, less than the number of vertices")
     laplacian = laplacian_of(graph, weighted=weighted, normalized=normalized)

@@ -37,7 +37,7 @@ def test_small_graphs(n: int, m: int, seed: int, normalized: bool, weighted: boo
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("normalized", [False, True])
-def test_larger_graphs_by_lanczos(normalized: bool, device: Any) -> None:
+def test_larger_graphs_by_filters(normalized: bool, device: Any) -> None:
     check(drawn(300, 1500, 1), 4, device, normalized=normalized)
     check(drawn(300, 400, 2), 3, device, normalized=normalized)  # with several components
     check(gasla.Graph.from_networkx(nx.grid_2d_graph(9, 13)), 5, device, normalized=normalized)
@@ -62,6 +62,25 @@ def test_signs_cut_a_barbell_in_the_middle() -> None:
     graph = gasla.Graph.from_networkx(nx.barbell_graph(40, 0))
     sides = gasla.fiedler_vector(graph) > 0
     assert sides[0] and (sides == (np.arange(80) < 40)).all()
+
+
+def test_a_long_path_ends_within_seconds() -> None:
+    n = 20_000
+    path = gasla.Graph.from_edges(np.arange(n - 1), np.arange(1, n))
+    found = gasla.spectral_embedding(path, 1, normalized=False, tol=1e-7, max_iter=5000)
+    assert found.values == pytest.approx([2 - 2 * np.cos(np.pi / n)], abs=2e-7)
+    assert abs(np.diff(found.vectors[:, 0] > 0)).sum() == 1  # the signs cut it in two
+
+
+def test_eigenvalues_of_higher_multiplicity_than_the_block_has_vectors() -> None:
+    cliques = gasla.Graph.from_networkx(nx.disjoint_union_all([nx.complete_graph(5)] * 40))
+    assert check(cliques, 2)[1].max() < 1e-9  # 40 times 0
+    star = gasla.Graph.from_networkx(nx.star_graph(200))
+    assert check(star, 3, normalized=False)[1] == pytest.approx([1, 1, 1])
+    assert check(gasla.Graph.from_edges([], [], n=100), 3)[1] == pytest.approx([1, 1, 1])
+    spokes = nx.Graph((0 if i % 10 == 0 else i, i + 1) for i in range(300))  # 30 paths of 10 from one vertex
+    check(gasla.Graph.from_networkx(spokes), 4)
+    check(gasla.Graph.from_networkx(spokes), 1, normalized=False)
 
 
 def test_the_same_seed_gives_the_same_bits() -> None:
