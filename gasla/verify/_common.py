@@ -81,7 +81,8 @@ class Edges(NamedTuple):
 
         data = np.ones(self.dst.size) if data is None else data
         if keep is None:
-            return csr_array((data, self.dst, self.indptr), shape=(self.n, self.n))
+            # Copies, since SciPy sorts and sums in place, and the arrays may be the graph's own.
+            return csr_array((data, self.dst.copy(), self.indptr.copy()), shape=(self.n, self.n))
         indptr = np.concatenate(([0], np.cumsum(keep)))[self.indptr]
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
 

@@ -228,7 +228,7 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
     if given.shape != u.shape or given.dtype.kind not in "iu":
         raise VerificationError(f"counts: {len(u)} integers were expected, one a pair, not {given.dtype}{given.shape}")
-    pattern = edges.matrix().copy()  # summed in place, while the matrix is the graph's own
+    pattern = edges.matrix()
     pattern.sum_duplicates()
     some = sample(len(u), samples)
     u, v = u[some], v[some]
