@@ -37,7 +37,7 @@ def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[
 def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
     """See `distributed.Graph.sum_shares`."""
     if not len(items):
-        raise ValueError("there are no items; expected one or more, whose terms have a shape")
+        raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
     require_room(graph)
     found: np.ndarray = graph.ranks.each(_sum, graph.handle.key, function, list(items), compiles())[0]
     return found

@@ -80,7 +80,7 @@ class Attributes:
             raise ValueError(f"{parameter}: {self.unknown(name)}" if parameter else self.unknown(name))
 
     def name_of(self, values: Array | None) -> str | None:
-        """The name of the attribute that is this very array; None if there is none."""
+        """The name of the attribute whose array is the object `values`; None if there is none."""
         return next((name for name, column in self._columns.items() if column is values), None)
 
     def replaced(self, given: Mapping[str, Any], count: int, device: Device) -> Attributes:

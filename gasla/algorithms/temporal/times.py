@@ -188,5 +188,5 @@ def times_of(timed: Timed, ranks: Any, otherwise: Any) -> Any:
     xp: Any = module_of(timed.graph.device)
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)
-    known = timed.times[xp.minimum(ranks, len(timed.times) - 1)]  # the source may have one rank more
+    known = timed.times[xp.minimum(ranks, len(timed.times) - 1)]  # the rank of a source may be len(timed.times)
     return xp.where(ranks < timed.never, known, timed.times.dtype.type(otherwise))

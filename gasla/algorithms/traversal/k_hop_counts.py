@@ -21,10 +21,11 @@ def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 
     k : int
         The number of hops, 0 or more.
     registers : int or None, default 64
-        Bytes of a vertex's counter, a power of two from 16 to 1024: the relative standard error of an estimate is
-        about 1.04 / sqrt(registers), so 13 % for 64 and 3 % for 1024. None counts exactly, by searches from all.
+        Bytes of each vertex's HyperLogLog counter, a power of two from 16 to 1024: the relative standard error of an
+        estimate is about 1.04 / sqrt(registers), so 13 % for 64 and 3 % for 1024. None counts exactly, by a search
+        from every vertex.
     seed : int
-        Another seed gives other estimates.
+        Seed of the hashes of the counters.
 
     Returns
     -------
@@ -34,7 +35,7 @@ def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 
     Raises
     ------
     TypeError, ValueError
-        If `k` is negative or no whole number, or `registers` is no such power of two.
+        If `k` is negative or no whole number, or `registers` is no power of two from 16 to 1024.
 
     See Also
     --------

@@ -56,7 +56,7 @@ def to_scipy_sparse_array(
         loops = rows == columns
         if values.dtype == bool and loops.any():
             values = values.astype(np.int64)
-        less = -values[loops] if loops.any() else values[:0]  # loops, which are listed twice
+        less = -values[loops] if loops.any() else values[:0]  # both directions list each loop: subtract it once
         rows, columns = (
             np.concatenate([rows, columns, rows[loops]]),
             np.concatenate([columns, rows, columns[loops]]),

@@ -21,7 +21,7 @@ class RestartedPart:
     Parameters
     ----------
     runs : Runs
-        What the engine has prepared.
+        The program, prepared by the engine.
     graph : Graph
         The shard.
     program : callable
