@@ -22,6 +22,7 @@ from pathlib import Path
 
 SLOW = (
     "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
+    "fiedler", "spectral",
 )  # fmt: skip
 """Parts of names of functions that take long on large graphs, and compile nothing else there."""
 

@@ -118,8 +118,8 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
     known, hints = _known(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in _wanted(function)}
-    if any(parameter.name == "max_iter" for parameter in parameters):
-        needed["max_iter"] = 3
+    if any(parameter.name == "max_iter" and parameter.default is not None for parameter in parameters):
+        needed["max_iter"] = 3  # enough to compile; eigenvectors, whose default is None, must converge
     yield needed
     few = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
     for parameter in parameters:
