@@ -243,6 +243,12 @@ class Primitives(Protocol):
 class OneThread(Protocol):
     """Further primitives of the CPU engine: whole algorithms on one thread, for graphs that it has checked."""
 
+    def depth_first(self, graph: Graph) -> tuple[Any, Any, Any]:
+        """The parent, the number and the low point of every vertex of a simple graph."""
+
+    def peel(self, graph: Graph) -> Any:
+        """The core number of every vertex of a simple graph."""
+
     def louvain_levels(
         self, lists: tuple[Any, Any, Any], community: Any, resolution: float, seed: int, refine: bool
     ) -> list[Any]:

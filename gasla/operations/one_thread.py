@@ -95,6 +95,76 @@ def louvain_levels(
     return _kernels().louvain_levels(lists, first, resolution, seed, refine)
 
 
+def depth_first(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Search depth-first from the smallest vertex of every component, on one thread.
+
+    A built-in kernel of the CPU engine. `gasla.bridges` and `gasla.articulation_points` call it for small graphs.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as simple and undirected.
+
+    Returns
+    -------
+    parents, numbers, low : (n,) arrays of the type of ids
+        The parent of each vertex, roots being their own; its number in the order of the search; and its low point: the
+        least number in its subtree, or adjacent to the subtree by an edge outside the forest.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not in host memory.
+
+    Notes
+    -----
+    R. E. Tarjan: Depth-First Search and Linear Graph Algorithms. SIAM J. Computing 1 (1972).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.depth_first(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
+    (array([0, 0, 1, 2], dtype=int32), array([0, 1, 2, 3], dtype=int32), array([0, 0, 0, 3], dtype=int32))
+    """
+    graph = _in_host_memory("depth_first", graph)
+    return _kernels().depth_first(engine("cpu").primitives().simplify(graph))
+
+
+def peel(graph: Any) -> np.ndarray:
+    """Find core numbers by removing vertices of least degree one after another, on one thread.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.core_number` calls it for small graphs.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as simple and undirected.
+
+    Returns
+    -------
+    (n,) array of ids
+        The core number of each vertex.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not in host memory.
+
+    Notes
+    -----
+    V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.peel(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
+    array([2, 2, 2, 1], dtype=int32)
+    """
+    graph = _in_host_memory("peel", graph)
+    found: np.ndarray = _kernels().peel(engine("cpu").primitives().simplify(graph))
+    return found
+
+
 def _kernels() -> OneThread:
     return cast(OneThread, engine("cpu").primitives())
 

@@ -8,7 +8,8 @@ work on pairs of vertices.
 Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
 `count_common_neighbors` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
 
-Further ones are whole algorithms on one thread of the CPU, for small graphs (`fits_one_thread`): `louvain_levels`.
+Further ones are whole algorithms on one thread of the CPU, for small graphs (`fits_one_thread`): `louvain_levels`,
+`depth_first` and `peel`.
 
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
@@ -27,7 +28,7 @@ from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect
-from gasla.operations.one_thread import fits_one_thread, louvain_levels
+from gasla.operations.one_thread import depth_first, fits_one_thread, louvain_levels, peel
 
 __all__ = [
     "Oriented",
@@ -35,6 +36,7 @@ __all__ = [
     "compress",
     "count_cliques",
     "count_common_neighbors",
+    "depth_first",
     "fits_one_thread",
     "has_edges",
     "hook",
@@ -45,6 +47,7 @@ __all__ = [
     "louvain_levels",
     "number",
     "orient",
+    "peel",
     "simplify",
 ]
 

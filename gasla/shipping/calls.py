@@ -22,7 +22,13 @@ from gasla.arrays import module_of
 from gasla.graph.graph import Graph
 
 FIRST = ["strongly_connected_components", "minimum_spanning_forest", "louvain_communities", "bridges", "shortest_path"]
-ON_ONE_THREAD = {"louvain_communities"}  # where graphs are small: these are called with vertex programs, too
+ON_ONE_THREAD = {
+    "louvain_communities",
+    "core_number",
+    "k_core",
+    "bridges",
+    "articulation_points",
+}  # where graphs are small: these are called with vertex programs, too
 SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [

@@ -7,6 +7,8 @@ Vertices are peeled off in the order of their degrees. They wait in buckets by t
 the lowest bucket opens, its vertices are removed, with its number as their core number. Their neighbors move to lower
 buckets, but not below the open one; those that reach the open one are removed in the next round.
 
+Graphs of at most `ONE_THREAD` vertices and edges, on the CPU, are peeled on one thread (`primitives.peel`).
+
 D. W. Matula, L. L. Beck: Smallest-last ordering and clustering and graph coloring algorithms. Journal of the ACM 30
 (1983). In parallel, by buckets: L. Dhulipala, G. Blelloch, J. Shun: Julienne: A Framework for Parallel Graph Algorithms
 using Work-efficient Bucketing. SPAA 2017.
@@ -17,10 +19,12 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.operations.primitives import simplify
+from gasla.operations.primitives import fits_one_thread, peel, simplify
 from gasla.operations.run import run
 from gasla.program.fields import ID, vertex
 from gasla.program.program import VertexProgram
+
+ONE_THREAD = 1 << 18  # most vertices and edges of a graph that one thread peels
 
 
 class Cores(VertexProgram):
@@ -90,5 +94,6 @@ def core_number(graph: Any) -> np.ndarray:
     >>> gasla.core_number(graph)
     array([2, 2, 2, 1, 0], dtype=int32)
     """
-    found: np.ndarray = run(Cores, simplify(graph)).degree
+    graph = simplify(graph)
+    found: np.ndarray = peel(graph) if fits_one_thread(graph, ONE_THREAD) else run(Cores, graph).degree
     return found

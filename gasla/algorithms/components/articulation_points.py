@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import Forest, sorted_graph, spanning_forest
+from gasla.algorithms.components.spanning_forest import ONE_THREAD, Forest, sorted_graph, spanning_forest
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.primitives import compress, link, simplify
+from gasla.operations.primitives import compress, depth_first, fits_one_thread, link, simplify
 
 
 def articulation_points(graph: Any) -> np.ndarray:
@@ -50,6 +50,8 @@ def articulation_points(graph: Any) -> np.ndarray:
     graph = as_graph(graph)
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
+    if fits_one_thread(simple, ONE_THREAD):
+        return _by_low_points(simple)
     forest = spanning_forest(simple)
     v, parents = forest.children, forest.parents
     above = parents[v]
@@ -59,6 +61,17 @@ def articulation_points(graph: Any) -> np.ndarray:
     is_cut = xp.zeros(graph.n, bool)
     is_cut[above[label[v] != label[above]]] = True
     return xp.flatnonzero(is_cut).astype(graph.id_dtype)
+
+
+def _by_low_points(graph: Graph) -> Any:
+    """Articulation points by depth-first search: no edge leads from the subtree of a child past the vertex."""
+    parents, numbers, low = depth_first(graph)
+    v = np.flatnonzero(parents != np.arange(graph.n))
+    above = parents[v]
+    is_root = parents[above] == above
+    is_cut = np.bincount(above[is_root], minlength=graph.n) > 1  # a root of several subtrees
+    is_cut[above[~is_root & (low[v] >= numbers[above])]] = True
+    return np.flatnonzero(is_cut).astype(graph.id_dtype)
 
 
 def _biconnected(graph: Graph, forest: Forest) -> Any:

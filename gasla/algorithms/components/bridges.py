@@ -2,7 +2,8 @@
 
 A bridge is on no cycle, so it is in every spanning forest, and an edge of a spanning forest is a bridge if no other
 edge leads out of the subtree below it. Subtrees are ranges of numbers (spanning_forest.py), so this compares the least
-and the greatest number adjacent to a subtree with its range.
+and the greatest number adjacent to a subtree with its range. In a depth-first search on one thread, which is faster on
+small graphs, the low point of a subtree suffices.
 
 R. E. Tarjan: A note on finding the bridges of a graph. Information Processing Letters 2 (1974).
 R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
@@ -12,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.components.spanning_forest import has_twin, spanning_forest
+from gasla.algorithms.components.spanning_forest import ONE_THREAD, has_twin, spanning_forest
 from gasla.arrays import module_of
 from gasla.graph.graph import as_graph
-from gasla.operations.primitives import simplify
+from gasla.operations.primitives import depth_first, fits_one_thread, simplify
 
 
 def bridges(graph: Any) -> np.ndarray:
@@ -51,11 +52,16 @@ def bridges(graph: Any) -> np.ndarray:
     graph = as_graph(graph)
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
-    forest = spanning_forest(simple)
-    is_bridge = ~forest.is_left_from(forest.children, forest.children)
+    if fits_one_thread(simple, ONE_THREAD):
+        parents, numbers, low = depth_first(simple)
+        is_bridge = (low == numbers) & (parents != xp.arange(graph.n))
+    else:
+        forest = spanning_forest(simple)
+        parents, is_bridge = forest.parents, xp.zeros(graph.n, bool)
+        is_bridge[forest.children] = ~forest.is_left_from(forest.children, forest.children)
     if simple is not graph:
-        is_bridge &= ~has_twin(graph, forest.parents)[forest.children]
-    v = forest.children[is_bridge]
-    parents = forest.parents[v].astype(np.int64)
+        is_bridge &= ~has_twin(graph, parents)
+    v = xp.flatnonzero(is_bridge)
+    parents = parents[v].astype(np.int64)
     pairs = xp.sort(xp.minimum(v, parents) * graph.n + xp.maximum(v, parents))
     return xp.stack([pairs // max(graph.n, 1), pairs % max(graph.n, 1)], axis=1).astype(graph.id_dtype)

@@ -26,6 +26,7 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 
 Array = Any  # NumPy's or CuPy's
+ONE_THREAD = 1 << 18  # most vertices and edges of a graph that is searched depth-first on one thread instead
 
 
 class Sizes(VertexProgram):

@@ -1,6 +1,7 @@
 """Primitives on the CPU, as `gasla.engines.Primitives` lists them: forests, neighbor lists, walks and samples."""
 
 from gasla.cpu.primitive.cliques import count_cliques
+from gasla.cpu.primitive.depth_first import depth_first, peel
 from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_sums, sample, sample_lists
 from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
 from gasla.cpu.primitive.intersections import intersect
@@ -18,6 +19,7 @@ __all__ = [
     "count_at_edges",
     "count_cliques",
     "count_common_neighbors",
+    "depth_first",
     "has_edges",
     "hook",
     "intersect",
@@ -29,6 +31,7 @@ __all__ = [
     "louvain_levels",
     "number",
     "orient",
+    "peel",
     "sample",
     "sample_lists",
     "simplify",

@@ -1,6 +1,7 @@
 """Core numbers and k-cores: beside NetworkX and igraph, on hard shapes, and what is said of what can't be."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
@@ -11,11 +12,20 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import gasla
-from gasla import datasets, verify
+from gasla import datasets, engines, primitives, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(autouse=True, params=["one thread", pytest.param("programs", marks=pytest.mark.thorough)])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small graphs on the CPU run on one thread; others by vertex programs."""
+    with nullcontext() if request.param == "one thread" else engines.programs_only():
+        yield
+
+
 Edges = list[tuple[int, int]]
 
 
@@ -169,3 +179,10 @@ def test_the_verifier_rejects_wrong_answers() -> None:
     for k, wrong in [(4, members), (6, members), (None, members), (5, ~members), (None, members & False)]:
         with pytest.raises(VerificationError):
             verify.k_core(matrix, wrong, k)
+
+
+def test_one_thread_takes_graphs_in_host_memory_alone() -> None:
+    graph = gasla.distributed.Graph.from_graph(gasla.Graph(SHAPES["ring"]()), gasla.distributed.ThreadRanks(2))
+    for call in (primitives.peel, primitives.depth_first, primitives.louvain_levels):
+        with pytest.raises(TypeError, match="takes a graph in host memory, and this one is on the distributed"):
+            call(graph)

@@ -1,7 +1,8 @@
 """Two sides, bridges and articulation points: beside NetworkX and igraph, on hard shapes, and wrong ones."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
@@ -12,12 +13,19 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import gasla
-from gasla import datasets, verify
+from gasla import datasets, engines, verify
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
 from tests import oracles
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(autouse=True, params=["one thread", pytest.param("programs", marks=pytest.mark.thorough)])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small graphs on the CPU run on one thread; others by vertex programs."""
+    with nullcontext() if request.param == "one thread" else engines.programs_only():
+        yield
 
 
 def of(n: int, *edges: tuple[int, int]) -> gasla.Graph:
