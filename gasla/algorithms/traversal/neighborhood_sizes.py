@@ -29,6 +29,7 @@ from gasla.progress import track
 BATCH = 64  # searches at once
 SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
 BITS = 53  # of a hash, of which leading zeros are counted: a float64 holds 53 bits exactly
+ROWS = 4096  # counters estimated at once: their powers of two stay in a cache of the core
 
 
 class Counters(VertexProgram):
@@ -125,9 +126,20 @@ def _hash(ids: Any, seed: int) -> Any:
 def estimates(counters: Any) -> Any:
     """The number of vertices that each counter has counted, as float64; small numbers by registers that are still 0."""
     xp: Any = array_module(counters)
-    m = counters.shape[1]
+    counters = xp.asarray(counters)
+    n, m = counters.shape
     alpha = {16: 0.673, 32: 0.697, 64: 0.709}.get(m, 0.7213 / (1 + 1.079 / m))
-    raw = alpha * m * m / xp.exp2(-counters.astype(np.float64)).sum(axis=1)
-    empty = (counters == 0).sum(axis=1)
-    by_empty = m * xp.log(m / xp.maximum(empty, 1))
-    return xp.where((raw <= 2.5 * m) & (empty > 0), by_empty, raw)
+    sums = xp.empty(n)
+    step = ROWS if xp is np else max(n, 1)
+    for i in range(0, n, step):
+        sums[i : i + step] = _negative_powers(counters[i : i + step]).sum(axis=1)
+    found = alpha * m * m / sums
+    small = xp.flatnonzero(found <= 2.5 * m)
+    empty = (counters[small] == 0).sum(axis=1)
+    found[small] = xp.where(empty > 0, m * xp.log(m / xp.maximum(empty, 1)), found[small])
+    return found
+
+
+def _negative_powers(exponents: Any) -> Any:
+    """2 to the power of minus each uint8, as float64: its bits are the exponent, plus 1023, above 52 bits of 0."""
+    return ((np.int64(1023) - exponents) << np.int64(52)).view(np.float64)
