@@ -22,7 +22,7 @@ from pathlib import Path
 
 SLOW = (
     "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
-    "fiedler", "spectral",
+    "fiedler", "spectral", "eccentricity",
 )  # fmt: skip
 """Parts of names of functions that take long on large graphs, and compile nothing else there."""
 
