@@ -16,7 +16,7 @@ def fiedler_vector(
     normalized: bool = False,
     weighted: bool = True,
     tol: float = 1e-8,
-    max_iter: int = 20_000,
+    max_iter: int | None = None,
     seed: int = 0,
 ) -> Any:
     """Compute the Fiedler vector of a connected graph: the eigenvector of the second smallest eigenvalue.
