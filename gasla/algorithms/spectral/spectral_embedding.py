@@ -49,8 +49,8 @@ def spectral_embedding(
     tol : float, default 1e-8
         Relative accuracy of the eigenvalues, of which the largest is the measure.
     max_iter : int, optional
-        Most products of the Laplacian with each vector; 20,000 by default. There are k + 3 vectors or more, in multiples
-        of four.
+        Most products of the Laplacian with each vector; 20,000 by default. There are k + 3 vectors or more, in
+        multiples of four.
     seed : int
         Of the random vectors that the search starts from.
 
