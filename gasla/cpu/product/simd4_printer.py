@@ -1,7 +1,6 @@
 """Prints expressions for vectors of four values, and replaces operations that take long on vectors.
 
-LLVM has no instruction for a minimum that passes NaN on, so it is a choice between two values; where there is no NaN,
-the processor's own instruction will do.
+LLVM has no instruction for a minimum that passes NaN on, so it is a choice between two values.
 """
 
 from __future__ import annotations
@@ -44,40 +43,14 @@ def write(expr: Expr, args: list[str]) -> str:
     return f"~{args[0]}" if expr.op == "invert" else printer.expression(expr, args)
 
 
-def unless_nan(expr: Expr) -> tuple[Expr, list[Expr]]:
-    """The expression with extremes of one instruction, right where no value of the second result is NaN."""
-    tested: dict[Expr, None] = {}
-    for e in in_order(expr):
-        if (e.op in EXTREMA and e.dtype.kind == "f") or e.op == "isnan":
-            tested.update((arg, None) for arg in e.args if may_be_nan(arg))
-    return as_choices(expr, minds_nan=False), [as_choices(e, minds_nan=False) for e in tested]
-
-
-def as_choices(expr: Expr, minds_nan: bool = True) -> Expr:
-    """The expression with minima and maxima as choices between two values; or as if there were no NaN."""
+def as_choices(expr: Expr) -> Expr:
+    """The expression with minima and maxima as choices between two values."""
 
     def choose(e: Expr, args: list[Expr]) -> Expr | None:
-        if e.op == "isnan" and not minds_nan:
-            return semirings.constant(False)
         if e.op not in EXTREMA:
             return None
         a, b = args
         is_first = EXTREMA[e.op](a, b)
-        return semirings.where(is_first | np.isnan(a) if minds_nan and e.dtype.kind == "f" else is_first, a, b)
+        return semirings.where(is_first | np.isnan(a) if e.dtype.kind == "f" else is_first, a, b)
 
     return rebuilt(expr, choose)
-
-
-def may_be_nan(expr: Expr) -> bool:
-    """Whether a value may be NaN where what minima and maxima are taken of is not."""
-    if expr.op == "constant":
-        return bool(np.isnan(expr.payload))
-    return expr.op not in EXTREMA and not (expr.op == "cast" and expr.args[0].dtype.kind != "f")
-
-
-def is_chosen(expr: Expr) -> bool:
-    """Whether a value is one of those given, or a constant, and so no NaN if none of them is."""
-    if expr.op == "constant":
-        return not may_be_nan(expr)
-    choices = {"where": expr.args[1:], "tuple": expr.args, **dict.fromkeys(EXTREMA, expr.args)}.get(expr.op)
-    return expr.op in ("symbol", "item") if choices is None else all(map(is_chosen, choices))

@@ -2,21 +2,19 @@
 
 A row is reduced four entries at a time, in vectors of the processor. Its last one to four entries are reduced together
 with those that follow in memory, which are masked out: a branch on their number would often be predicted wrongly, and
-that costs more. Where the products are minima or maxima of floats, `reduce_rows_quick` computes as if there were no
-NaN, and adds all entries up to find out whether one was NaN; then `reduce_rows` computes the rows again.
+that costs more.
 """
 # mypy: ignore-errors
 
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialize import key, leave, local, plan
+from gasla.cpu.program.specialize import leave, local, plan
 from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.intrinsics import fetch_add, prefetch
 from gasla.cpu.runtime.threads import STOP, TICKET
 
-WARY = 8  # times that `reduce_rows` runs at once after a NaN has been found
 AHEAD = 32  # entries between one that is computed and the one whose element of x is prefetched
 LONG = 8  # entries from which a row is reduced as two halves, where it is not reduced four by four
 LOOK_AFTER = 64  # entries between two tests whether the rest of a row matters
@@ -30,30 +28,21 @@ def multiply(thread, threads, control, width, chunk, complement, indptr, indices
     stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
     load_until = stored - min(np.uint64(LAST), stored)
     ask_until = stored - min(np.uint64(AHEAD + LAST), stored)
-    if plan.has_quick:
-        wary = 0
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
             return
-        end = min(start + np.uint64(chunk), rows)
-        if not plan.has_quick:
-            reduce_rows_[None](start, end, *local[plan.shared])
-        elif wary or reduce_rows_["quick"](start, end, *local[plan.shared]):
-            reduce_rows_[None](start, end, *local[plan.shared])
-            wary = wary - 1 if wary else WARY
+        reduce_rows(start, min(start + np.uint64(chunk), rows), *local[plan.shared])
 
 
 @stage
-def reduce_rows_(start, end, *shared):
-    """Reduce the rows from `start` to `end`, and store what they come to. Returns whether NaN was found too late."""
+def reduce_rows(start, end, *shared):
+    """Reduce the rows from `start` to `end`, and store the totals."""
     one, two, four = np.uint64(1), np.uint64(2), np.uint64(4)
-    if key == "quick":
-        alarm = simd4.spread(plan.alarm_zero)
     i, first = start, np.uint64(indptr[start])
     if not plan.by_four:
         for i in each_row():
-            reduce_row(key)
+            reduce_row()
     else:
         while i < end:
             # Short rows have a loop of their own: one loop for all rows would need too many registers.
@@ -62,12 +51,11 @@ def reduce_rows_(start, end, *shared):
                     break
                 if e >= load_until:
                     break
-                reduce_short_row(key)
+                reduce_short_row()
             for i in each_row():
                 if last - e - one < four and e < load_until:
                     break
-                reduce_row(key)
-    return simd4.any_of(alarm != alarm) if key == "quick" else False
+                reduce_row()
 
 
 def each_row():
@@ -94,28 +82,28 @@ def store_total():
 def fail():
     """The matrix points outside itself."""
     control[STOP] = 1
-    leave(False)
+    leave()
 
 
 # --- four entries at a time -------------------------------------------------------------------------------------------
 
 
-def reduce_short_row(variant):
+def reduce_short_row():
     """Reduce a row of one to four entries."""
     if is_wanted():
-        multiply_last(variant)
+        multiply_last()
         totals = found
-        fold(variant)
+        fold()
         store_total()
 
 
-def reduce_row(variant):
+def reduce_row():
     """Reduce any row."""
     if is_wanted():
         if first > last or last > stored:
             fail()
         if plan.by_four and plan.terms.monoid.commutative:
-            reduce_by_four(variant)
+            reduce_by_four()
         else:
             total = plan.identity
             if plan.by_two:
@@ -130,7 +118,7 @@ def reduce_row(variant):
         store_total()
 
 
-def reduce_by_four(variant):
+def reduce_by_four():
     """Reduce a row to `total`, up to `e`: all of it, unless it is among the last of the matrix."""
     if plan.is_tuple:
         totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
@@ -140,39 +128,39 @@ def reduce_by_four(variant):
         stop = min(last - four, ask_until) if plan.asks_ahead else last - four
         while e < stop:
             if plan.terminal is None:
-                add_four(variant)
+                add_four()
             elif plan.looks_often:
-                add_four(variant)
+                add_four()
                 if simd4.any_of(totals == plan.terminal):
                     break
             else:
                 look = min(e + np.uint64(LOOK_AFTER), stop)
                 while e < look:
-                    add_four(variant)
+                    add_four()
                 if simd4.any_of(totals == plan.terminal):
                     break
         if last - e - one < four and e < load_until:
-            multiply_last(variant)
-            totals = combine_all_[variant](totals, found)
+            multiply_last()
+            totals = combine_all(totals, found)
         if plan.terminal is not None:
             if simd4.any_of(totals == plan.terminal):
                 e = last
-    fold(variant)
+    fold()
 
 
-def add_four(variant):
+def add_four():
     """Add the products of four entries to the totals."""
     if plan.asks_ahead:
         for k in plan.places:
             prefetch(x, indices[e + np.uint64(AHEAD + k)])
-    multiply_four(variant)
-    totals = combine_all_[variant](totals, found)
+    multiply_four()
+    totals = combine_all(totals, found)
     e += four
 
 
-def multiply_last(variant):
+def multiply_last():
     """The products of the last one to four entries; in the other places the identity."""
-    multiply_four(variant)
+    multiply_four()
     is_there, e = simd4.within(last - e), last
     if plan.is_tuple:
         found = tuple(simd4.where(is_there, found[p], simd4.spread(identity)) for p, identity in plan.identities)
@@ -180,7 +168,7 @@ def multiply_last(variant):
         found = simd4.where(is_there, found, simd4.spread(plan.identity))
 
 
-def multiply_four(variant):
+def multiply_four():
     """The products of four entries from `e` on."""
     if plan.reads("x"):
         around, are_inside = simd4.gather(x, indices, e, bound)
@@ -189,11 +177,7 @@ def multiply_four(variant):
     elif plan.reads("other"):
         if simd4.any_of(np.uint64(simd4.load(indices, e)) >= bound):
             fail()
-    if variant == "quick":
-        found, here = products_[variant](*tuple(argument_of_four(name) for name in plan.parameters))
-        alarm = alarm + here
-    else:
-        found = products_[variant](*tuple(argument_of_four(name) for name in plan.parameters))
+    found = products(*tuple(argument_of_four(name) for name in plan.parameters))
 
 
 def argument_of_four(name):
@@ -205,17 +189,17 @@ def argument_of_four(name):
     return simd4.spread(np.int64(i)) if name == "row" else np.int64(simd4.load(indices, e))
 
 
-def fold(variant):
+def fold():
     """Reduce the four totals to `total`, in order; four truth values are looked up in a table of 16 bits."""
     if plan.table is not None:
         total = (np.uint64(plan.table) >> simd4.bits(totals)) & one != 0
     elif plan.is_tuple:
-        totals = combine_all_[variant](totals, tuple(simd4.by_one(totals[p]) for p in plan.parts))
-        totals = combine_all_[variant](totals, tuple(simd4.by_two(totals[p]) for p in plan.parts))
+        totals = combine_all(totals, tuple(simd4.by_one(totals[p]) for p in plan.parts))
+        totals = combine_all(totals, tuple(simd4.by_two(totals[p]) for p in plan.parts))
         total = tuple(simd4.first(totals[p]) for p in plan.parts)
     else:
-        totals = combine_all_[variant](totals, simd4.by_one(totals))
-        totals = combine_all_[variant](totals, simd4.by_two(totals))
+        totals = combine_all(totals, simd4.by_one(totals))
+        totals = combine_all(totals, simd4.by_two(totals))
         total = simd4.first(totals)
 
 
