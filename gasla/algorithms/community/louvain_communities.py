@@ -3,11 +3,11 @@
 At first every vertex is a community. A vertex whose turn it is moves to the best community among its neighbors'; when
 few vertices still move, communities are contracted to vertices, and this repeats until no vertex moves.
 
-Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run on one thread: vertices move one after another
-(`primitives.louvain_levels`). Larger ones, and those on a GPU, are vertex programs. If all vertices
-moved at once, two neighbors could swap communities forever, and too many could join one community. So a round has six
-turns, and each vertex moves in one of them, drawn at random for each round. The volumes of communities are summed
-before each turn. A vertex that was evaluated is evaluated again only after a neighbor has moved.
+Levels of at most `ONE_THREAD` vertices and edges, on the CPU, run without barriers: vertices move one after another
+(`primitives.louvain_levels`). Larger ones, and those on a GPU, are vertex programs. If all vertices moved at once, two
+neighbors could swap communities forever, and too many could join one community. So a round has six turns, and each
+vertex moves in one of them, drawn at random for each round. The volumes of communities are summed before each turn. A
+vertex that was evaluated is evaluated again only after a neighbor has moved.
 
 With refinement (Leiden), parts of communities are contracted instead. Every vertex starts as a part; a vertex that is
 still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
@@ -41,7 +41,7 @@ TURNS_PER_ROUND = 6  # each vertex has one of them
 FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
-ONE_THREAD = 1 << 22  # most vertices and edges of a level that one thread computes
+ONE_THREAD = 1 << 22  # most vertices and edges of a level without barriers
 
 
 class Weigh(VertexProgram):
@@ -243,10 +243,10 @@ def louvain_communities(
     Notes
     -----
     Parallel edges add up; stored zeros have weight 0 if `weighted`. NetworkX's function of this name returns sets of
-    vertices. A graph on the CPU with at most 2**22 vertices and edges, or a level of that size, runs on one thread: the
-    better of two orders of the vertices counts. Otherwise a level ends after 15 rounds, or when at most 1% of its
-    vertices have moved in a round. Without refinement a community may be disconnected. The modularity is never lower
-    than that of single-vertex communities.
+    vertices. In a graph on the CPU with at most 2**22 vertices and edges, or a level of that size, vertices move one
+    after another, in two orders, of which the better result is taken. Otherwise a level ends after 15 rounds, or when
+    at most 1% of its vertices have moved in a round. Without refinement a community may be disconnected. The modularity
+    is never lower than that of single-vertex communities.
 
     References
     ----------

@@ -1,10 +1,11 @@
-"""Louvain's and Leiden's methods on one thread: vertices move one after another, and communities are contracted.
+"""Louvain's and Leiden's methods without barriers: vertices move one after another, and communities are contracted.
 
 A vertex moves to the community of the largest gain, and sees all earlier moves: no move lowers the modularity. A sweep
 visits the vertices that are due: a vertex is due if a neighbor in another community has moved since its last visit. The
 better result of two orders is taken, because modularity differs by up to 3% between orders, and neither is always the
-better one. The weights of the edges to neighboring communities are added up in `totals`, an array with one entry per
-label, which is negative if not in use; `near` lists those in use.
+better one. Each order runs on a thread of its own, if there are two. The weights of the edges to neighboring
+communities are added up in `totals`, an array with one entry per label, which is negative if not in use; `near` lists
+those in use.
 
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
@@ -13,15 +14,18 @@ Reports 9 (2019).
 """
 
 # mypy: disable-error-code="no-untyped-def"
+import threading
 from typing import Any
 
 import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.draws import mixed
+from gasla.cpu.runtime.threads import get_num_threads
 
 Array = np.ndarray[Any, Any]
 
+PARALLEL = 1 << 12  # edges from which on a second thread pays
 MOST_SWEEPS = 32  # per level
 _FEW = np.uint64(1000)  # a level ends when less than one vertex in so many has moved in a sweep
 _ZERO, _ONE, _THREE = np.uint64(0), np.uint64(1), np.uint64(3)
@@ -34,10 +38,20 @@ def louvain_levels(
     """The community of every vertex after each level, from given communities; see `gasla.engines.Primitives`."""
     indptr, indices, values = lists
     lists = indptr.astype(np.int64, copy=False), indices.astype(community.dtype, copy=False), values
-    key, found = np.uint64(seed), []
-    for scattered in (False, True):
-        found.append(_levels(lists, community.copy(), resolution, key, scattered, refine))
-    return max(found, key=lambda each: each[0])[1]
+    key = np.uint64(seed)
+    second: list[tuple[float, list[Array]]] = []
+
+    def levels(scattered: bool) -> tuple[float, list[Array]]:
+        return _levels(lists, community.copy(), resolution, key, scattered, refine)
+
+    if len(indices) > PARALLEL and get_num_threads() > 1:
+        other = threading.Thread(target=lambda: second.append(levels(True)), name="gasla")
+        other.start()
+        first = levels(False)
+        other.join()
+    else:
+        first = levels(False)
+    return max(first, *(second or [levels(True)]), key=lambda each: each[0])[1]
 
 
 def _levels(
