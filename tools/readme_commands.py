@@ -12,13 +12,13 @@ from pathlib import Path
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 
-def commands(text: str) -> list[str]:
-    """Return the content of every ```bash block of a Markdown text."""
-    return [block.strip() for block in re.findall(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+def blocks(text: str, language: str) -> list[str]:
+    """Return the content of every code block of a Markdown text in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 if __name__ == "__main__":
-    blocks = commands(README.read_text(encoding="utf-8"))
-    if not blocks:
+    commands = [block.strip() for block in blocks(README.read_text(encoding="utf-8"), "bash")]
+    if not commands:
         sys.exit("README.md has no block marked bash; expected commands to run")
-    print("\n".join(blocks))
+    print("\n".join(commands))

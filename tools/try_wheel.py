@@ -18,6 +18,8 @@ import tempfile
 import venv
 from pathlib import Path
 
+from readme_commands import blocks
+
 TREE = Path(__file__).resolve().parents[1]
 EXTRAS = "plot,networkx,arrow"
 OTHERS = ("pandas>=2.2",)  # a recipe's own
@@ -40,10 +42,9 @@ io.write("rmat18.npz", datasets.rmat(10))
 MEASURES = "bench"  # a command that the README shows and that isn't run, because it takes minutes and other libraries
 
 
-def blocks(page: str, language: str) -> str:
+def code(page: str, language: str) -> str:
     """The content of a page's code blocks in a language."""
-    text = (TREE / page).read_text(encoding="utf-8")
-    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    return "\n".join(blocks((TREE / page).read_text(encoding="utf-8"), language))
 
 
 class Installed:
@@ -107,9 +108,9 @@ def try_wheel(wheel: Path, work: Path) -> str:
     if not re.search("no network here|Network is unreachable", reached.stderr):
         sys.exit(f"the network isn't shut off: {reached.stderr or 'a connection was made'}")
     installed.run("gasla", "demo")
-    installed.python("readme.py", blocks("README.md", "python"))
+    installed.python("readme.py", code("README.md", "python"))
     commands = run_commands(installed)
-    recipes = blocks("docs/recipes.md", "python")
+    recipes = code("docs/recipes.md", "python")
     printed = installed.python("recipes.py", recipes).splitlines()
     expected = re.findall(r"^print\(.*\)  # (.*?)(?:: .*)?$", recipes, re.MULTILINE)
     for line, remark in zip(printed, expected, strict=True):
@@ -125,7 +126,7 @@ def try_wheel(wheel: Path, work: Path) -> str:
 def run_commands(installed: Installed) -> int:
     """Run the commands that the README shows, but for benchmarks, on files of these names; return their number."""
     installed.python("files.py", FILES)
-    lines = blocks("README.md", "console").splitlines()
+    lines = code("README.md", "console").splitlines()
     commands = [shlex.split(line.removeprefix("$ ")) for line in lines]
     commands = [words for words in commands if words[1] != MEASURES]
     for words in commands:
