@@ -305,10 +305,20 @@ def runner(device: str, compiled: bool) -> Runner:
 
 
 _interprets = ContextVar("interprets", default=False)
+_chooses_kernels = ContextVar("chooses_kernels", default=True)
 
 
 @contextmanager
-def interpreted() -> Iterator[None]:
+def _within(variable: ContextVar[bool], value: bool) -> Iterator[None]:
+    """Give a variable another value in this context."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def interpreted() -> AbstractContextManager[None]:
     """Run every vertex program in this context as with `compile=False`, including those of gasla's algorithms.
 
     Functions of programs are called on whole NumPy arrays: nothing is compiled, and iterations are some hundred times
@@ -323,11 +333,7 @@ def interpreted() -> Iterator[None]:
     ...     gasla.bfs(path, 0)
     array([0, 1, 2], dtype=int32)
     """
-    token = _interprets.set(True)
-    try:
-        yield
-    finally:
-        _interprets.reset(token)
+    return _within(_interprets, True)
 
 
 def running_as(compiled: bool) -> AbstractContextManager[None]:
@@ -340,11 +346,7 @@ def compiles() -> bool:
     return not _interprets.get()
 
 
-_chooses_kernels = ContextVar("chooses_kernels", default=True)
-
-
-@contextmanager
-def programs_only() -> Iterator[None]:
+def programs_only() -> AbstractContextManager[None]:
     """Run vertex programs in this context where an algorithm would run on one thread, as small graphs do on the CPU.
 
     For tests, and to list the code that graphs on a GPU need.
@@ -357,16 +359,12 @@ def programs_only() -> Iterator[None]:
     ...     gasla.louvain_communities(triangle).labels
     array([0, 0, 0], dtype=int32)
     """
-    token = _chooses_kernels.set(False)
-    try:
-        yield
-    finally:
-        _chooses_kernels.reset(token)
+    return _within(_chooses_kernels, False)
 
 
 def chooses_kernels() -> bool:
     """Whether algorithms may run on one thread, without programs: not within `interpreted` and `programs_only`."""
-    return _chooses_kernels.get() and not _interprets.get()
+    return _chooses_kernels.get() and compiles()
 
 
 def _face(package: str) -> object:
