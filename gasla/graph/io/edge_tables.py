@@ -48,6 +48,8 @@ from gasla.graph.io.files import (
 from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
 from gasla.graph.validate import physical_memory
 
+_ROWS = 1 << 14  # rows that Python splits into cells at a time
+
 
 class Columns(NamedTuple):
     """The columns that the caller asks for, by name or position."""
@@ -479,9 +481,6 @@ def _by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Ite
         except (ValueError, TypeError) as error:  # ArrowInvalid is a ValueError
             raise next(_bad_rows(path, layout, header, chosen, False), FormatError(path, None, str(error))) from error
         yield Part(edges.src, edges.dst, edges.weights, edges.n)
-
-
-_ROWS = 1 << 14  # that are divided by Python at a time
 
 
 def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Any]:

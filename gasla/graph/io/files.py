@@ -327,12 +327,16 @@ def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]
     indptr, indices = graph.out.indptr, graph.out.indices
     values = weights(graph)
     whole = values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))
-    step = 1 << 16
-    for start in track(range(0, graph.m, step), "blocks"):
-        stop = min(start + step, graph.m)
-        src = np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
+    for start in track(range(0, graph.m, BLOCK), "blocks"):
+        stop = min(start + BLOCK, graph.m)
+        src = rows_of(indptr, start, stop)
         part = values[start:stop]
         yield src.tolist(), indices[start:stop].tolist(), [int(x) for x in part.tolist()] if whole else part.tolist()
+
+
+def rows_of(indptr: Array, start: int, stop: int) -> Array:
+    """The rows of the entries from position `start` to `stop`, by the offsets of the rows."""
+    return np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
 
 
 def weights(graph: Graph) -> Array:

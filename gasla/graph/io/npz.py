@@ -22,6 +22,7 @@ from gasla.graph.io.files import (
     open_bytes,
     require_memory,
     require_version,
+    rows_of,
     to_csr,
     weights,
 )
@@ -107,7 +108,7 @@ def _blocks(path: Path, format: str, n: int) -> Iterator[Part]:
                 others, values = (_read(file, stop - start, kind) for file, kind in zip((ids, data), kinds))
                 others = others.astype(np.int64, copy=False)
                 check_range("indices", others, n)
-            own = np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
+            own = rows_of(indptr, start, stop)
             src, dst = (own, others) if format == "csr" else (others, own)
             yield Part(src, dst, values.astype(values.dtype.newbyteorder("="), copy=False), n)
 

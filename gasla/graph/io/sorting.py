@@ -19,7 +19,7 @@ import numpy as np
 from gasla.arrays import index_dtype
 from gasla.graph.adjacency import Array
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import BLOCK, Part, WeightType
+from gasla.graph.io.files import BLOCK, Part, WeightType, rows_of
 from gasla.graph.io.folder import DESCRIPTION, Description, describe, write_attributes
 from gasla.graph.validate import physical_memory, require_vertices
 from gasla.output import placing_folder
@@ -79,11 +79,8 @@ def parts_of(graph: Graph) -> Iterator[Part]:
         if lists is None:
             src, dst = (ends[part] for ends in graph.edges())
         else:
-            src, dst = (
-                np.searchsorted(lists.indptr, np.arange(part.start, part.stop), side="right") - 1,
-                lists.indices[part],
-            )
-            src, dst = (src, dst) if lists is graph.lists.rows else (dst, src)
+            own, others = rows_of(lists.indptr, part.start, part.stop), lists.indices[part]
+            src, dst = (own, others) if lists is graph.lists.rows else (others, own)
         yield Part(src, dst, None if graph.values is None else graph.values[part], graph.n)
 
 
@@ -270,7 +267,7 @@ def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
     values = np.load(folder / "rows-values.npy", mmap_mode="r") if has_values else None
     for start in range(0, m, BLOCK):
         stop = min(start + BLOCK, m)
-        src = np.searchsorted(offsets, np.arange(start, stop), side="right") - 1
+        src = rows_of(offsets, start, stop)
         yield np.asarray(ids[start:stop]), src, {} if values is None else {"values": np.asarray(values[start:stop])}
 
 
