@@ -17,6 +17,7 @@ import semirings
 from gasla.algorithms.paths.sssp import sssp
 from gasla.arrays import module_of, moved
 from gasla.graph.arguments import check_flags, most_iterations, real_number
+from gasla.graph.exchange.vertex_names import as_numbers
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import as_array
 from gasla.operations.primitives import simplify
@@ -208,8 +209,9 @@ def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:
 def _outward(graph: Graph, known: Array) -> tuple[Graph, int]:
     """The edges that lead one step away from known vertices, a self loop at each other one; the number of steps."""
     xp: Any = module_of(graph.device)
-    src, dst = simplify(graph).edges()
-    steps = sssp(Graph.from_edges(src, dst, n=graph.n), xp.flatnonzero(known).tolist())
+    simple = simplify(graph).with_values(None)
+    src, dst = simple.edges()
+    steps = sssp(simple, as_numbers(simple, xp.flatnonzero(known).tolist()))
     leads = (steps[src] + 1 == steps[dst]) & (steps[dst] < np.inf)
     loops = xp.flatnonzero((steps > 0) & (steps < np.inf)).astype(src.dtype)
     waves = Graph.from_edges(xp.concatenate([src[leads], loops]), xp.concatenate([dst[leads], loops]), n=graph.n)

@@ -70,21 +70,19 @@ def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian
     """The Laplacian of the mean of a matrix and its transpose, without loops."""
     xp: Any = module_of(graph.device)
     plain, exponent = _weights(graph, weighted)
-    src, dst = plain.edges()
     if plain.has_self_loops:
-        plain = plain.select(src != dst)
         src, dst = plain.edges()
+        plain = plain.select(src != dst)
     n = graph.n
     if not plain.has_symmetric_values:
-        values = xp.concatenate([plain.values, plain.values]) / 2
-        plain = Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), values, n=n)
-        src, dst = plain.edges()
+        both: Any = plain.symmetrized(semirings.plus)
+        plain = both.with_values(both.values / 2)
     degree = vxm(xp.ones(n), plain)
     degrees = moved(degree, "cpu")
     constant = np.full(n, 1 / max(n, 1) ** 0.5)
     if not normalized:
         return Laplacian(plain, degrees, np.ones(n), constant, 2 * float(degrees.max(initial=0)) or 1.0, exponent)
-    plain = plain.with_values(plain.values / xp.where(degree > 0, degree, 1)[dst])
+    plain = plain.with_values(plain.values / xp.where(degree > 0, degree, 1)[plain.edges()[1]])
     norm = float(np.sqrt(degrees.sum()))
     known = np.sqrt(degrees) / norm if norm > 0 else constant
     return Laplacian(plain, np.ones(n), np.sqrt(np.where(degrees > 0, degrees, 1)), known, 2.0, 0)
