@@ -66,7 +66,8 @@ def nearest_neighbors_graph(
         _check_either(edges, rows, lengths, k, metric, some)
         return
     for v in some.tolist():
-        near, own = _radius(rows, v, k, metric), lengths[edges.indptr[v] : edges.indptr[v + 1]]
+        near = _radius(_distances(rows, v, metric), v, k)
+        own = lengths[edges.indptr[v] : edges.indptr[v + 1]]
         if own.max() > near * (1 + TOLERANCE):
             raise VerificationError(
                 f"point {v} has a neighbor at distance {np.ldexp(own.max(), exponent):.9g}; the farthest of the "
@@ -94,18 +95,23 @@ def _check_either(edges: Edges, rows: Array, lengths: Array, k: int, metric: str
     """Sampled points have all that are nearest to them, and others only to which they are nearest."""
     for v in some.tolist():
         own = slice(edges.indptr[v], edges.indptr[v + 1])
-        distance = np.linalg.norm(rows - rows[v], ORDERS[metric], axis=1)
-        near = np.partition(np.delete(distance, v), k - 1)[k - 1]
+        distance = _distances(rows, v, metric)
+        near = _radius(distance, v, k)
         needed = distance < near * (1 - TOLERANCE)
         needed[v], needed[edges.dst[own]] = False, False
         if needed.any():
             raise VerificationError(f"point {v} lacks the neighbor {int(needed.argmax())}, one of the {k} nearest")
         for u in edges.dst[own][lengths[own] > near * (1 + TOLERANCE)].tolist():
-            if distance[u] > _radius(rows, u, k, metric) * (1 + TOLERANCE):
+            if distance[u] > _radius(_distances(rows, u, metric), u, k) * (1 + TOLERANCE):
                 raise VerificationError(f"point {u} is a neighbor of {v}; neither is among the nearest of the other")
 
 
-def _radius(rows: Array, v: int, k: int, metric: str) -> float:
-    """The distance of the k-th nearest other point."""
-    distance = np.linalg.norm(np.delete(rows, v, axis=0) - rows[v], ORDERS[metric], axis=1)
-    return float(np.partition(distance, k - 1)[k - 1])
+def _distances(rows: Array, v: int, metric: str) -> Array:
+    """The distances of all points from point v."""
+    found: Array = np.linalg.norm(rows - rows[v], ORDERS[metric], axis=1)
+    return found
+
+
+def _radius(distance: Array, v: int, k: int) -> float:
+    """The distance of the k-th nearest point from point v, of the distances from it."""
+    return float(np.partition(np.delete(distance, v), k - 1)[k - 1])

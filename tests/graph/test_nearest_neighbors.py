@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbors: beside all distances, at ties and equal points, and what is refused."""
+"""Graphs of nearest neighbors: compared with all distances, at ties and equal points, and refused arguments."""
 
 from typing import Any
 

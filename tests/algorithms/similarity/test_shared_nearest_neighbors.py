@@ -1,4 +1,4 @@
-"""Shared nearest neighbors: beside products of the adjacency matrix, on hard shapes, of points."""
+"""Shared nearest neighbors: compared with products of the adjacency matrix, on hard shapes, of points."""
 
 from typing import Any
 
