@@ -348,6 +348,61 @@ def test_ctrl_c_while_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fresh[workers.SLEEPING] == 3
 
 
+SHORT_OF_MEMORY = """
+import resource, threading, warnings
+import numpy as np
+import gasla
+from gasla import datasets
+from gasla.cpu.program import workspace
+from gasla.cpu.runtime import cores, threads, workers
+
+cores.usable, workspace.SMALL = lambda: 6, 0
+threads.SHORT = 0 if {long} else threads.SHORT
+gasla.set_num_threads(1)
+graph = gasla.Graph(datasets.rmat(12))
+levels, groups = gasla.bfs(graph, 1), gasla.louvain_communities(graph, seed=1).labels
+gasla.set_num_threads(6)
+threading.stack_size(256 << 20)
+with open("/proc/self/statm") as sizes:
+    used = int(sizes.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20) + {room} * (256 << 20), resource.RLIM_INFINITY))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        assert np.array_equal(gasla.bfs(graph, 1), levels)
+    assert np.array_equal(gasla.louvain_communities(graph, seed=1).labels, groups)
+assert min({room}, 2) <= gasla.get_num_threads() <= max({room}, 1), gasla.get_num_threads()
+assert [each.category for each in caught] == [RuntimeWarning], [*map(str, caught)]
+assert "instead of 6, because no more could be started" in str(caught[0].message), caught[0].message
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+threading.stack_size(0)
+gasla.set_num_threads(6)
+assert np.array_equal(gasla.bfs(graph, 1), levels)
+assert gasla.get_num_threads() == 6 == workers.pool[workers.STARTED]
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are Linux's")
+@pytest.mark.parametrize(("room", "long"), [(0, False), (0, True), (3, False)])
+def test_as_many_threads_as_can_be_started(room: int, long: bool) -> None:
+    """With memory for few stacks, runs have fewer threads, and say so once; later they can have all again."""
+    code = SHORT_OF_MEMORY.format(room=room, long=long)
+    found = subprocess.run([sys.executable, "-c", code], timeout=300, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_a_worker_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where memory for its first Python object is missing."""
+    monkeypatch.setattr(workers, "pool", np.zeros_like(workers.pool))
+    monkeypatch.setattr(workers, "_workers", [])
+    monkeypatch.setattr(workers, "mailboxes", np.zeros_like(workers.mailboxes))
+    monkeypatch.setattr(workers, "most_started", [MOST])
+    monkeypatch.setattr(workers, "_serve", lambda mailbox: None)
+    with pytest.warns(RuntimeWarning, match=r"uses 1 thread instead of 3, .* \(a new thread ended at once\)"):
+        assert workers.start_workers(3) == 1
+    assert workers.start_workers(3) == 1
+
+
 @pytest.fixture
 def groups(tmp_path: Path) -> Iterator[Path]:
     """Where Linux would show groups of processes, and which of them this process is in."""

@@ -15,6 +15,7 @@ Reports 9 (2019).
 
 # mypy: disable-error-code="no-untyped-def"
 import threading
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,11 @@ def louvain_levels(
 
     if len(indices) > PARALLEL and get_num_threads() > 1:
         other = threading.Thread(target=lambda: second.append(levels(True)), name="gasla")
-        other.start()
+        with suppress(RuntimeError, MemoryError):  # "can't start new thread": both orders follow each other then
+            other.start()
         first = levels(False)
-        other.join()
+        if other.ident is not None:
+            other.join()
     else:
         first = levels(False)
     return max(first, *(second or [levels(True)]), key=lambda each: each[0])[1]

@@ -144,7 +144,7 @@ class Prepared(Binding):
                 self._taken = {}
             if self._taken is not self._workspace:
                 self._use(self._taken)
-            self.threads = self.team if self.team == 1 or threads.hold(self.turn) else 1
+            self.threads = threads.take(self.turn, self.team)
             self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
             self._words[:] = self._first
             self._start(fields, out)

@@ -122,7 +122,7 @@ def set_num_threads(count: int) -> None:
     """
     if not 1 <= count <= MOST:
         raise ValueError(f"count is {count}; expected 1 to {MOST} threads")
-    _limit[0] = count
+    _limit[0], workers.most_started[0] = count, MOST
 
 
 def get_num_threads() -> int:
@@ -135,7 +135,8 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        At least 1, and at most the number of cores that this process may use.
+        At least 1, and at most the number of cores that this process may use. If memory or a limit of the system did
+        not allow as many threads, the number of those that could be started.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def get_num_threads() -> int:
     >>> gasla.get_num_threads() >= 1
     True
     """
-    return min(_limit[0], cores.usable())
+    return min(_limit[0], cores.usable(), workers.most_started[0])
 
 
 def _limit_at_start() -> int:
@@ -163,7 +164,7 @@ def num_threads() -> int:
 
     If more threads run than there are cores, they wait for each other for milliseconds at every barrier.
     """
-    pool[USABLE] = cores.usable()
+    pool[USABLE] = min(cores.usable(), workers.most_started[0])
     return number_now()
 
 
@@ -364,6 +365,13 @@ def hold(turn: threading.Lock) -> bool:
         return True
 
 
+def take(turn: threading.Lock, wanted: int) -> int:
+    """`hold` the threads, and start those that are missing. Returns how many there are; 1 if another run holds them."""
+    if wanted == 1 or not hold(turn):
+        return 1
+    return wanted if pool.item(STARTED) >= wanted else start_workers(wanted)
+
+
 def are_taken() -> bool:
     """Whether a run holds the threads."""
     return _holder[0].locked()
@@ -386,7 +394,7 @@ def run_parallel(
     """`launch` a kernel; with one thread if another run holds the threads."""
     turn = threading.Lock()
     with turn:
-        launch(kernel, control, args, threads if threads == 1 or hold(turn) else 1, watch, short, loose)
+        launch(kernel, control, args, take(turn, threads), watch, short, loose)
 
 
 def launch(
@@ -402,15 +410,13 @@ def launch(
     """Call `kernel(thread, threads, control, *args)` on `threads` threads that run at the same time.
 
     `kernel` is a compiled function, or its `Call`; the compiled function `by` runs it. For several threads, the caller
-    holds them (`hold`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits until the
+    holds them (`take`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits until the
     kernel returns, and is then raised.
 
     A `short` run ends within some tenths of a second: the calling thread is the first thread of it, and hears Ctrl-C
     afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so that the launch does not wait for
     workers that have not begun.
     """
-    if threads > 1 and pool.item(STARTED) < threads:
-        start_workers(threads)
     call = kernel if isinstance(kernel, Call) else kernel.lend()
     call.set([0, threads, control, *args])
     whole = call.launcher(by).set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
@@ -423,7 +429,10 @@ def launch(
 
 
 def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Launch a kernel from a new thread, while this thread watches it, and hears Ctrl-C."""
+    """Launch a kernel from a new thread, while this thread watches it, and hears Ctrl-C.
+
+    If no thread can be started, this thread runs it, and hears Ctrl-C afterwards.
+    """
     waiting, results, bell = [run], list[BaseException | None](), threading.Lock()
 
     def begin() -> None:
@@ -440,7 +449,10 @@ def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[],
 
     bell.acquire()
     try:
-        _thread.start_new_thread(begin, ())
+        try:
+            _thread.start_new_thread(begin, ())
+        except (RuntimeError, MemoryError):  # "can't start new thread"
+            begin()
         while not results:
             wait(-1 if watch is None else 0.1)
             if watch is not None and not results:

@@ -4,6 +4,7 @@ import ctypes
 import os
 import threading
 import time
+import warnings
 
 import numpy as np
 
@@ -45,6 +46,7 @@ AWAKE = 12_000  # pauses (25 ns each) in which a worker looks for its next job b
 mailboxes = np.zeros(MOST, np.int64)  # addresses of all workers' mailboxes
 pool = np.zeros(POOL_SIZE, np.int64)
 _workers: "list[Worker]" = []
+most_started = [MOST]  # threads that a run may have: fewer once a worker could not be started
 
 helper = compiled
 
@@ -183,24 +185,51 @@ class Worker:
 
     def begin(self) -> None:
         """Start the thread. After Ctrl-C this may be called again: the second thread then ends at once."""
-        threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True).start()
+        thread = threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True)
+        thread.start()
+        while not self.mailbox.item(SERVED):  # with little memory, a thread may end before it gets there
+            if not thread.is_alive() and not self.mailbox.item(SERVED):
+                raise RuntimeError("a new thread ended at once")
+            time.sleep(0)
 
 
-def start_workers(threads: int) -> None:
+def start_workers(threads: int) -> int:
     """Start workers up to this number, one more than run at once, so that the one on the caller's core can sleep on.
+
+    Returns the number of threads that a run can have: if a worker can't be started, for want of memory or by a limit on
+    the number of threads, as many as there are workers, and at least 1, the caller's own.
 
     Ctrl-C may come between any two lines; `mailboxes` always has the addresses of all `_workers`.
     """
-    while pool.item(STARTED) < threads:
-        if pool.item(STARTED) == len(_workers):
-            worker = Worker(len(_workers))
-            mailboxes[len(_workers)] = worker.address
-            _workers.append(worker)
-        _workers[pool.item(STARTED)].begin()
+    threads = min(threads, most_started[0])
+    while threads > 1 and pool.item(STARTED) < threads:
+        try:
+            if pool.item(STARTED) == len(_workers):
+                worker = Worker(len(_workers))
+                mailboxes[len(_workers)] = worker.address
+                _workers.append(worker)
+            _workers[pool.item(STARTED)].begin()
+        except (RuntimeError, MemoryError) as error:
+            most_started[0] = max(pool.item(STARTED), 1)
+            _warn(threads, most_started[0], error)
+            return most_started[0]
         pool[STARTED] += 1
+    return threads
+
+
+def _warn(wanted: int, found: int, error: Exception) -> None:
+    """Warn that runs have fewer threads than wanted."""
+    used = "1 thread" if found == 1 else f"{found} threads"
+    warnings.warn(
+        f"gasla uses {used} instead of {wanted}, because no more could be started ({error or type(error).__name__}); "
+        "gasla.set_num_threads(count) tries again",
+        RuntimeWarning,
+        stacklevel=1,
+    )
 
 
 def forget() -> None:
     """Forget all workers after a fork: the child has none of its parent's threads."""
     _workers.clear()
     pool[:] = 0
+    most_started[0] = MOST
