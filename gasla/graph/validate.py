@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla import cgroups
 from gasla.arrays import Device, any_true, array_module, device_of, imported
 from gasla.graph.adjacency import Array
 
@@ -127,16 +128,18 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory of the machine, or what a limit of the process leaves, if that is less; None if unknown.
+    """Bytes of memory of the machine, or what a limit leaves, if that is less; None if unknown.
 
-    Of a limit on the address space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not,
-    because it includes freed memory that allocations use again.
+    Limits are those of the process's cgroups, such as a container's, and the process's own. Of a limit on the address
+    space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not, because it includes freed
+    memory that allocations use again.
     """
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         available = page * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
+    available = min(available, cgroups.memory_limit() or available)
     try:
         import resource
 

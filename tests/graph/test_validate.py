@@ -1,4 +1,6 @@
-"""Sparse matrices whose arrays lie are refused before SciPy converts them."""
+"""Sparse matrices whose arrays lie are refused before SciPy converts them; limits of memory are found."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gasla
-from gasla.graph.validate import as_csr, require_compressed
+from gasla import cgroups
+from gasla.graph.validate import as_csr, physical_memory, require_compressed
 
 
 def matrix(format):
@@ -160,3 +163,37 @@ def test_every_format_is_taken(format):
     assert (graph.out.indices.tolist(), graph.out_values.tolist()) == ([0, 1, 1, 2, 2], [1, 2, 3, 4, 5])
     if format not in ("csr", "csc", "coo"):
         assert np.array_equal(as_csr(A).toarray(), A.toarray())
+
+
+MEMORY_LIMITS = [
+    ("0::/", {"memory.max": "1000"}, 1000),  # in a container
+    ("0::/", {"memory.max": "max"}, None),
+    ("0::/", {}, None),
+    ("", {}, None),
+    ("0::/a.slice/b", {"a.slice/b/memory.max": "2000"}, 2000),
+    ("0::/a.slice/b", {"a.slice/memory.max": "500", "a.slice/b/memory.max": "max"}, 500),  # the group around it
+    ("0::/a.slice/b", {"memory.max": "700"}, 700),  # the path is the host's, the root the container's own
+    ("4:memory:/d/e\n0::/", {"memory/d/e/memory.limit_in_bytes": "9000"}, 9000),
+    ("4:memory:/d/e", {"memory/d/memory.limit_in_bytes": "800", "memory/d/e/memory.limit_in_bytes": "9000"}, 800),
+    ("4:memory:/d", {"memory/memory.limit_in_bytes": "600"}, 600),
+    ("4:memory:/d", {"memory/d/memory.limit_in_bytes": str(2**63 - 4096)}, 2**63 - 4096),  # version 1 without a limit
+    ("4:cpu:/d", {"memory/d/memory.limit_in_bytes": "9000"}, None),
+    ("0::/", {"memory.max": "nonsense"}, None),
+]
+
+
+@pytest.mark.parametrize(("membership", "files", "limit"), MEMORY_LIMITS)
+def test_the_memory_limit_of_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, membership: str, files: dict[str, str], limit: int | None
+) -> None:
+    """The smallest of all nested cgroups; `physical_memory` takes it where the machine has more."""
+    machine = physical_memory()
+    assert machine is not None
+    (tmp_path / "cgroup").write_text(membership + "\n")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text + "\n")
+    found = cgroups.memory_limit(tmp_path, tmp_path / "cgroup")
+    assert found == limit
+    monkeypatch.setattr(cgroups, "memory_limit", lambda: found)
+    assert physical_memory() == (machine if limit is None else min(limit, machine))

@@ -35,7 +35,7 @@ LAYERS = [
     "gasla.graph gasla.datasets gasla.generators gasla.io",
     "gasla.cpu.runtime gasla.gpu.runtime",
     "gasla.compiler",
-    "gasla gasla.arrays gasla.cache gasla.deprecation gasla.names gasla.output gasla.progress",
+    "gasla gasla.arrays gasla.cache gasla.cgroups gasla.deprecation gasla.names gasla.output gasla.progress",
     "semirings",
 ]
 LEVELS = {layer: -number for number, names in enumerate(LAYERS) for layer in names.split()}
