@@ -105,12 +105,24 @@ TEXTS = {
     "f.csv": '"from","to"\n"3","1"\n"4294967296","2"\n',
     "g.csv": "from,to\n3,1\neve,bob\n",
     "h.csv": 'from,to,"a ""note"""\n3,1,"on\ntwo ""lines"""\n1,2,"x"\n',
+    "j.csv": '"from","to","of a"place"\n3,1,x\n1,2,y\n',
     "i.csv": "\ufefffrom,to\r\n3,1\r\n\r\n1,2",
     "d.el": "from to weight\n3 1 5\n# no edge\n1 0 -2\n",
     "e.txt": "from\tto\n3\t1\n1\t0\n",
     "f.txt": "3,1,2.5\n1,0,inf\n",
 }
-IN_PARTS = ("a.csv", "c.csv", "d.csv", "e.csv", "h.csv", "i.csv", "d.el", "e.txt", "f.txt")  # the tables with numbers
+IN_PARTS = (
+    "a.csv",
+    "c.csv",
+    "d.csv",
+    "e.csv",
+    "h.csv",
+    "i.csv",
+    "j.csv",
+    "d.el",
+    "e.txt",
+    "f.txt",
+)  # the tables with numbers
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -251,6 +263,16 @@ def test_parquet_is_read_by_row_groups_where_ids_are_numbers(tmp_path: Path, lar
     assert (found.names is not None) == large
     if large:
         assert found.vertex(2**40) == expected.vertex(2**40)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+@pytest.mark.parametrize("kind", ["uint8", "uint32", "uint64", "int16"])
+def test_ids_of_any_type_are_converted(tmp_path: Path, suffix: str, kind: str) -> None:
+    pa, module = pytest.importorskip("pyarrow"), pytest.importorskip(f"pyarrow.{suffix}")
+    table = pa.table({"src": pa.array([0, 1], kind), "dst": pa.array([1, 2], kind)})
+    path = tmp_path / f"a.{suffix}"
+    (module.write_table if suffix == "parquet" else module.write_feather)(table, path)
+    assert_same(io.convert(path, tmp_path / "a.gasla"), plain(io.read(path)))
 
 
 @pytest.mark.parametrize("rows", [2, 7, 1000])

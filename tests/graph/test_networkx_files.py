@@ -77,6 +77,14 @@ def test_damaged_files_are_refused(tmp_path: Path, suffix: str, text: str) -> No
         io.read(path)
 
 
+@pytest.mark.parametrize("text", ["graph 1 [ ]", "graph [ node [ id 0 label 3 ] node 4 ]", "graph [ " + "a [ " * 3000])
+def test_damaged_files_at_which_networkx_stumbles_are_refused(tmp_path: Path, text: str) -> None:
+    """The last one by lists in lists deeper than Python calls functions."""
+    (tmp_path / "a.gml").write_text(text)
+    with pytest.raises(io.FormatError, match=r"is damaged, or of another format .*; expected GML"):
+        io.read(tmp_path / "a.gml")
+
+
 def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.from_edges([0], [1], [2]).with_edge_attributes({"not a key": [1]})
     with pytest.raises(ValueError, match=r"a.gml: .*not a key"):

@@ -132,6 +132,12 @@ def test_categories_of_polars() -> None:
         ({"u": [0.5], "v": [1]}, {}, TypeError, "column 'u' holds double; expected integers or strings"),
         ({"u": ["a"], "v": ["b"]}, {"names": False}, TypeError, "because of names=False"),
         ({"u": [0], "v": [1], "weight": ["heavy"]}, {}, TypeError, "column 'weight' holds string; expected numbers"),
+        (
+            {"u": pa.array([b"a", b"\xff"]).view(pa.string()), "v": ["a", "b"]},
+            {},
+            ValueError,
+            "a name is not valid UTF-8; expected text, or integers",
+        ),
         ({"u": [], "v": []}, {}, ValueError, "the table has no rows"),
         ({"u": [0]}, {}, ValueError, "dst is column 1; expected a position, 0 to 0: 'u'"),
         (

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.adjacency import Array
-from gasla.graph.validate import are_sparse, physical_memory
+from gasla.graph.validate import are_sparse, as_ids, physical_memory
 from gasla.names import meant
 
 _PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # usual titles of the columns of ids
@@ -227,7 +227,10 @@ def _with_names(ends: list[Any], values: Array | None) -> Edges:
     kind = pa.large_string() if _is_text(ends[0].type) else _common(ends)
     whole = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(kind).chunks]).dictionary_encode()
     numbers = whole.indices.to_numpy()
-    names = whole.dictionary.to_numpy(zero_copy_only=False)
+    try:
+        names = whole.dictionary.to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:  # pyarrow decodes them only now
+        raise ValueError("a name is not valid UTF-8; expected text, or integers") from error
     return Edges(len(names), numbers[:m], numbers[m:], values, names)
 
 
@@ -250,7 +253,7 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
         )
     if is_open and (doubt := are_sparse(n, len(ends[0]))):
         raise ValueError(doubt)
-    src, dst = (ids.to_numpy() for ids in ends)
+    src, dst = (as_ids(title, ids.to_numpy()) for title, ids in zip(titles, ends))
     return Edges(n, src, dst, values, None)
 
 

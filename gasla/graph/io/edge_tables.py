@@ -504,23 +504,27 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
     )
     try:
         with _open(path) as source:
-            for block in _whole_rows(source, layout.head, header.is_there):
+            for i, block in enumerate(_whole_rows(source, layout.head)):
                 # pyarrow.csv.open_csv would read the file ahead, as fast as the disk
-                size = len(block) + 1
-                options = arrow_csv.ReadOptions(use_threads=False, block_size=size, column_names=header.titles)
-                yield arrow_csv.read_csv(BytesIO(block), options, parse, convert)
+                options = arrow_csv.ReadOptions(
+                    use_threads=False,
+                    block_size=len(block) + 1,
+                    column_names=header.titles,
+                    skip_rows_after_names=int(header.is_there and i == 0),
+                )
+                table = arrow_csv.read_csv(BytesIO(block), options, parse, convert)
+                if table.num_rows:
+                    yield table
     except TooLarge:
         raise
     except FormatError as error:
         raise next(_bad_rows(path, layout, header, chosen, False), error) from error
 
 
-def _whole_rows(stream: IO[bytes], head: int, has_header: bool) -> Iterator[bytes]:
-    """The rows of a CSV file in blocks, without its first `head` lines and its header."""
+def _whole_rows(stream: IO[bytes], head: int) -> Iterator[bytes]:
+    """The rows of a CSV file in blocks, without its first `head` lines."""
     for _ in range(head):
         stream.readline()
-    if has_header:
-        _closed(stream.readline(), stream)
     while block := stream.read(files.PART):
         block = _closed(block + stream.readline(), stream)
         if block.strip(b"\r\n"):  # pyarrow refuses text without rows

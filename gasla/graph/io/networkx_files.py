@@ -19,6 +19,9 @@ from gasla.graph.validate import is_value_type
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
+# What NetworkX raises at damaged files, besides its own errors; RecursionError at lists in lists in lists.
+_OF_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
 
 def networkx() -> Any:
     """Import NetworkX; the ImportError says how to install it."""
@@ -37,7 +40,7 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
     with open_bytes(path) as stream:
         try:
             G = parse(stream).to_directed()
-        except (nx.NetworkXError, ParseError, ValueError, LookupError, TypeError) as error:
+        except (nx.NetworkXError, ParseError, *_OF_DAMAGE) as error:
             said = " ".join(str(error).split())
             raise FormatError(path, None, f"is damaged, or of another format ({said}); expected {format}") from error
     labels = [*G.nodes]
