@@ -2,9 +2,10 @@
 
 python tools/fuzz_readers.py [FORMAT ...] [--seconds 60] [--keep]
 
-Each input is read in a process of its own per format, with little memory. Any exception but those of ALLOWED, a crash,
-a hang, and a graph whose lists do not fit together are failures; their inputs go to the folder `--failures`. `--keep`
-stores the smallest inputs that together reach the most lines in tests/data/fuzz, which the tests read.
+Each input is read in a process of its own per format, with little memory, and read again in another way (`ways`): with
+other arguments, in small blocks, or by `gasla.io.convert`. Any exception but those of ALLOWED, a crash, a hang, a graph
+whose lists do not fit together, and two ways that differ are failures; their inputs go to the folder `--failures`.
+`--keep` stores the smallest inputs that together reach the most lines in tests/data/fuzz, which the tests read.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import time
 import traceback
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
@@ -34,15 +36,18 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+from pyarrow import feather, parquet  # noqa: E402
 
 import gasla  # noqa: E402
 from gasla.graph import io as readers  # noqa: E402
+from gasla.graph.io import files  # noqa: E402
 
 CORPUS = ROOT / "tests" / "data" / "fuzz"
 ALLOWED = (ValueError, TypeError, OSError, MemoryError)
 WATCHED = str(ROOT / "gasla" / "graph")
 LONGEST, MOST_KEPT = 2000, 12  # bytes of an input, and inputs per format, in the corpus
-MEMORY, SECONDS = 4 << 30, 20  # of one input
+MEMORY, SECONDS = 4 << 30, 20  # of one input; seconds of CPU time
 NUMBERS = (
     "0 1 -1 2 255 65536 2147483647 2147483648 4294967296 9223372036854775807 18446744073709551616 1e400 nan .5 -inf"
 )
@@ -55,11 +60,57 @@ WORDS = {
     "gml": "graph [ node [ edge [ id label source target ] directed multigraph 1 \" & &#9;",
     "csv": ", ; | \" \"\" src dst weight # true 2020-01-01 \r\n \u00e9",
 }  # fmt: skip
+TEXTS = {  # forms that `write` does not write
+    "mtx": [
+        "%%MatrixMarket matrix coordinate integer symmetric\n% said\n3 3 3\n2 1 5\n3 2 -7\n3 3 1\n",
+        "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 .5\n3 1 2e3\n",
+        "%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n1 2 18446744073709551615\n",
+        "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n\n4 3\n4 4\n",
+    ],
+    "edges": [
+        "# Nodes: 4 Edges: 3\n0\t1\n1\t2\n3\t0\n",
+        "0 1 2.5\n1 2 3 # said\n% more\n2 0 -1\n",
+        "from to cost\na b 1\nb c 2\nb b 3\n",
+        "x,y\n0,1\n1,2\n",
+        "0;1;4\n1;0;5\n",
+        "7000000001 7000000002\n7000000002 7000000003\n",
+    ],
+    "gr": ["c said\np sp 3 2\na 1 2 5\na 3 1 7\n", "p tw 4 3\nc said\n1 2\n3 2\n4 4\n", "p sp 2 1\na 1 2 -9\n"],
+    "metis": [
+        "% said\n3 2\n2\n1 3\n2\n",
+        "3 2 1\n2 5\n1 5 3 7\n2 7\n",
+        "3 2 011 2\n1 2 2 5\n3 4 1 5 3 7\n5 6 2 7\n",
+        "3 1 100\n9 2\n8 1\n7\n",
+    ],
+    "graphml": [
+        '<?xml version="1.0"?><graphml><key id="k" for="edge" attr.name="weight" attr.type="double"/>'
+        '<graph edgedefault="undirected"><node id="a"/><node id="b"/><edge source="a" target="b">'
+        '<data key="k">2</data></edge><edge source="b" target="b"/></graph></graphml>'
+    ],
+    "gml": [
+        'graph [ node [ id 0 label "a" x 1.5 ] node [ id 1 label "b&#233;" x 2 ] '
+        "edge [ source 0 target 1 weight 2 ] edge [ source 1 target 1 weight 3 ] ]",
+        "graph [ multigraph 1 node [ id 5 ] node [ id 7 ] edge [ source 5 target 7 ] edge [ source 5 target 7 ] ]",
+    ],
+    "csv": [
+        "src,dst,weight\n0,1,2.5\n1,2,3\n",
+        'from;to;cost\n"a;b";c;1\nc;"d ""e""";2\n',
+        "# said\n0,1\n1,2\n2,0\n",
+        "a|b|c\nx|y|2020-01-01\ny|z|2021-02-03\n",
+        "\ufeffsrc\tdst\r\n1\t2\r\n2\t1\r\n",
+        "2020-01-01,2020-01-02,1\n2020-01-02,2020-01-01,2\n",
+        "true,false\nfalse,true\n",
+        "id,src,dst,weight\n9,7000000001,3,1\n8,3,4,\n",
+    ],
+}
 Input = dict[str, bytes]  # the files of a folder or the members of an archive; one file has the name ""
 
 
 class Failure(Exception):
     """A graph that was read and is wrong."""
+
+
+SAME, CONVERTED, OPENED = "in small blocks", "by convert", "by open"  # ways that must return the same as `read`
 
 
 class Hang(BaseException):
@@ -76,18 +127,100 @@ def suffix(format: str) -> str:
     return next(key for key, value in readers._NAMES.items() if value == format)
 
 
-def read(path: Path) -> None:
-    """Read a file or folder, and check that the lists of the graph fit together."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        graph = gasla.as_graph(gasla.io.read(path))
+def ways(format: str) -> list[dict[str, Any] | str]:
+    """The ways to read a file a second time: other arguments of `read`, which may answer otherwise, or the same."""
+    more: list[dict[str, Any] | str] = []
+    if format in ("csv", "edges"):
+        more = [{"names": True}, {"names": False}, {"on_bad_rows": "skip"}, {"src": 1, "dst": 0, "separator": ","}]
+    elif format in readers.TABLES:
+        more = [{"names": True}, {"names": False}]
+    elif format == "npz":
+        more = [OPENED]
+    return [SAME, CONVERTED, *more] if format != "folder" else [SAME]
+
+
+def read(path: Path, format: str, content: bytes) -> None:
+    """Read a file or folder in two ways, the second by its content, and check what they return."""
+    first = outcome(path)
+    way = (choice := ways(format))[zlib.crc32(content) % len(choice)]
+    if isinstance(way, dict):
+        outcome(path, **way)
+        return
+    second = {SAME: in_small_blocks, CONVERTED: converted, OPENED: opened}[way](path)
+    refused = [each for each in (first, second) if isinstance(each, Exception)]
+    if refused:
+        is_text = format not in (*readers.TABLES, "npz") or format == "csv"  # of others, each looks at its own notes
+        if is_text and len(refused) == 1 and not isinstance(refused[0], MemoryError):
+            raise Failure(f"read returns {first!r}, and {way} {second!r}") from refused[0]
+        return
+    for what, one, other in zip(("n", "names", "edges", "weights"), first, second):
+        if not equal(one, other):
+            raise Failure(f"{what} are {one} by read, and {other} {way}")
+
+
+def outcome(path: Path, **arguments: Any) -> tuple[Any, ...] | Exception:
+    """The number of vertices, names, edges and weights that `read` returns, checked; or why it refuses the file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph = gasla.as_graph(gasla.io.read(path, **arguments))
+    except ALLOWED as error:
+        return error
+    return checked(graph)
+
+
+def converted(path: Path) -> tuple[Any, ...] | Exception:
+    """As `outcome`, by way of a folder that `convert` writes."""
+    target = path.with_name("converted.gasla")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph = gasla.io.convert(path, target, memory=1000)
+    except ALLOWED as error:
+        return error
+    return checked(graph)
+
+
+def opened(path: Path) -> tuple[Any, ...] | Exception:
+    """As `outcome`, of the file mapped into memory."""
+    try:
+        return checked(gasla.io.open(path))
+    except ALLOWED as error:
+        return error
+
+
+def in_small_blocks(path: Path) -> tuple[Any, ...] | Exception:
+    """As `outcome`, with text read a few lines at a time."""
+    usual = files.PART
+    files.PART = 8
+    try:
+        return outcome(path)
+    finally:
+        files.PART = usual
+
+
+def checked(graph: gasla.Graph) -> tuple[Any, ...]:
+    """The number of vertices, names, edges by rows, and weights of a graph, whose lists fit together."""
     for lists in (graph.out, graph.in_):
         offsets, ids = np.asarray(lists.indptr), np.asarray(lists.indices)
         fits = len(offsets) == graph.n + 1 and offsets[0] == 0 and offsets[-1] == len(ids) == graph.m
         if not fits or np.any(np.diff(offsets) < 0) or np.any((ids < 0) | (ids >= graph.n)):
             raise Failure(f"the lists of {graph} do not fit together")
-    if graph.values is not None and len(graph.values) != graph.m:
-        raise Failure(f"{graph} has {len(graph.values)} values")
+    values = graph.values
+    if values is not None and len(values) != graph.m:
+        raise Failure(f"{graph} has {len(values)} values")
+    src, dst = (np.asarray(ends) for ends in graph.edges())
+    ones = np.ones(graph.m) if values is None else np.asarray(values)
+    order = np.lexsort((ones, dst, src))
+    return graph.n, graph.names, np.stack([src, dst])[:, order], ones[order]
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two parts of outcomes are equal; NaN equals NaN."""
+    if one is None or other is None:
+        return one is other
+    a, b = np.asarray(one), np.asarray(other)
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
 
 
 # --- inputs ---------------------------------------------------------------------------------------------------------
@@ -109,8 +242,47 @@ def seeds(format: str) -> Iterator[Input]:
             except ALLOWED:  # the format does not hold this graph
                 continue
             yield load(path)
+    yield from ({"": text.encode()} for text in TEXTS.get(format, ()))
+    yield from (each for made, each in other_forms(plain) if made == format)
     for path in sorted((CORPUS / format).glob("*")):
         yield load(path)
+
+
+def other_forms(graph: gasla.Graph) -> Iterator[tuple[str, Input]]:
+    """Pairs of a binary format and a file in a form that `write` does not write."""
+    matrix = graph.to_scipy()
+    for form in ("csr", "csc", "coo", "dia", "bsr"):
+        for is_packed in (True, False):
+            stream = io.BytesIO()
+            sp.save_npz(stream, matrix.asformat(form), compressed=is_packed)
+            with zipfile.ZipFile(stream) as archive:
+                yield "npz", {name: archive.read(name) for name in archive.namelist()}
+            if not is_packed:
+                yield "npz", {"": stream.getvalue()}
+    whole = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+    yield "folder", {f"{name}.npy": npy(array) for name, array in whole.items()}
+    ends = {"src": pa.array([0, 1, 2], pa.int32()), "dst": pa.array([2, 1, 0], pa.uint64())}
+    tables = [
+        pa.table(ends | {"day": pa.array([1, 2, 3], pa.timestamp("s")), "on": pa.array([True, False, None])}),
+        pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode(), "b": pa.array(["y", None, "z"])}),
+        pa.table({name: pa.chunked_array([ids, ids.slice(1)]) for name, ids in ends.items()}),
+    ]
+    for table in tables:
+        for packing in ("lz4", "uncompressed"):
+            stream = io.BytesIO()
+            feather.write_feather(table, stream, compression=packing)
+            yield "feather", {"": stream.getvalue()}
+        for settings in ({"row_group_size": 1}, {"compression": "none", "use_dictionary": False}):
+            stream = io.BytesIO()
+            parquet.write_table(table, stream, **settings)
+            yield "parquet", {"": stream.getvalue()}
+
+
+def npy(array: Any) -> bytes:
+    """The content of a file of NumPy."""
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
 
 
 def load(path: Path) -> Input:
@@ -135,6 +307,11 @@ def save(data: Input, path: Path) -> None:
             (path / name).write_bytes(content)
     else:
         path.write_bytes(data[""] if "" in data else packed(data))
+
+
+def contents(data: Input) -> bytes:
+    """What the second way to read an input depends on."""
+    return b"".join(each for _, each in sorted(data.items()))
 
 
 def packed(data: Input) -> bytes:
@@ -213,20 +390,18 @@ class Coverage:
 
         return line
 
-    def of(self, path: Path) -> tuple[set[tuple[CodeType, int, int]], BaseException | None]:
+    def of(self, path: Path, format: str, data: Input) -> tuple[set[tuple[CodeType, int, int]], BaseException | None]:
         """The steps of an input, and what is wrong with the reader, if anything."""
-        self.steps, wrong = set(), None
-        signal.alarm(SECONDS)
+        self.steps, wrong, content = set(), None, contents(data)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         sys.settrace(self._enter)
         try:
-            read(path)
-        except ALLOWED:
-            pass
+            read(path, format, content)
         except (Exception, Hang) as error:
             wrong = error
         finally:
             sys.settrace(None)
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         return self.steps, wrong
 
 
@@ -237,7 +412,7 @@ def _hang(number: int, frame: Any) -> None:
 def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> None:
     """Fuzz one reader for some time, in this process; the inputs that reach new steps stay in `work`."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGPROF, _hang)
     drawn, coverage = random.Random(seed), Coverage()
     seen: set[Any] = set()
     reasons: set[str] = set()
@@ -251,7 +426,7 @@ def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> 
             save(data, path)
         except (OSError, ValueError, UnicodeError):  # a name that no file or archive can have
             continue
-        steps, wrong = coverage.of(path)
+        steps, wrong = coverage.of(path, format, data)
         count += 1
         if wrong is not None:
             trace = traceback.extract_tb(wrong.__traceback__)
@@ -264,9 +439,9 @@ def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> 
             kept.append(data)
             target = work / f"{len(kept):05}"
             target.write_bytes(packed(data))
-    print(
-        f"{format}: {count} inputs, {len(kept)} kept, {len(seen)} steps, {len(reasons)} kinds of failures", flush=True
-    )
+    spent = time.process_time() / 60
+    found = f"{len(kept)} kept, {len(seen)} steps, {len(reasons)} kinds of failures"
+    print(f"{format}: {count} inputs in {spent:.1f} minutes of CPU time, {found}", flush=True)
 
 
 def report(format: str, data: Input, failures: Path, text: str) -> None:
@@ -279,13 +454,13 @@ def report(format: str, data: Input, failures: Path, text: str) -> None:
 
 def keep(format: str, work: Path) -> None:
     """Put the smallest inputs that reach the most steps into the corpus."""
-    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGPROF, _hang)
     coverage, path = Coverage(), work / f"a{suffix(format)}"
     found = []
     for each in sorted(work.glob("0*")):
         data = load(each)
         save(data, path)
-        steps, _ = coverage.of(path)
+        steps, _ = coverage.of(path, format, data)
         if len(packed(data)) <= LONGEST:
             found.append((data, steps))
     folder = CORPUS / format
