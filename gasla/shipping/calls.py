@@ -29,6 +29,7 @@ ON_ONE_THREAD = {
     "bridges",
     "articulation_points",
 }  # where graphs are small: these are called with vertex programs, too
+MUST_CONVERGE = {"spectral_embedding", "fiedler_vector"}  # or they raise; the others warn
 SCORE_TYPES = None, np.float32, np.float64
 # Of a graph g of n vertices; np is the module of its arrays.
 MORE = [
@@ -124,8 +125,8 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
     known, hints = _known(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in _wanted(function)}
-    if any(parameter.name == "max_iter" and parameter.default is not None for parameter in parameters):
-        needed["max_iter"] = 3  # enough to compile; eigenvectors, whose default is None, must converge
+    if any(parameter.name == "max_iter" for parameter in parameters) and function.__name__ not in MUST_CONVERGE:
+        needed["max_iter"] = 3  # enough to compile
     yield needed
     few = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
     for parameter in parameters:

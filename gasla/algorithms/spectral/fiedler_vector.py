@@ -6,7 +6,7 @@ M. Fiedler: Algebraic connectivity of graphs. Czechoslovak Mathematical Journal 
 from typing import Any
 
 from gasla.algorithms.components.connected_components import connected_components
-from gasla.algorithms.spectral.spectral_embedding import spectral_embedding
+from gasla.algorithms.spectral.spectral_embedding import MOST_PRODUCTS, spectral_embedding
 from gasla.graph.graph import as_graph
 
 
@@ -16,7 +16,7 @@ def fiedler_vector(
     normalized: bool = False,
     weighted: bool = True,
     tol: float = 1e-8,
-    max_iter: int | None = None,
+    max_iter: int = MOST_PRODUCTS,
     seed: int = 0,
 ) -> Any:
     """Compute the Fiedler vector of a connected graph: the eigenvector of the second smallest eigenvalue.

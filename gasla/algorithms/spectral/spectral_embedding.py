@@ -30,7 +30,7 @@ def spectral_embedding(
     normalized: bool = True,
     weighted: bool = True,
     tol: float = 1e-8,
-    max_iter: int | None = None,
+    max_iter: int = MOST_PRODUCTS,
     seed: int = 0,
 ) -> SpectralResult:
     """Compute the eigenvectors of a graph's Laplacian with the smallest eigenvalues, besides the trivial one.
@@ -48,9 +48,8 @@ def spectral_embedding(
         Whether values are weights, 0 or more; otherwise each edge has weight 1.
     tol : float, default 1e-8
         Relative accuracy of the eigenvalues, of which the largest is the measure.
-    max_iter : int, optional
-        Most products of the Laplacian with each vector; 20,000 by default. There are k + 3 vectors or more, in
-        multiples of four.
+    max_iter : int, default 20,000
+        Most products of the Laplacian with each vector. There are k + 3 vectors or more, in multiples of four.
     seed : int
         Of the random vectors that the search starts from.
 
@@ -111,7 +110,7 @@ def spectral_embedding(
     check_flags(normalized=normalized, weighted=weighted)
     count, begin = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
     accuracy = real_number("tol", tol, above=True)
-    most = MOST_PRODUCTS if max_iter is None else whole_number("max_iter", max_iter)
+    most = whole_number("max_iter", max_iter)
     if not 0 < count < graph.n:
         raise ValueError(f"k is {k}; expected 1 to {graph.n - 1}, less than the number of vertices")
     laplacian = laplacian_of(graph, weighted=weighted, normalized=normalized)
