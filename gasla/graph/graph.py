@@ -45,6 +45,7 @@ from gasla.graph.validate import (
     as_values,
     check_offsets,
     check_range,
+    count_vertices,
     require_sparse,
     require_square,
     require_vertices,
@@ -167,7 +168,8 @@ class Graph:
         weights : array, optional
             One value per edge.
         n : int, optional
-            Number of vertices; by default one more than the largest id.
+            Number of vertices; by default one more than the largest id. It has to be given for more than 2**24
+            vertices of which less than one in 16 can have an edge, as the ids may be names then.
         combine : semirings.Monoid, optional
             Merge parallel edges, and reduce their values by this monoid, as ``from_edges(...).simple(combine,
             loops=True)`` does. Edges are then numbered by rows. By default parallel edges are kept.
@@ -176,6 +178,8 @@ class Graph:
         ------
         MemoryError
             If `n` vertices need more memory than available; the message states both numbers.
+        ValueError
+            If arrays do not fit each other, an id is negative or not less than `n`, or ids look like names.
 
         Examples
         --------
@@ -186,10 +190,8 @@ class Graph:
         array([3, 9])
         """
         src, dst = as_ids("src", src), as_ids("dst", dst)
-        if n is None:
-            n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
         graph = cls.__new__(cls)
-        graph._set_edges(vertex_count(n), src, dst, weights)
+        graph._set_edges(count_vertices(src, dst) if n is None else vertex_count(n), src, dst, weights)
         return graph if combine is None else graph.simple(combine, loops=True)
 
     @classmethod
@@ -373,7 +375,7 @@ class Graph:
             where possible.
         edge_weight : (m,) array or tensor, optional
         n : int, optional
-            Number of vertices, ``data.num_nodes``; by default one more than the largest id.
+            Number of vertices, ``data.num_nodes``; by default as for `from_edges`.
 
         Examples
         --------

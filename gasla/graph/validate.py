@@ -164,25 +164,43 @@ def require_vertices(n: int) -> None:
         )
 
 
-MANY, PER_EDGE = 10**7, 1000  # with more vertices than both MANY and PER_EDGE * m, ids look like names
+MANY, PER_ID = 1 << 24, 16  # with more vertices than MANY, and than PER_ID for each id given, ids look like names
 
 
-def are_sparse(n: int, m: int) -> str | None:
+def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
     """The text of an error if there are so few edges for n vertices that ids may be names; else None.
+
+    `is_table` says that the edges come from a table or a file, where `names` decides, and else `n` does.
 
     Examples
     --------
-    >>> are_sparse(10**7, 1), are_sparse(10**9, 10**6)
+    >>> are_sparse(1 << 24, 1), are_sparse(32 * 10**6, 10**6)
     (None, None)
     """
-    if n <= MANY or n <= PER_EDGE * m:
+    if n <= MANY or n <= PER_ID * 2 * m:
         return None
     edges = "there is one edge" if m == 1 else f"there are {m:,} edges"
-    return (
-        f"ids go up to {n - 1:,}, and {edges}; pass names=True if ids are names, such as account numbers, to number "
-        f"only the ids that occur, or names=False for {n:,} vertices, which take {16 * n + 24 * m:,} bytes "
-        "(on the command line --vertices names or --vertices numbers)"
-    )
+    needed = f"{n:,} vertices, which take {16 * n + 24 * m:,} bytes"
+    if is_table:
+        remedy = (
+            "pass names=True if ids are names, such as account numbers, to number only the ids that occur, or "
+            f"names=False for {needed} (on the command line --vertices names or --vertices numbers)"
+        )
+    else:
+        remedy = (
+            "if ids are names, such as account numbers, pass Graph.from_table(pyarrow.table({'src': src, 'dst': dst}), "
+            f"names=True), which numbers only the ids that occur; else n={n} for {needed}"
+        )
+    return f"ids go up to {n - 1:,}, and {edges}; {remedy}"
+
+
+def count_vertices(src: Array, dst: Array) -> int:
+    """One more than the largest id; ValueError if ids may be names."""
+    n = 1 + max((int(ids.max()) for ids in (src, dst) if len(ids)), default=-1)
+    require_vertices(n)
+    if doubt := are_sparse(n, len(src), is_table=False):
+        raise ValueError(doubt)
+    return n
 
 
 def vertex_count(n: Any) -> int:

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,27 @@ def test_few_edges_of_large_ids_are_asked_about(tmp_path, suffix: str) -> None:
         assert main(["info", str(path)]) == 2
         assert main(["info", str(path), "--vertices", "names"]) == 0
     assert Graph(io.read(path, names=True)).n == 2
+
+
+@pytest.mark.parametrize("make", [Graph.from_edges, lambda src, dst, **n: Graph.from_edge_index([src, dst], **n)])
+def test_arrays_of_few_edges_with_large_ids_need_n(make: Callable[..., Graph]) -> None:
+    src, dst = [100_000_017], [99_999_999]
+    with pytest.raises(ValueError, match=r"ids go up to 100,000,017, .*names=True.*; else n=100000018 for 100,000,018"):
+        make(src, dst)
+    import pyarrow
+
+    named = Graph.from_table(pyarrow.table({"src": src, "dst": dst}), names=True)  # as the error says
+    assert named.n == 2 and named.edges()[0].tolist() == [0]
+    assert make(src, dst, n=100_000_018).n == 100_000_018
+
+
+def test_vertices_without_edges_up_to_a_number_are_no_names() -> None:
+    most = 1 << 24
+    assert Graph.from_edges([0], [most - 1]).n == most
+    with pytest.raises(ValueError, match="ids go up to 16,777,216, and there are 3 edges"):
+        Graph.from_edges([0, 1, 2], [most, 0, 1])
+    many = np.arange(1 + most // 32)
+    assert Graph.from_edges(many, many[::-1] + (most - many[-1])).n == most + 1
 
 
 @pytest.mark.thorough  # graphs of eleven million vertices

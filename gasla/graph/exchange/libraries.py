@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gasla.arrays import imported
 from gasla.graph.adjacency import Array
 from gasla.graph.exchange.columns import Edges
-from gasla.graph.validate import as_ids, is_value_type, vertex_count
+from gasla.graph.validate import as_ids, count_vertices, is_value_type, vertex_count
 from gasla.names import meant
 
 Chosen = bool | Sequence[str]  # the attributes to convert: all, none, or those of these names
@@ -103,9 +103,8 @@ def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int |
     if ids.ndim != 2 or len(ids) != 2:
         raise ValueError(f"edge_index has shape {ids.shape}; expected (2, m): a row of sources and a row of targets")
     src, dst = as_ids("edge_index[0]", ids[0]), as_ids("edge_index[1]", ids[1])
-    if n is None:
-        n = 1 + int(ids.max()) if ids.size else 0
-    return Edges(vertex_count(n), src, dst, None if edge_weight is None else _array(edge_weight), None)
+    n = count_vertices(src, dst) if n is None else vertex_count(n)
+    return Edges(n, src, dst, None if edge_weight is None else _array(edge_weight), None)
 
 
 def chosen(given: Chosen, edges: Collection[str], vertices: Collection[str]) -> list[list[str]]:
