@@ -399,6 +399,35 @@ def moved(answer: Any) -> Any:
     return answer.get() if hasattr(answer, "get") else answer
 
 
+EDGE, LOOPS, LOOP = ([0], [1]), ([0, 1, 2], [0, 1, 2]), ([0], [0])
+COMPLETE = tuple(np.flatnonzero(~np.eye(4, dtype=bool)) // d % 4 for d in (4, 1))
+EXTREMES: list[tuple[Any, Any, Callable[[gasla.Graph], Any], Any]] = [  # ends, weights, call, and result or error
+    (COMPLETE, 1.7e308, lambda g: gasla.k_shortest_paths(g, 0, 3, 2), "on a path sum to infinity in float64"),
+    (COMPLETE, 8e307, lambda g: gasla.k_shortest_paths(g, 0, 3, 5), "on a path sum to infinity in float64"),
+    (COMPLETE, 1.7e308, lambda g: gasla.spectral_embedding(g, 1, normalized=False).values, [np.inf]),
+    (COMPLETE, 1.7e308, lambda g: gasla.closeness_centrality(g, distance="weight"), np.zeros(4)),
+    (COMPLETE, 1.7e308, lambda g: gasla.pagerank_nibble(g, 0, weighted=True), "sum to inf; expected 1e-150 to 1e150"),
+    (EDGE, 5e-324, lambda g: gasla.closeness_centrality(g, distance="weight"), [0, np.inf]),
+    (EDGE, 5e-324, lambda g: gasla.harmonic_centrality(g, distance="weight"), [0, np.inf]),
+    (LOOP, np.uint64(2**64 - 1), lambda g: gasla.hits(g, dtype=np.float32)[:2], [[1], [1]]),
+    (LOOPS, np.uint64(2**64 - 1), lambda g: gasla.hits(g, dtype=np.float32)[:2], np.full((2, 3), np.float32(1 / 3))),
+    (LOOPS, 3e38, lambda g: gasla.hits(g, dtype=np.float32, normalized=False)[:2], np.ones((2, 3))),
+    (LOOPS, [1.0, 1.0, 1e300], lambda g: gasla.salsa(g, dtype=np.float32), "so small beside the largest"),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("ends", "weights", "call", "expected"), EXTREMES)
+@pytest.mark.filterwarnings("error")  # of NumPy
+def test_weights_at_the_ends_of_a_type(ends: Any, weights: Any, call: Any, expected: Any) -> None:
+    graph = gasla.Graph.from_edges(*ends, np.broadcast_to(weights, len(ends[0])))
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            call(graph)
+    else:
+        np.testing.assert_array_equal(call(graph), expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 def test_distances_that_overflow(device: Any) -> None:

@@ -104,7 +104,8 @@ def _add(distances: Any, sources: list[int], count: Any, total: Any, inverse: bo
         if inverse:
             reached &= distance != 0
         finite = xp.where(reached, distance, 1).astype(np.float64)
-        total += xp.where(reached, 1 / finite if inverse else finite, 0)
+        with np.errstate(over="ignore"):  # sums beyond float64 are inf
+            total += xp.where(reached, 1 / finite if inverse else finite, 0)
 
 
 def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:

@@ -159,10 +159,9 @@ def hits(
     programs = [program(real=kind, weights=weights) for program in (Authorities, Hubs)]
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
-    last = run(
-        programs[0], graph, max_iterations=1, notice=False, hub=result.state["hub"]
-    )  # authorities of the final hubs
-    hubs, authorities = _scaled(result.state["hub"], normalized), _scaled(last.authority, normalized)
+    hubs = _scaled(result.state["hub"], normalized)
+    last = run(programs[0], graph, max_iterations=1, notice=False, hub=hubs)  # authorities of the final hubs
+    authorities = _scaled(last.authority, normalized)
     residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
     converged = check_converged("hub scores", result.converged, residual, max_iter, silent=tol == 0)
     return HubsResult(hubs, authorities, result.iterations, residual, converged)
@@ -171,4 +170,4 @@ def hits(
 def _scaled(scores: Any, to_sum: bool) -> Any:
     """Scale the scores to sum 1, or to maximum 1; unchanged if all are 0."""
     whole = scores.sum(dtype=np.float64) if to_sum else scores.max()
-    return scores / whole.astype(scores.dtype) if whole > 0 else scores
+    return (scores / whole.astype(np.float64)).astype(scores.dtype) if whole > 0 else scores

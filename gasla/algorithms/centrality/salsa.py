@@ -162,7 +162,7 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
         leaves, enters = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
         if exponent > 0 and float(xp.maximum(leaves, enters).max()) > ldexp(LARGEST, -exponent):
             raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):  # checked below
         inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(kind) for x in (leaves, enters))
     if weights is not None and not bool(xp.isfinite(inverse_out).all() & xp.isfinite(inverse_in).all()):
         raise ValueError(

@@ -182,7 +182,8 @@ def _degrees(graph: Any, weighted: bool) -> Any:
         return (graph.out_degrees + (graph.in_degrees if both else 0)).astype(np.float64)
     check_weights(graph, shares=True)
     ones = module_of(graph.device).ones(graph.n)
-    degree = mxv(graph, ones) + (vxm(ones, graph) if both else 0)
+    with np.errstate(over="ignore"):  # checked below
+        degree = mxv(graph, ones) + (vxm(ones, graph) if both else 0)
     bad = (degree != 0) & ~((degree >= RANGE[0]) & (degree <= RANGE[1]))
     if bool(bad.any()):
         v = int(bad.argmax())

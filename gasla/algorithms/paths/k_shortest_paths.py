@@ -29,6 +29,10 @@ from gasla.graph.graph import Graph, as_graph
 
 Path = tuple[int, ...]
 
+_OVERFLOW = (
+    "the weights on a path sum to infinity in float64; expected a finite sum: divide all weights by the same number"
+)
+
 
 class Edges:
     """The edges by which the target can be reached, the shortest of parallel ones; read when they are first needed."""
@@ -47,7 +51,10 @@ class Edges:
         heads, ids = self.out.indices[first:last], self.out.edge_ids
         lengths = np.ones(len(heads)) if self.lengths is None else self.lengths[first:last].astype(np.float64)
         numbers = range(first, last) if ids is None else ids[first:last].tolist()
-        bounds = lengths + self.remaining[heads]
+        with np.errstate(over="ignore"):  # checked below
+            bounds = lengths + self.remaining[heads]
+        if np.any(np.isinf(bounds) & np.isfinite(lengths) & np.isfinite(self.remaining[heads])):
+            raise ValueError(_OVERFLOW)
         found = self.known[v] = []
         for bound, u, length, number in sorted(zip(bounds.tolist(), heads.tolist(), lengths.tolist(), numbers)):
             if u != v and bound < inf and (v, u) not in self.numbers:
@@ -116,7 +123,7 @@ class Deviation:
         """Put an edge on the heap. Of edges with equal bounds the last goes first, so that a search runs straight."""
         edges = self.edges.of(v)
         if i < len(edges):
-            heappush(self.heap, (self.lengths[v] + edges[i][0], -len(self.lengths), v, i))
+            heappush(self.heap, (_sum(self.lengths[v], edges[i][0]), -len(self.lengths), v, i))
 
     def _traced(self) -> Path:
         path = [self.target]
@@ -150,10 +157,17 @@ class Deviation:
             excluded = frozenset((u, *self.excluded)) if place == self.place else frozenset((u,))
             for bound, head, _ in self.edges.of(v):
                 if head not in excluded and head not in passed:
-                    yield Deviation(self.edges, self.target, path, place, begun, excluded, begun + bound, head)
+                    yield Deviation(self.edges, self.target, path, place, begun, excluded, _sum(begun, bound), head)
                     break
             begun += self.edges.length(v, u)
             passed.add(v)
+
+
+def _sum(begun: float, bound: float) -> float:
+    """The sum of two finite lengths; ValueError if it overflows."""
+    if begun + bound == inf:
+        raise ValueError(_OVERFLOW)
+    return begun + bound
 
 
 def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> list[PathResult]:
