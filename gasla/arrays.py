@@ -52,13 +52,20 @@ def module_of(device: Device) -> ModuleType:
 def imported(x: Any) -> Any:
     """An array of another library, such as a tensor of PyTorch or JAX, as NumPy's or CuPy's with the same memory.
 
-    Arrays of other libraries are read by DLPack. Anything else comes back as it is.
+    Arrays of other libraries are read by DLPack. Anything else comes back as it is. Raises ValueError for masked
+    entries, which NumPy would take for valid ones.
 
     Examples
     --------
     >>> imported([1, 2])
     [1, 2]
     """
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        count = int(np.ma.count_masked(x))
+        raise ValueError(
+            f"got an array with {count} masked entries; expected none: x.filled(value) replaces them, "
+            "x.compressed() drops them"
+        )
     if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__") or array_module(x) is not np:
         return x
     x = x.detach() if hasattr(x, "detach") else x  # DLPack refuses tensors that require gradients

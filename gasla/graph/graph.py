@@ -1380,9 +1380,9 @@ class Graph:
         Parameters
         ----------
         insert : (src, dst) or (src, dst, weights), optional
-            New edges ``src[e] -> dst[e]``, with weights if and only if the graph has values. If the graph has edge
-            attributes, the last item is a mapping with a column for each; if the values are an attribute
-            (`weighted_by`), it has the weights, too.
+            New edges ``src[e] -> dst[e]``, arrays of ids or names, with weights if and only if the graph has values. If
+            the graph has edge attributes, the last item is a mapping with a column for each; if the values are an
+            attribute (`weighted_by`), it has the weights, too.
         remove : array of integers, optional
             Numbers of the edges to remove, each once.
 
@@ -1417,6 +1417,9 @@ class Graph:
         graph: Self = type(self).__new__(type(self))
         own = self.edge_attributes.name_of(self.values)
         insert, columns = changes.split(insert, self.edge_attributes, own, self.device)
+        if isinstance(insert, tuple | list) and len(insert) >= 2:
+            names = "the src of insert", "the dst of insert"
+            insert = [*(translate_vertices(self, *each) for each in zip(insert, names, strict=False)), *insert[2:]]
         lists, valued, graph.change = changes.changed(self.lists, self._valued, insert, remove)
         graph._set_lists(lists, valued.each)
         graph._valued, graph.naming = valued, self.naming

@@ -217,8 +217,8 @@ def for_names(given: Any) -> str:
 
 def as_array(name: str, x: Any) -> Array:
     """`x` as an array; ValueError for nested lists of unequal lengths."""
+    x = imported(x)
     try:
-        x = imported(x)
         array: Array = array_module(x).asarray(x)
     except ValueError:
         raise ValueError(f"{name} is {reprlib.repr(x)}; expected an array, or rows of equal length") from None
@@ -318,5 +318,5 @@ def check_range(name: str, ids: Array, n: int) -> None:
     smallest, largest = map(int, range_of(ids))
     if smallest < 0 or largest >= n:
         bad = smallest if smallest < 0 else largest
-        where = int((ids == bad).argmax())
-        raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected 0 to {n - 1}")
+        where, expected = int((ids == bad).argmax()), f"0 to {n - 1}" if n > 0 else "no ids"
+        raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected {expected}")

@@ -1,6 +1,8 @@
 """Sparse matrices whose arrays lie are refused before SciPy converts them; limits of memory are found."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,3 +199,30 @@ def test_the_memory_limit_of_a_container(
     assert found == limit
     monkeypatch.setattr(cgroups, "memory_limit", lambda: found)
     assert physical_memory() == (machine if limit is None else min(limit, machine))
+
+
+MASKED = np.ma.array([0, 1], mask=[False, True])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gasla.Graph.from_edges(MASKED, [1, 0]),
+        lambda: gasla.Graph.from_edges([0, 1], [1, 0], MASKED),
+        lambda: gasla.mxv(gasla.Graph.from_edges([0], [1]), MASKED),
+        lambda: gasla.Graph.from_edges([0], [1]).with_vertex_attributes(height=MASKED),
+    ],
+)
+def test_masked_entries_are_refused(call: Callable[[], Any]) -> None:
+    """NumPy would take them for valid ones."""
+    with pytest.raises(ValueError, match=r"got an array with 1 masked entries; expected none: x.filled\(value\)"):
+        call()
+
+
+def test_masked_arrays_without_masked_entries_are_arrays() -> None:
+    assert gasla.Graph.from_edges(np.ma.array([0]), np.ma.array([1], mask=[False])).m == 1
+
+
+def test_ids_in_a_graph_without_vertices() -> None:
+    with pytest.raises(ValueError, match=r"src\[0\] is 0, outside a graph of 0 vertices; expected no ids"):
+        gasla.Graph.from_edges([0], [0], n=0)

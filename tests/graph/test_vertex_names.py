@@ -275,6 +275,16 @@ def test_among_many_names_an_error_finds_a_similar_one() -> None:
         gasla.bfs(graph, "x" * 1000)
 
 
+def test_edges_between_names_are_inserted() -> None:
+    graph = Graph.from_table(pa.table({"src": ["x", "y"], "dst": ["y", "z"]}))
+    for ends in ((["x"], ["z"]), ([0], ["z"]), (np.array(["x"]), np.array([2]))):
+        assert graph.changed(insert=ends).has_edge("x", "z")
+    with pytest.raises(ValueError, match="the dst of insert: vertex: no vertex is named 'w'"):
+        graph.changed(insert=(["x"], ["w"]))
+    with pytest.raises(TypeError, match="the src of insert has type <U1; expected integers; the graph has no names"):
+        Graph.from_edges([0], [1]).changed(insert=(["x"], ["z"]))
+
+
 def test_graphs_without_names_say_so() -> None:
     for call in (
         lambda: gasla.bfs(PLAIN, "JFK"),
