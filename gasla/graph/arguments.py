@@ -43,6 +43,13 @@ def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -
     return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
 
 
+def check_functions(**given: Any) -> None:
+    """Raise TypeError for an argument that can't be called; None stands for no function."""
+    for name, function in given.items():
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} is {reprlib.repr(function)}; expected a function, or None")
+
+
 def are_names(given: Any) -> bool:
     """Whether an argument for numbers of vertices is a list, an array or a set of names that are not numbers."""
     if isinstance(given, set | frozenset):

@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.arrays import Device
 from gasla.engines import Running, Runs, compiles, runner
-from gasla.graph.arguments import NO_LIMIT, check_flags, most_iterations, real_number
+from gasla.graph.arguments import NO_LIMIT, check_flags, check_functions, most_iterations, real_number
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files
 from gasla.operations.result import Result, pending_result, result_of, warm_start, with_origin
 from gasla.program.binding import AUTO, PULL, PUSH, by_number
@@ -191,6 +191,8 @@ class Prepared:
                 self._runs = new_runs(self._program, self._graph, self._variant)
             if {type(trace), type(wait)} != FLAGS:
                 check_flags(trace=trace, wait=wait)
+            if callback is not None or progress is not None:
+                check_functions(callback=callback, progress=progress)
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
             return run_once(self._runs, self._program, self._graph, begin, course)

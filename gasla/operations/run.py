@@ -6,7 +6,7 @@ from typing import Any
 
 from gasla.arrays import Device
 from gasla.engines import compiles
-from gasla.graph.arguments import check_flags
+from gasla.graph.arguments import check_flags, check_functions
 from gasla.graph.graph import as_graph
 from gasla.operations.phases import Phase, as_phases, run_phases
 from gasla.operations.prepare import (
@@ -146,6 +146,8 @@ def run(
     graph = as_graph(graph)
     if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
         check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
+    if callback is not None or progress is not None:
+        check_functions(callback=callback, progress=progress)
     if notice and any(one.edge_fields for one in programs):
         graph.notice_values()
     if device is not None:

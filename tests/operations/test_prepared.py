@@ -435,6 +435,14 @@ def test_one_within_another() -> None:
         np.testing.assert_array_equal(hops[source:], np.arange(5 - source))
 
 
+@pytest.mark.parametrize("name", ["callback", "progress"])
+def test_what_is_no_function_is_refused(name: str) -> None:
+    search = gasla.prepare(Levels, chain(3))
+    for call in (search, lambda **given: gasla.run(Levels, chain(3), **given)):
+        with pytest.raises(TypeError, match=f"{name} is 5; expected a function, or None"):
+            call(**{name: 5})
+
+
 @pytest.mark.usefixtures("two_threads")
 def test_while_others_have_the_threads() -> None:
     graph, turn = chain(10), threading.Lock()

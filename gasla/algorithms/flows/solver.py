@@ -64,9 +64,9 @@ def _of_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
     sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]
     if min(sends, takes) >= LARGEST:
         said = (
-            f"the capacities of the edges that leave source {source} sum to {float(sends):.3g}, those of the edges "
-            f"that enter target {target} to {float(takes):.3g}; expected at most 2**62 - 2 for either, or a much "
-            "smaller cut: lower the largest capacities, or pass floats"
+            f"the capacities of the edges that leave source {source} sum to {float(sends):.3g} or more, those of the "
+            f"edges that enter target {target} to {float(takes):.3g} or more; expected at most 2**62 - 2 for either, "
+            "or a much smaller cut: lower the largest capacities, or pass floats"
         )
         net = _lowered(net, source, target)
         sends, takes = (_total(net.values[ids]) for ids in (out, into))  # type: ignore[index]

@@ -112,6 +112,8 @@ def spectral_embedding(
     accuracy = real_number("tol", tol, above=True)
     most = whole_number("max_iter", max_iter)
     if not 0 < count < graph.n:
+        if graph.n < 2:
+            raise ValueError(f"the graph has {graph.n} vertices; expected 2 or more")
         raise ValueError(f"k is {k}; expected 1 to {graph.n - 1}, less than the number of vertices")
     laplacian = laplacian_of(graph, weighted=weighted, normalized=normalized)
     values, vectors = smallest(laplacian, count, begin, accuracy, most)

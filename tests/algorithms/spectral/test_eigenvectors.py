@@ -102,6 +102,9 @@ def test_unsupported_input_is_refused() -> None:
     for k in (0, 5):
         with pytest.raises(ValueError, match=f"k is {k}; expected 1 to 4, less than the number of vertices"):
             gasla.spectral_embedding(graph, k)
+    for n in (0, 1):
+        with pytest.raises(ValueError, match=f"the graph has {n} vertices; expected 2 or more"):
+            gasla.fiedler_vector(gasla.Graph.from_edges([], [], n=n))
     with pytest.raises(ValueError, match="expected a finite number, 0 or more"):
         gasla.spectral_embedding(graph.with_values(-graph.values - 1))
     with pytest.raises(ValueError, match="the graph has 2 components; expected one"):
