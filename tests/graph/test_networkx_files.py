@@ -85,6 +85,35 @@ def test_damaged_files_at_which_networkx_stumbles_are_refused(tmp_path: Path, te
         io.read(tmp_path / "a.gml")
 
 
+@pytest.mark.parametrize("suffix", ["graphml", "gml"])
+@pytest.mark.parametrize(
+    ("values", "kind"), [([2**64 - 1, 0], "u8"), ([2**63 - 1, -(2**63)], "i8"), ([0.5, 2**63], "f8"), ([1, 0], "u8")]
+)
+def test_integers_of_64_bits_come_back(tmp_path: Path, suffix: str, values: list, kind: str) -> None:
+    io.write(tmp_path / f"a.{suffix}", Graph.from_edges([0, 1], [1, 0], np.array(values, kind)))
+    found = io.read(tmp_path / f"a.{suffix}").values
+    assert found.tolist() == values and (found.dtype == kind or values[0] == 1)
+
+
+def test_integers_of_more_bits_are_floats(tmp_path: Path) -> None:
+    (tmp_path / "a.gml").write_text(
+        "graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 weight 36893488147419103232 ] ]"
+    )
+    assert io.read(tmp_path / "a.gml").values.tolist() == [2.0**65] * 2
+
+
+def test_names_that_a_format_lacks_are_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    graph = Graph.from_table(pa.table({"src": ["a", ""], "dst": ["b\x01", "c"]}))
+    with pytest.raises(ValueError, match=r"a.graphml: the name 'b\\x01' has a character that XML lacks"):
+        io.write(tmp_path / "a.graphml", graph)
+    with pytest.raises(ValueError, match=r"a.csv: the name of vertex 1 is empty, which a csv file can't hold"):
+        io.write(tmp_path / "a.csv", graph)
+    assert not any(tmp_path.iterdir())
+    io.write(tmp_path / "a.parquet", graph)
+    assert io.read(tmp_path / "a.parquet").names.tolist() == graph.names.tolist()
+
+
 def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.from_edges([0], [1], [2]).with_edge_attributes({"not a key": [1]})
     with pytest.raises(ValueError, match=r"a.gml: .*not a key"):

@@ -151,6 +151,9 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if not used.all() and (graph.names is not None or (format == "csv" and not used[-1])):
         v = int(np.flatnonzero(~used)[-1])
         raise ValueError(f"{path}: a {format} file stores only edges, and vertex {v} has none; write .npz or .mtx")
+    if format == "csv" and graph.names is not None and "" in graph.names.tolist():
+        v = graph.names.tolist().index("")
+        raise ValueError(f"{path}: the name of vertex {v} is empty, which a csv file can't hold; write .parquet")
     each = (lambda ends: ends) if graph.names is None else graph.names.__getitem__
     values = graph.values
     if format == "csv" and values is not None and values.dtype.kind == "f":

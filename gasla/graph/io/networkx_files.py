@@ -7,6 +7,7 @@ becomes its values. Vertices have names unless their labels are 0, 1, … in thi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
@@ -68,12 +69,22 @@ def _columns(records: Iterable[dict[str, Any]]) -> dict[str, Array]:
     for name in rows[0] if rows else ():
         values = [_number(row.get(name)) for row in rows]
         if all(isinstance(value, int | float) for value in values) and name:
-            column = np.array(values)
+            column = _column(values)
             if is_value_type(column.dtype):
                 found[name] = column
     return found
 
 
+def _column(values: list[Any]) -> Array:
+    """Numbers as an array; integers as int64, or uint64 if they need it, or else as float64."""
+    if all(type(value) is int for value in values):
+        for kind in (np.int64, np.uint64):
+            with suppress(OverflowError):
+                return np.array(values, kind)
+        return np.array(values, np.float64)
+    return np.array(values)
+
+
 def _number(value: Any) -> Any:
     """The number in a text, as GML has integers of more than 32 bits; anything else as it is."""
-    return int(value) if isinstance(value, str) and is_whole(value) else value
+    return int(value) if isinstance(value, str) and is_whole(value, 2**64) else value
