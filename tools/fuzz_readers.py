@@ -163,10 +163,9 @@ def outcome(path: Path, **arguments: Any) -> tuple[Any, ...] | Exception:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            graph = gasla.as_graph(gasla.io.read(path, **arguments))
+            return checked(gasla.as_graph(gasla.io.read(path, **arguments)))
     except ALLOWED as error:
         return error
-    return checked(graph)
 
 
 def converted(path: Path) -> tuple[Any, ...] | Exception:
@@ -175,10 +174,9 @@ def converted(path: Path) -> tuple[Any, ...] | Exception:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            graph = gasla.io.convert(path, target, memory=1000)
+            return checked(gasla.io.convert(path, target, memory=1000))
     except ALLOWED as error:
         return error
-    return checked(graph)
 
 
 def opened(path: Path) -> tuple[Any, ...] | Exception:
