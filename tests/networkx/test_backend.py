@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, ValuesView
 from fractions import Fraction
 from functools import partial
@@ -146,7 +147,9 @@ def compare(name: str, G: Any, *args: Any, **kwargs: Any) -> bool:
     ours = outcome(lambda: function(G, *args, backend="gasla", **kwargs))
     if isinstance(ours, tuple) and ours[0] is NotImplementedError:
         return False
-    theirs = outcome(lambda: function(G, *args, backend="networkx", **kwargs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of functions that a later NetworkX drops
+        theirs = outcome(lambda: function(G, *args, backend="networkx", **kwargs))
     if len({type(weight) for *_, weight in G.edges(data="weight", default=1)}) > 1:
         ours, theirs = as_floats(ours), as_floats(theirs)  # of integers beside floats come floats alone
     assert agree(ours, theirs), f"{name}{args}{kwargs} of {type(G).__name__} {G.edges(data=True)}: {ours} != {theirs}"
@@ -442,7 +445,8 @@ def test_info_is_bare_and_whole() -> None:
 
     assert sorted(done.stdout.split()) == sorted(OFFERED)
     for name, offer in OFFERED.items():
-        assert name in nx.utils.backends._registered_algorithms
+        renamed = name == "barycenter" and hasattr(nx, "centroid")  # from NetworkX 3.7 on, which does not dispatch it
+        assert name in nx.utils.backends._registered_algorithms or renamed
         assert offer.function.__doc__
 
 
