@@ -27,6 +27,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -169,10 +170,10 @@ def outcome(path: Path, **arguments: Any) -> tuple[Any, ...] | Exception:
 
 
 def converted(path: Path) -> tuple[Any, ...] | Exception:
-    """As `outcome`, by way of a folder that `convert` writes."""
+    """As `outcome`, by way of a folder that `convert` writes from small blocks."""
     target = path.with_name("converted.gasla")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), small_blocks():
             warnings.simplefilter("ignore")
             return checked(gasla.io.convert(path, target, memory=1000))
     except ALLOWED as error:
@@ -189,10 +190,16 @@ def opened(path: Path) -> tuple[Any, ...] | Exception:
 
 def in_small_blocks(path: Path) -> tuple[Any, ...] | Exception:
     """As `outcome`, with text read a few lines at a time."""
-    usual = files.PART
-    files.PART = 8
-    try:
+    with small_blocks():
         return outcome(path)
+
+
+@contextmanager
+def small_blocks() -> Iterator[None]:
+    """Read text a few lines at a time."""
+    usual, files.PART = files.PART, 8
+    try:
+        yield
     finally:
         files.PART = usual
 
@@ -331,9 +338,34 @@ def mutated(data: Input, other: Input, format: str, drawn: random.Random) -> Inp
         name = drawn.choice(sorted(data))
         if len(data) > 1 and drawn.random() < 0.05:
             del data[name]
+        elif data[name].startswith(b"\x93NUMPY") and drawn.random() < 0.7:
+            data[name] = changed_array(data[name], drawn)
         else:
             data[name] = changed(data[name], drawn.choice(sorted(other.values())), format, drawn)
     return data
+
+
+def changed_array(content: bytes, drawn: random.Random) -> bytes:
+    """A file of NumPy with another entry, length, type or shape; a damaged one as it is.
+
+    Of changed bytes nearly all are in the header, or alter the length, which is refused before anything else is read.
+    """
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except Exception:
+        return content
+    kind = drawn.randrange(8)
+    with np.errstate(all="ignore"), suppress(ValueError, TypeError, IndexError):
+        if kind < 5 and array.size and array.dtype.kind in "iufb":
+            number = drawn.choice([-1, 0, 1, 2, array.size, 100, 2**31 - 1, -(2**63), 2**63 - 1])
+            array.reshape(-1)[drawn.randrange(array.size)] = np.array(number).astype(array.dtype)
+        elif kind == 5:
+            array = array.astype(drawn.choice(["i4", "i8", "u8", "f4", "f8", "?", ">i4", "U3"]))
+        elif kind == 6:
+            array = drawn.choice([array[:-1], np.concatenate([array, array[-1:]])])
+        else:
+            array = drawn.choice([array.reshape(1, -1), array.reshape(-1, 1), array[::-1]])
+    return npy(array)
 
 
 def changed(text: bytes, other: bytes, format: str, drawn: random.Random) -> bytes:
