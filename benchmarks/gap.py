@@ -36,6 +36,7 @@ import numpy as np
 
 import gasla
 from benchmarks.graph500 import kronecker
+from benchmarks.graphs import check_device
 from gasla import datasets, io, verify
 from gasla.arrays import Device, finish, moved
 from gasla.bench.reports.provenance import provenance
@@ -300,6 +301,7 @@ def main(arguments: list[str] | None = None) -> int:
     kernels = options.kernels.split(",")
     if unknown := [name for name in kernels if name not in KERNELS]:
         parser.error(f"there is no kernel {unknown[0]!r}; expected some of {', '.join(KERNELS)}")
+    check_device(parser, options.device)
     trials = {name: min(count, options.trials or count) for name, count in TRIALS.items()}
     beside = f"{'GAPBS s':>12}{'ratio':>8}" if options.gapbs else ""
     print(f"{'':18}{'trials':>7}{'average s':>12}{beside}")

@@ -3,8 +3,8 @@
     python -m benchmarks.graph500 --scale 20 [--device gpu] [--roots 64] [--seed 1] [--output FILE]
 
 The graph has 2**scale vertices. Kernel 1 makes the graph from the edge list, kernel 2 is breadth-first search, kernel 3
-shortest paths; both return a tree. Each search is validated against the edge list, untimed. If one is invalid the
-output says why and has no figures, and the exit code is 1.
+shortest paths; both return a tree. Each search is validated against the edge list, untimed and on the same device. If
+one is invalid the output says why and has no figures, and the exit code is 1.
 
 Graph500 Benchmarks 1 ("Search") and 2 ("Shortest Path"), version 2.0, 2017: https://graph500.org/?page_id=12.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -21,7 +22,8 @@ import numpy as np
 
 import gasla
 import semirings
-from gasla.arrays import Device, finish, moved
+from benchmarks.graphs import check_device
+from gasla.arrays import Device, array_module, device_of, finish, moved
 from gasla.bench.reports.provenance import provenance
 
 A, B, C = 0.57, 0.19, 0.19
@@ -48,8 +50,16 @@ class Edges(NamedTuple):
 
 
 def kronecker(scale: int, edge_factor: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The ends of Kronecker edges, with vertices in the order of the recursion: each bit is drawn on its own."""
-    count = edge_factor << scale
+    """The ends of Kronecker edges, with vertices in the order of the recursion, drawn on all threads."""
+    with ThreadPoolExecutor(gasla.get_num_threads()) as threads:
+        parts = list(threads.map(lambda own: _kronecker_part(scale, own), rng.spawn(edge_factor)))
+    src, dst = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+    return src, dst
+
+
+def _kronecker_part(scale: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The ends of one edge per vertex; each bit is drawn on its own."""
+    count = 1 << scale
     src, dst = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for bit in range(scale):
         lower = rng.random(count, np.float32) > A + B
@@ -88,10 +98,10 @@ def draw_roots(edges: Edges, count: int = ROOTS, seed: int = 1) -> list[int]:
 
 
 class Tree(NamedTuple):
-    """The output of a search, on the CPU."""
+    """The output of a search."""
 
-    parents: np.ndarray[Any, Any]  # the root is its own parent, and vertices outside of the tree have -1
-    distances: np.ndarray[Any, Any] | None = None  # of shortest paths
+    parents: Array  # the root is its own parent, and vertices outside of the tree have -1
+    distances: Array | None = None  # of shortest paths
 
 
 def search(graph: gasla.Graph, root: int) -> tuple[Array]:
@@ -109,9 +119,10 @@ def shortest_paths(graph: gasla.Graph, root: int) -> tuple[Array, Array]:
 
 
 def problem(edges: Edges, root: int, tree: Tree) -> str:
-    """The rule of the benchmark that the output of a search breaks; "" if none."""
+    """The rule of the benchmark that the output of a search breaks; "" if none. All arrays are on one device."""
     src, dst, weights = edges
     parents, distances = tree
+    xp: Any = array_module(parents)
     n, inside = len(parents), parents >= 0
     if parents[root] != root:
         return f"the parent of the root {root} is {parents[root]}; expected the root"
@@ -126,12 +137,12 @@ def problem(edges: Edges, root: int, tree: Tree) -> str:
     if distances is None:
         if (e := _first(within & (abs(levels[src] - levels[dst]) > 1))) >= 0:
             return f"the levels of the edge {src[e]} - {dst[e]} are {levels[src[e]]} and {levels[dst[e]]}"
-        tight = [np.ones(len(src), bool)] * 2
+        tight = [xp.ones(len(src), bool)] * 2
     else:
-        if distances[root] != 0 or not np.isfinite(distances[inside]).all() or np.isfinite(distances[~inside]).any():
+        if distances[root] != 0 or not xp.isfinite(distances[inside]).all() or xp.isfinite(distances[~inside]).any():
             return "distances are finite outside of the tree, or not in it, or not 0 at the root"
-        here, there = (np.where(within, distances[ends].astype(np.float64), 0) for ends in (src, dst))
-        slack = np.finfo(distances.dtype).eps * np.maximum(here, there)  # sums are rounded once
+        here, there = (xp.where(within, distances[ends].astype(np.float64), 0) for ends in (src, dst))
+        slack = float(np.finfo(distances.dtype).eps) * xp.maximum(here, there)  # sums are rounded once
         if (e := _first(within & (abs(here - there) > weights + slack))) >= 0:
             return f"the distances of the edge {src[e]} - {dst[e]} differ by more than its weight {weights[e]}"
         tight = [abs(there + weights - here) <= slack, abs(here + weights - there) <= slack]
@@ -146,18 +157,19 @@ def problem(edges: Edges, root: int, tree: Tree) -> str:
 
 def _first(bad: Array) -> int:
     """The first position that is marked; -1 if none is."""
-    return int(np.argmax(bad)) if bad.any() else -1
+    return int(bad.argmax()) if bad.any() else -1
 
 
 def tree_levels(parents: Array, root: int) -> Array | None:
     """The depth of each vertex of a tree, -1 outside, by pointer jumping; None if a path does not end at the root."""
-    everyone = np.arange(len(parents))
+    xp: Any = array_module(parents)
+    everyone = xp.arange(len(parents))
     inside = parents >= 0
-    above = np.where(inside, parents, everyone)
+    above = xp.where(inside, parents, everyone)
     steps = (inside & (everyone != root)).astype(np.int64)
     for _ in range(len(parents).bit_length() + 1):
         if (above[inside] == root).all():
-            return np.where(inside, steps, -1)
+            return xp.where(inside, steps, -1)
         steps, above = steps + steps[above], above[above]
     return None
 
@@ -201,8 +213,8 @@ class Invalid(Exception):
 
 
 def measure(kernel: Callable[..., Any], graph: gasla.Graph, edges: Edges, roots: list[int]) -> Searches:
-    """Search from all roots, after one untimed search; validate each output."""
-    found = Searches([], [])
+    """Search from all roots, after one untimed search; validate each output on the device of the edge list."""
+    found, device = Searches([], []), device_of(edges.src)
     kernel(graph, roots[0])
     for root in roots:
         finish(graph.device)
@@ -210,7 +222,7 @@ def measure(kernel: Callable[..., Any], graph: gasla.Graph, edges: Edges, roots:
         arrays = kernel(graph, root)
         finish(graph.device)
         found.seconds.append(perf_counter() - began)
-        tree = Tree(*(np.asarray(moved(array, "cpu")) for array in arrays))
+        tree = Tree(*(moved(array, device) for array in arrays))
         if wrong := problem(edges, root, tree):
             raise Invalid(f"{kernel.__name__} from {root}: {wrong}")
         found.edges.append(int((tree.parents[edges.src] >= 0).sum()))
@@ -231,7 +243,7 @@ def run(scale: int, device: Device = "cpu", roots: int = ROOTS, seed: int = 1) -
     head = [f"SCALE: {scale}", f"edgefactor: {EDGE_FACTOR}", f"NBFS: {len(chosen)}"]
     lines = [*head, f"construction_time: {building:.17e}"]
     for name, kernel in (("bfs", search), ("sssp", shortest_paths)):
-        lines += measure(kernel, graph, edges, chosen).lines(name)
+        lines += measure(kernel, graph, given, chosen).lines(name)
     return lines
 
 
@@ -244,6 +256,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, help="write the figures and their provenance to this file")
     options = parser.parse_args(arguments)
+    check_device(parser, options.device)
     try:
         lines = run(options.scale, options.device, options.roots, options.seed)
     except Invalid as error:

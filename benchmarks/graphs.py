@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from argparse import ArgumentParser
 from pathlib import Path
 from types import ModuleType
 
-from gasla.arrays import Device
+from gasla.arrays import Device, module_of
 from gasla.bench import graphs
 from gasla.bench.graphs import BenchmarkGraph
 
@@ -20,6 +21,14 @@ def module_at(path: Path | None) -> ModuleType | None:
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     return module
+
+
+def check_device(parser: ArgumentParser, device: Device) -> None:
+    """Refuse a device that is missing, before graphs are made."""
+    try:
+        module_of(device)
+    except RuntimeError as error:
+        parser.error(f"--device {device}: {error}")
 
 
 def load(name: str, device: Device, generator: ModuleType | None = None) -> BenchmarkGraph:

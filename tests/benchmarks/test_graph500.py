@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import graph500
+import gasla
+from benchmarks import gap, graph500
 from benchmarks.graph500 import Edges, Tree, problem
+from gasla.arrays import moved
 
 pytestmark = pytest.mark.thorough
 
@@ -28,6 +30,17 @@ def test_edges_have_the_distribution_of_the_generator() -> None:
     degrees = np.bincount(np.r_[src, dst], minlength=1 << 12), np.bincount(np.r_[edges.src, edges.dst])
     assert degrees[1].max() > 20 * 32 and degrees[0].max() > 20 * 32
     assert abs(np.corrcoef(edges.src[1:], edges.src[:-1])[0, 1]) < 0.02
+
+
+def test_the_number_of_threads_does_not_change_the_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = graph500.edge_list(10)
+    for count in (1, 3):
+        monkeypatch.setattr(gasla, "get_num_threads", lambda count=count: count)
+        for ends, others in zip(expected, graph500.edge_list(10), strict=True):
+            np.testing.assert_array_equal(ends, others)
+    src, dst = graph500.kronecker(10, 16, np.random.default_rng(1))
+    pairs = (src << 10 | dst).reshape(16, -1)  # drawn by different generators
+    assert len({part.tobytes() for part in pairs}) == 16
 
 
 def test_roots_have_neighbors() -> None:
@@ -122,3 +135,29 @@ def test_an_invalid_search_leaves_no_figures(
     monkeypatch.setattr(graph500, "search", lambda graph, root: (search(graph, root)[0] * 0,))
     assert graph500.main(["--scale", "6", "--roots", "2"]) == 1
     assert capsys.readouterr().out.startswith("No results: ")
+
+
+@pytest.mark.parametrize("command", [graph500.main, gap.main])
+def test_a_missing_gpu_is_refused_before_graphs_are_made(
+    command: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise RuntimeError("CuPy found no NVIDIA GPU")
+
+    monkeypatch.setattr("gasla.arrays.require_gpu", missing)
+    with pytest.raises(SystemExit, match="2"):
+        command(["--scale", "60", "--device", "gpu"])
+    assert "--device gpu: CuPy found no NVIDIA GPU" in capsys.readouterr().err
+
+
+@pytest.mark.gpu
+def test_a_gpu_searches_and_validates(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    on_gpu, wrong = EDGES.on("gpu"), np.array(DISTANCES, np.float32)
+    assert problem(on_gpu, 0, Tree(moved(np.array(LEVELS), "gpu"))) == ""
+    wrong[2] = 1
+    tree = Tree(*(moved(array, "gpu") for array in (np.array([0, 0, 3, 0, 3, -1, -1]), wrong)))
+    assert "the distances of the edge 2 - 3 differ" in problem(on_gpu, 0, tree)
+    assert graph500.main(["--scale", "8", "--roots", "3", "--device", "gpu"]) == 0
+    assert "sssp_harmonic_mean_TEPS" in capsys.readouterr().out
+    monkeypatch.setattr(graph500, "search", lambda graph, root: (moved(np.zeros(graph.n, np.int32), "gpu"),))
+    assert graph500.main(["--scale", "8", "--roots", "3", "--device", "gpu"]) == 1
