@@ -91,7 +91,9 @@ def construct(edges: Edges) -> gasla.Graph:
 def draw_roots(edges: Edges, count: int = ROOTS, seed: int = 1) -> list[int]:
     """Random distinct vertices with an edge to another vertex; fewer if there are not as many."""
     proper = edges.src != edges.dst
-    joined = np.unique(np.concatenate((edges.src[proper], edges.dst[proper])))
+    is_joined = np.zeros(max(edges.src.max(), edges.dst.max()) + 1, bool)
+    is_joined[edges.src[proper]] = is_joined[edges.dst[proper]] = True
+    joined = np.flatnonzero(is_joined)
     rng = np.random.default_rng([seed, 500])
     drawn: list[int] = rng.choice(joined, min(count, len(joined)), replace=False).tolist()
     return drawn
