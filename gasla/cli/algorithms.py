@@ -52,9 +52,24 @@ def _similarity(function: Any) -> Verb:
 
 
 def _per_source(name: str, function: Any, saves: Saves) -> Verb:
-    """A command whose result is a level or distance per source and vertex."""
+    """A command whose result is a level, a distance or a truth value per source and vertex."""
     heading = lambda f: f"from {len(f.arguments['sources']):,} sources, of {f.graph.n:,} vertices:"  # noqa: E731
     return Verb(name, function, saves, heading, views.per_source(next(iter(saves))))
+
+
+def _times(name: str, function: Any, part: str, title: str, end: str = "source", verb: str = "reached from") -> Verb:
+    """A command whose result is a time or a duration per vertex of a temporal graph."""
+
+    def others(f: Answered) -> Any:
+        others = views.happens(f[part])
+        others[f.arguments[end]] = False
+        return others
+
+    return Verb(
+        *(name, function, {part: part.rstrip("s")}),
+        lambda f: f"{1 + others(f).sum():,} of {f.graph.n:,} vertices {verb} {f.end(end)} in the order of time",
+        views.spread(part, title, others),
+    )
 
 
 def _walks(name: str, function: Any) -> Verb:
@@ -71,6 +86,13 @@ def _walks(name: str, function: Any) -> Verb:
         defaults={"length": 10},
         unpack=lambda _, found: {"walks": found, "visits": found[found >= 0]},
         edges=steps,
+    )
+
+
+def _number(name: str, function: Any, what: str, **more: Any) -> Verb:
+    """A command whose result is one number."""
+    return Verb(
+        name, function, {}, lambda f: f"{f['score']:.6g} is {what}", unpack=lambda _, found: {"score": found}, **more
     )
 
 
@@ -101,9 +123,8 @@ def _spread(f: Answered) -> str:
     return f"{n:,} positions; edges are 1 long and any two vertices {apart:.3g} apart, as root mean squares:"
 
 
-def _places(f: Answered) -> list[str]:
-    """The positions of the first vertices."""
-    return [f"      {x:12.4f}  {y:12.4f}  {f.label(v)}" for v, (x, y) in enumerate(f["positions"][: f.top].tolist())]
+def _estimated(f: Answered) -> Any:
+    return np.flatnonzero(views.is_placed(f["found"]) & ~views.is_placed(f.arguments["locations"]))
 
 
 def _core(f: Answered) -> str:
@@ -119,6 +140,12 @@ def _points(f: Answered) -> Any:
 def _pairs(f: Answered) -> Any:
     first = np.flatnonzero(f["mates"] > np.arange(f.graph.n))
     return np.stack([first, f["mates"][first]], axis=1)
+
+
+def _matching(name: str, function: Any) -> Verb:
+    """A command whose result is the mate of each vertex."""
+    heading = lambda f: f"{len(_pairs(f)):,} pairs of {f.graph.n:,} vertices{', among them' * bool(len(_pairs(f)))}"  # noqa: E731
+    return Verb(name, function, {"mates": "mate"}, heading, views.named(_pairs))
 
 
 def _used(f: Answered) -> Any:
@@ -161,7 +188,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     ),
     Verb(
         *("sssp", gasla.sssp, {"distances": "distance", "parents": "parent"}),
-        *(views.reached("distances"), views.distances),
+        *(views.reached("distances"), views.spread("distances", "farthest:")),
     ),
     Verb(
         *("shortest-path", gasla.shortest_path, {"path": "on_path"}),
@@ -189,6 +216,10 @@ ALGORITHMS: tuple[Verb, ...] = (
         lambda f: f"{(f['nearest'] >= 0).sum():,} of {f.graph.n:,} vertices reached; vertices per nearest source:",
         views.cells,
     ),
+    _times("earliest-arrival", gasla.earliest_arrival, "arrivals", "latest arrivals:"),
+    _times("latest-departure", gasla.latest_departure, "departures", "latest departures:", "target", "lead to"),
+    _times("fastest-durations", gasla.fastest_durations, "durations", "longest durations:"),
+    _per_source("temporal-reachability", gasla.temporal_reachability, {"reached": "reached"}),
     _scores("pagerank", gasla.pagerank, {"ranks": "rank"}, views.convergence("highest ranks"), options=UNWEIGHTED),
     _links("hits", gasla.hits),
     _links("salsa", gasla.salsa),
@@ -225,6 +256,7 @@ ALGORITHMS: tuple[Verb, ...] = (
     Verb(
         *("condensation", gasla.condensation, {"labels": "component"}, views.grouped("strong components")),
         views.several(views.groups, views.line(lambda f: f"{f['condensed'].m:,} edges between components")),
+        fixed={"labels": None},
         unpack=lambda _, made: {"condensed": made, "labels": moved(made.origin.new_vertices, "cpu"), "count": made.n},
     ),
     Verb(
@@ -248,6 +280,8 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("clustering", gasla.clustering, {"scores": "clustering"}),
         lambda _: "highest clustering coefficients:",
     ),
+    _number("transitivity", gasla.transitivity, "the fraction of paths of two edges that a third one closes"),
+    _number("average-clustering", gasla.average_clustering, "the mean clustering coefficient"),
     _scores(
         *("scan-statistics", gasla.scan_statistics, {"counts": "scan_statistic"}),
         lambda _: "most edges among a vertex and its neighbors:",
@@ -304,9 +338,30 @@ ALGORITHMS: tuple[Verb, ...] = (
         unpack=lambda _, counts: {"counts": counts},
     ),
     Verb(
-        *("layout", gasla.layout, {"x": "x", "y": "y"}, _spread, _places),
+        *("layout", gasla.layout, {"x": "x", "y": "y"}, _spread, views.coordinates("positions")),
         unpack=lambda _, found: {"positions": found, "x": found[:, 0], "y": found[:, 1]},
     ),
+    Verb(
+        *("spectral-embedding", gasla.spectral_embedding, {"vectors": "coordinate"}),
+        lambda f: f"coordinates by the eigenvalues {', '.join(f'{x:.4g}' for x in f['values'])}:",
+        *(views.coordinates("vectors"), "rows"),
+        options=UNWEIGHTED,
+    ),
+    _scores(
+        *("fiedler-vector", gasla.fiedler_vector, {"vector": "fiedler"}),
+        lambda f: f"{(f['vector'] > 0).sum():,} positive and {(f['vector'] < 0).sum():,} negative entries; highest:",
+        options=UNWEIGHTED,
+    ),
+    Verb(
+        *("geolocate", gasla.geolocate, {"x": "x", "y": "y"}),
+        lambda f: (
+            f"{views.is_placed(f.arguments['locations']).sum():,} of {f.graph.n:,} vertices have a location, and "
+            f"{len(_estimated(f)):,} others an estimated one{':' * bool(len(_estimated(f)))}"
+        ),
+        views.coordinates("found", _estimated),
+        unpack=lambda _, found: {"found": found, "x": found[:, 0], "y": found[:, 1]},
+    ),
+    _number("modularity", gasla.modularity, "the modularity of the given communities", options=UNWEIGHTED),
     _groups("label-propagation", gasla.label_propagation, "community", "communities"),
     _groups("louvain-communities", gasla.louvain_communities, "community", "communities"),
     Verb(
@@ -331,11 +386,8 @@ ALGORITHMS: tuple[Verb, ...] = (
         *("greedy-color", gasla.greedy_color, {"colors": "color"}),
         *(lambda f: f"{f['colors'].max(initial=-1) + 1:,} colors", views.histogram("colors", "color")),
     ),
-    Verb(
-        *("maximal-matching", gasla.maximal_matching, {"mates": "mate"}),
-        lambda f: f"{len(_pairs(f)):,} pairs of {f.graph.n:,} vertices{', among them' * bool(len(_pairs(f)))}",
-        views.named(_pairs),
-    ),
+    _matching("maximal-matching", gasla.maximal_matching),
+    _matching("maximum-bipartite-matching", gasla.maximum_bipartite_matching),
     _scores("betweenness", gasla.betweenness_centrality, {"scores": "betweenness"}, THROUGH),
     _edges("edge-betweenness", gasla.edge_betweenness_centrality, {"scores": "edge_betweenness"}, ALONG),
     _scores("closeness", gasla.closeness_centrality, {"scores": "closeness"}, CLOSEST, fixed={"u": None}),

@@ -51,7 +51,7 @@ def run(verb: Verb, options: Namespace) -> int:
     times: dict[str, float] = {}
     with bar(f"reading {options.graph}"):
         start = perf_counter()
-        named = data.load(options)
+        named = data.load(options, verb.edge_attributes(options))
         times["read"] = perf_counter() - start
     arguments = verb.arguments(named, options)
     graph = named.graph.to(options.device)

@@ -2,9 +2,10 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ class Named(NamedTuple):
     name: str
     graph: Graph
     airports: Airports | None = None
+    columns: Mapping[str, str] = MappingProxyType({})  # edge attributes, by the name or position given in an option
 
     def vertex(self, text: str) -> int:
         """The vertex with this name or number, or the airport with this code, city or name."""
@@ -80,8 +82,8 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument("--on-bad-rows", choices=("error", "skip"), default="error", help=bad)
 
 
-def load(options: Namespace) -> Named:
-    """Load an included graph or a file, by the options of `add_reading`."""
+def load(options: Namespace, attributes: Sequence[str] = ()) -> Named:
+    """Load an included graph or a file, by the options of `add_reading`, with more attributes of edges."""
     from gasla import datasets, io
 
     name, format, path = options.graph, options.format, Path(options.graph)
@@ -94,11 +96,14 @@ def load(options: Namespace) -> Named:
         beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
         hint = meant(name, [*SHIPPED, *beside])
         raise ValueError(f"{name}: no such file, and not one of the included graphs {', '.join(SHIPPED)}{hint}")
-    return Named(name, Graph(io.read(path, format, **reading(options))))
+    if io.format_of(path, format) not in (*io.TABLES, "edges"):
+        attributes = ()  # other formats are read with all that they have
+    graph = Graph(io.read(path, format, **reading(options, attributes)))
+    return Named(name, graph, columns=dict(zip(_attributes(options, attributes), graph.edge_attributes)))
 
 
-def reading(options: Namespace) -> dict[str, Any]:
-    """The arguments of `gasla.io.read` for options that were given."""
+def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
+    """The arguments of `gasla.io.read` for options that were given, and for more attributes."""
     tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
     found = _columns(options.columns)
     if options.weight is not None:
@@ -107,8 +112,8 @@ def reading(options: Namespace) -> dict[str, Any]:
                 f"--weight {options.weight} and --columns {options.columns}: expected one column of weights"
             )
         found["weight"] = _column(options.weight)
-    if options.attributes is not None:
-        found["attributes"] = [_column(word) for word in options.attributes.split(",")]
+    if words := _attributes(options, attributes):
+        found["attributes"] = [_column(word) for word in words]
     if options.vertices is not None:
         found["names"] = options.vertices == "names"
     if options.separator is not None:
@@ -116,6 +121,12 @@ def reading(options: Namespace) -> dict[str, Any]:
     if options.on_bad_rows != "error":
         found["on_bad_rows"] = options.on_bad_rows
     return found
+
+
+def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:
+    """The columns of attributes, each once."""
+    given = [] if options.attributes is None else options.attributes.split(",")
+    return [*dict.fromkeys([*given, *more])]
 
 
 def _columns(text: str | None) -> dict[str, Any]:

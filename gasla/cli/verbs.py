@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 import gasla
 from gasla import verify
-from gasla.algorithms.patterns.pattern import Pattern
 from gasla.cli import text
 from gasla.cli.data import Named
+from gasla.cli.option_values import READ, default_source
 from gasla.graph.arguments import chosen_sources
 
 Array = NDArray[Any]
-DEGREES = "its in-degree and out-degree"
 NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), float: (float, "X")}
 
 
@@ -127,9 +126,14 @@ class Verb:
             elif options.k is not None:  # the same random sources, for output and verifier
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
-                given["sources"] = [_source(graph, None)]
+                given["sources"] = [default_source(graph)]
         read = {name: how(graph, given[name]) for name, (_, how) in READ.items() if name in given}
         return {**given, **read, **self.fixed}
+
+    def edge_attributes(self, options: Namespace) -> list[str]:
+        """The attributes of edges that options name."""
+        given = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
+        return [name for name in given if isinstance(name, str)]
 
     def columns(self, options: Namespace) -> list[str]:
         """The titles of the columns to save; parts with an option of their own only if it is given."""
@@ -216,62 +220,3 @@ def _add_sources(parser: ArgumentParser, is_required: bool) -> None:
     some.add_argument("--sources", nargs="+", metavar="VERTEX", help=f"source vertices (default: {default})")
     some.add_argument("-k", type=int, metavar="N", help="use N random source vertices")
     parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed for -k (default: 0)")
-
-
-def _source(graph: Named, name: str | None) -> int:
-    """The vertex with this name; by default the vertex of largest out-degree."""
-    if name is not None:
-        return graph.vertex(name)
-    if not graph.graph.n:
-        raise ValueError("the graph has no vertices; expected at least one, for the source")
-    return int(np.argmax(graph.graph.out_degrees))
-
-
-def _features(graph: Named, path: str | None) -> Array:
-    """One row of features per vertex, from a file; by default the degrees."""
-    if path is None:
-        return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
-    try:
-        return np.load(path) if path.endswith(".npy") else np.loadtxt(path, ndmin=2)
-    except ValueError as error:
-        raise ValueError(f"--features {path}: {error}; expected numbers, one row per vertex") from None
-
-
-def _pattern(given: str) -> str:
-    """The name or the edges of a pattern, which may need --directed."""
-    for directed in (True, False):
-        try:
-            Pattern.of(given, directed)
-        except ValueError as wrong:
-            error = wrong
-        else:
-            return given
-    raise ValueError(f"--pattern {given}: {error}")
-
-
-def _each(graph: Named, names: list[str] | None) -> Array:
-    """The vertices with these names; by default all."""
-    return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
-
-
-# Parameters with special options: the arguments of `add_argument`, and the function that converts the value.
-READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
-    "source": ({"help": "source vertex (default: the vertex of largest out-degree)"}, _source),
-    "features": (
-        {"metavar": "FILE", "help": f".npy or text file with one row per vertex (default: {DEGREES})"},
-        _features,
-    ),
-    "pattern": (
-        {
-            "default": "triangle",
-            "help": "a name, such as cycle4, or edges, such as 0-1,1-2 or 0>1,1>2 (default: %(default)s)",
-        },
-        lambda _, given: _pattern(given),
-    ),
-    "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _each),
-    "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _each),
-    "target": (
-        {"help": "target vertex (default: the last vertex)"},
-        lambda graph, name: graph.graph.n - 1 if name is None else graph.vertex(name),
-    ),
-}

@@ -57,25 +57,42 @@ def counts(name: str, titles: Mapping[int, str]) -> View:
     return lambda f: text.histogram([*titles.values()], [int((f[name] == x).sum()) for x in titles], "vertices")
 
 
-def distances(f: Answered) -> Iterator[str]:
-    """A histogram of distances, and the farthest vertices."""
-    distance = f["distances"]
-    reached = is_reached(distance)
-    if np.ptp(distance[reached]) > 0:
-        found, edges = np.histogram(distance[reached], bins=10)
-        yield from text.histogram([f"{a:,.6g} to {b:,.6g}" for a, b in pairwise(edges)], found.tolist(), "vertices")
-    yield "farthest:"
-    yield from text.ranking(f.named, np.where(reached, distance, -np.inf), min(f.top, int(reached.sum())))
+def spread(name: str, title: str, which: Pick | None = None) -> View:
+    """A histogram of the distances or times of the vertices in a mask, by default the reached ones, and the highest."""
+
+    def view(f: Answered) -> Iterator[str]:
+        values = f[name]
+        some = is_reached(values) if which is None else which(f)
+        if some.any() and np.ptp(values[some]) > 0:
+            is_float = values.dtype.kind == "f"
+            found, bounds = np.histogram(values[some], bins=10 if is_float else min(10, int(np.ptp(values[some]))))
+            shown = [f"{x:,.6g}" if is_float else f"{x:,.0f}" for x in bounds.tolist()]
+            yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], found.tolist(), "vertices")
+        yield title
+        lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1  # whose negation fits
+        yield from text.ranking(f.named, np.where(some, values, lowest), min(f.top, int(some.sum())))
+
+    return view
+
+
+def coordinates(name: str, which: Pick | None = None) -> View:
+    """The coordinates of the first vertices, or of the first ones of some."""
+
+    def view(f: Answered) -> Iterator[str]:
+        for v in range(f.graph.n)[: f.top] if which is None else which(f)[: f.top].tolist():
+            yield f"      {' '.join(f'{x:12.4f}' for x in f[name][v].tolist())}  {f.label(v)}"
+
+    return view
 
 
 def per_source(name: str) -> View:
-    """For each source, the number of vertices reached, and the largest distance."""
+    """For each source, the number of vertices reached, and the largest distance, if there are distances."""
 
     def view(f: Answered) -> Iterator[str]:
         for source, row in list(zip(f.arguments["sources"], f[name]))[: f.top]:
             some = row[is_reached(row)]
-            farthest = some.max(initial=0).item()
-            yield f"      {some.size:>14,} reached from {f.label(source)}, largest distance {farthest:,.6g}"
+            farthest = "" if row.dtype == bool else f", largest distance {some.max(initial=0).item():,.6g}"
+            yield f"      {some.size:>14,} reached from {f.label(source)}{farthest}"
 
     return view
 
@@ -218,14 +235,30 @@ def grouped(what: str) -> Pick:
 
 
 def is_reached(values: Array) -> Array:
-    """A mask of the levels or distances that belong to reached vertices."""
+    """A mask of the levels, distances or truth values that belong to reached vertices."""
+    if values.dtype == bool:
+        return values
     reached: Array = values >= 0 if values.dtype.kind == "i" else np.isfinite(values)
     return reached
 
 
+def happens(times: Array) -> Array:
+    """A mask of the times that are neither infinite nor an extreme of their type, which stands for it."""
+    if times.dtype.kind == "f":
+        return np.isfinite(times)
+    extremes = np.iinfo(times.dtype)
+    happening: Array = (times > extremes.min) & (times < extremes.max)
+    return happening
+
+
+def is_placed(locations: Array) -> Array:
+    """A mask of the vertices with a location."""
+    return ~np.isnan(locations[:, 0])
+
+
 def traversed(f: Answered) -> int:
     """The number of stored edges that a call traverses: for searches, edges whose source is reached; else all edges."""
-    reached = next((f[name] for name in ("levels", "distances") if name in f.answer), None)
+    reached = next((f[name] for name in ("levels", "distances", "reached") if name in f.answer), None)
     if reached is not None and {"source", "sources"} & f.arguments.keys():
         return sum(_edges_from(f, is_reached(row)) for row in np.atleast_2d(reached))
     if "sources" not in f.arguments:

@@ -24,10 +24,21 @@ NUMBER = (
     "count-matches",
     "motif-counts",
     "triadic-census",
+    "transitivity",
+    "average-clustering",
+    "modularity",
 )  # whose answer is one number or a few
-ROWS = ("multi-source-bfs", "multi-source-shortest-paths")  # whose answers have a row a source
+ROWS = ("multi-source-bfs", "multi-source-shortest-paths", "temporal-reachability")  # whose answers have a row a source
 ACYCLIC = ("topological-order", "longest-path")  # what takes no graph with a cycle
+TEMPORAL = ("earliest-arrival", "latest-departure", "fastest-durations", "temporal-reachability")
 SMALL = "0 1 2\n1 2 3.5\n2 0 1\n3 0 5\n1 3 1\n2 3 2\n5 6 1\n"  # 7 vertices; 4 has no edge
+
+
+GRAPHS = {
+    **dict.fromkeys(ACYCLIC, SMALL.replace("2 0 1", "0 2 1").replace("3 0 5", "0 3 5")),
+    "fiedler-vector": SMALL + "3 4 1\n4 5 2\n",
+    "maximum-bipartite-matching": "0 1 2\n2 1 1\n2 3 1\n5 6 1\n",
+}  # for commands that do not take any graph
 
 
 class Outcome(NamedTuple):
@@ -60,6 +71,19 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+def needed(name: str, folder: Path, n: int = 7) -> list[object]:
+    """The options that a command needs for the small graph; files are written into the folder."""
+    if name in TEMPORAL:
+        return ["--columns", "0,1", "--time", "2"]
+    if name == "modularity":
+        np.save(folder / "labels.npy", np.arange(n) // 3)
+        return ["--labels", folder / "labels.npy"]
+    if name == "geolocate":
+        np.save(folder / "places.npy", np.where(np.arange(n)[:, None] < 2, [1.0, 2.0], np.nan))
+        return ["--locations", folder / "places.npy"]
+    return []
+
+
 def complains(outcome: Outcome, *words: str) -> None:
     """Exit code 2, one line on standard error, nothing on standard output."""
     assert outcome.code == 2, outcome
@@ -80,18 +104,39 @@ def test_as_a_program_of_its_own() -> None:
 def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
     outcome = command("--help")
     assert outcome.code == 0
-    others = ["table", "draw", "split-edges", "negative-edges", "info", "generate", "convert", "demo", "bench"]
+    others = [
+        "table",
+        "draw",
+        "split-edges",
+        "negative-edges",
+        "nearest-neighbors-graph",
+        "project",
+        "info",
+        "generate",
+    ]
+    others += ["convert", "demo", "bench"]
     for name in [*ALGORITHMS, *others]:
         assert name in outcome.out
         assert command(name, "--help").code == 0
 
 
+def _family(one: Any) -> bool:
+    return str(getattr(one, "__module__", "")).startswith("gasla.algorithms.")
+
+
+def test_every_algorithm_has_a_command() -> None:
+    found = {verb.function.__name__ for verb in algorithms.ALGORITHMS}
+    public = {name: getattr(gasla, name) for name in gasla.__all__}
+    missing = {name for name, one in public.items() if _family(one) and callable(one)} - found
+    assert missing == {"draw", "project"}  # which write a picture and a graph
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome], small: Path, name: str) -> None:
-    if name in ACYCLIC:
-        small.write_text(SMALL.replace("2 0 1", "0 2 1").replace("3 0 5", "0 3 5"))
-    outcome = command(name, small, *["--check"] * (name not in UNCHECKED), "--stats")
+    small.write_text(GRAPHS.get(name, SMALL))
+    options = needed(name, small.parent)
+    outcome = command(name, small, *options, *["--check"] * (name not in UNCHECKED), "--stats")
     assert outcome.code == 0, outcome
     assert outcome.err == ""
     assert ("check: the answer is correct" in outcome.out) == (name not in UNCHECKED)
@@ -102,10 +147,20 @@ def test_every_algorithm_is_checked_and_measured(command: Callable[..., Outcome]
 
 def test_what_has_no_property_is_not_checked(command: Callable[..., Outcome]) -> None:
     assert sorted(UNCHECKED) == [
-        *("count-cliques", "count-matches", "k-truss", "motif-counts", "square-clustering", "subgraph-matches"),
-        *("top-k-similar", "triadic-census"),
+        *("average-clustering", "count-cliques", "count-matches", "k-truss", "motif-counts", "square-clustering"),
+        *("subgraph-matches", "top-k-similar", "transitivity", "triadic-census"),
     ]
     complains(command("count-cliques", "openflights", "--check"), "there is no option '--check'")
+
+
+REFUSED = {
+    **dict.fromkeys(ACYCLIC, "the graph has the cycle"),
+    **dict.fromkeys(TEMPORAL, "'time' is no edge attribute"),
+    "fiedler-vector": "components; expected one",
+    "maximum-bipartite-matching": "the graph is not bipartite",
+    "modularity": "--labels is missing",
+    "geolocate": "--locations is missing",
+}  # on the airports, without further options
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -114,8 +169,8 @@ def test_every_algorithm_on_the_airports(command: Callable[..., Outcome], name: 
     options = ["--source", "JFK"] if name in ("bfs", "sssp", "betweenness", *ROWS) else []
     options += ["--alpha", "0.001"] if name == "katz" else []
     outcome = command(name, "openflights", *options, "--top", "3", *["--check"] * (name not in UNCHECKED))
-    if name in ACYCLIC:
-        return complains(outcome, "the graph has the cycle")
+    if name in REFUSED:
+        return complains(outcome, REFUSED[name])
     assert outcome.code == 0, outcome
     if name in ("pagerank", "triangles", "betweenness"):
         assert len([line for line in outcome.out.splitlines() if line[:4].strip().isdigit()]) == 3
@@ -261,15 +316,20 @@ def test_answers_are_saved(command: Callable[..., Outcome], small: Path, name: s
         np.testing.assert_array_equal(array.astype(right.dtype), right)
 
 
-SEVERAL = ("hits", "salsa", "top-k-similar", "nearest-source", "layout")  # arrays
+SEVERAL = ("hits", "salsa", "top-k-similar", "nearest-source", "layout", "geolocate")  # arrays
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*ACYCLIC, *SEVERAL, *NUMBER)])
 def test_one_array_is_saved_as_npy(command: Callable[..., Outcome], small: Path, name: str) -> None:
     target = small.with_name("answer.npy")
-    assert command(name, small, "-o", target).code == 0
-    rows = {**dict.fromkeys(ROWS, 1), "aggregate-features": 2}  # where there is not one number a vertex
+    small.write_text(GRAPHS.get(name, SMALL))
+    assert command(name, small, *needed(name, small.parent), "-o", target).code == 0
+    rows = {
+        **dict.fromkeys(ROWS, 1),
+        "aggregate-features": 2,
+        "spectral-embedding": 2,
+    }  # where there is not one number a vertex
     assert np.load(target).shape == ((rows[name], 7) if name in rows else (7,))
 
 
@@ -278,7 +338,11 @@ def test_one_number_is_not_saved(command: Callable[..., Outcome], small: Path) -
     assert "1 cliques of 4 vertices" in command("count-cliques", small).out
     assert "4 cliques of 3 vertices" in command("count-cliques", small, "--k", 3).out
     for name in NUMBER:
-        complains(command(name, small, "-o", small.with_name("answer.npy")), "a single number", "leave the option out")
+        complains(
+            command(name, small, *needed(name, small.parent), "-o", small.with_name("answer.npy")),
+            "a single number",
+            "leave the option out",
+        )
 
 
 @pytest.mark.thorough
@@ -551,8 +615,9 @@ def test_a_file_comes_before_a_shipped_graph_of_its_name(
 def test_an_empty_graph(command: Callable[..., Outcome], tmp_path: Path) -> None:
     path = tmp_path / "empty.mtx"
     path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 0\n")
-    for name in ALGORITHMS:
-        outcome = command(name, path, *["--check"] * (name not in UNCHECKED), "--stats")
+    for name in set(ALGORITHMS) - {*TEMPORAL, "fiedler-vector", "modularity"}:  # refuse it
+        options = needed(name, tmp_path, n=3)
+        outcome = command(name, path, *options, *["--check"] * (name not in UNCHECKED), "--stats")
         assert outcome.code == 0, outcome
     assert command("info", path).code == 0
 
@@ -563,6 +628,124 @@ def test_a_reader_that_stops_early_is_no_error(small: Path) -> None:
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+# --- times, locations, labels, points --------------------------------------------------------------------------------
+
+
+BUSES = "from,to,leaves,ride\nOslo,Rome,8,1\nOslo,Bonn,7,5\nRome,Bonn,10,1\nRome,Bern,6,1\n"
+
+
+@pytest.fixture
+def buses(tmp_path: Path) -> Path:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "buses.csv").write_text(BUSES)
+    return tmp_path / "buses.csv"
+
+
+def test_journeys_in_the_order_of_time_by_names(command: Callable[..., Outcome], buses: Path) -> None:
+    options = ["--columns", "from,to", "--time", "leaves", "--duration", "ride"]
+    arrival = command("earliest-arrival", buses, *options, "--source", "Oslo", "--window", "7,", "--check")
+    assert "3 of 4 vertices reached from Oslo in the order of time" in arrival.out, arrival
+    assert re.search("1 +11  Bonn\n +2 +9  Rome\n", arrival.out)
+    assert "Bern" not in arrival.out
+    target = buses.with_name("answer.csv")
+    departure = command("latest-departure", buses, *options, "--target", "Bonn", "--check", "-o", target)
+    assert "3 of 4 vertices lead to Bonn in the order of time" in departure.out
+    assert re.search("1 +10  Rome\n +2 +8  Oslo\n", departure.out)
+    assert target.read_text().splitlines()[:3] == ["vertex,departure,name", "0,8,Oslo", "1,10,Rome"]
+    fastest = command("fastest-durations", buses, *options, "--source", "Oslo", "--check")
+    assert re.search("1 +3  Bonn\n +2 +1  Rome\n", fastest.out)
+    reached = command("temporal-reachability", buses, *options, "--sources", "Oslo", "Rome", "--check")
+    assert re.search("3 reached from Oslo\n +3 reached from Rome\n", reached.out), reached
+
+
+def test_times_may_be_a_column_without_a_name(command: Callable[..., Outcome], small: Path) -> None:
+    outcome = command("earliest-arrival", small, "--columns", "0,1", "--time", "2", "--source", "1", "--duration", "1")
+    assert re.search("1 +6  vertex 0\n +2 +4.5  vertex 2\n +3 +2  vertex 3\n", outcome.out), outcome
+    table = small.with_name("edges.npz")
+    graph = gasla.Graph.from_edges([0, 1], [1, 2]).with_edge_attributes(day=[3, 5])
+    gasla.io.write(table, graph)
+    assert "3 of 3 vertices reached" in command("earliest-arrival", table, "--time", "day", "--source", 0).out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--time", "leavs"], "column 'leavs' does not exist"),
+        (["--time", "leaves", "--window", "7"], "--window 7: expected two times, as in --window 7,20"),
+        (["--time", "leaves", "--window", "9,7"], "expected a start that is not after the end"),
+        (["--time", "leaves", "--duration", "-1"], "duration is -1"),
+        (["--time", "leaves", "--duration", "rid"], "did you mean 'ride'?"),
+    ],
+)
+def test_wrong_times_are_refused(command: Callable[..., Outcome], buses: Path, words: list[str], said: str) -> None:
+    complains(command("fastest-durations", buses, "--columns", "from,to", *words), said)
+
+
+@pytest.mark.thorough
+def test_locations_by_names_or_attributes(command: Callable[..., Outcome], buses: Path) -> None:
+    places, answer = buses.with_name("places.txt"), buses.with_name("answer.csv")
+    places.write_text("city, x, y\nOslo, 1, 2\nBern, 3, 4\n")
+    options = ["--columns", "from,to"]
+    outcome = command("geolocate", buses, *options, "--locations", places, "--check", "-o", answer)
+    assert "2 of 4 vertices have a location, and 2 others an estimated one:" in outcome.out, outcome
+    assert answer.read_text().splitlines()[1] == "0,1.0,2.0,Oslo"
+    places.write_text("city, x, y\nOslo, 1, 2\nBern, 3\n")
+    complains(command("geolocate", buses, *options, "--locations", places), "places.txt, line 3: ")
+    places.write_text("Paris 1 2\n")
+    complains(command("geolocate", buses, *options, "--locations", places), "no vertex is named 'Paris'")
+    np.save(buses.with_name("places.npy"), np.zeros((3, 2)))
+    complains(command("geolocate", buses, *options, "--locations", buses.with_name("places.npy")), "expected (4, 2)")
+    complains(command("geolocate", buses, *options, "--locations", "x,y"), "'x' is no vertex attribute")
+    complains(command("geolocate", buses, *options, "--locations", "x,y,z"), "expected two vertex attributes")
+    graph = gasla.Graph.from_edges([0, 1], [1, 2]).with_vertex_attributes(x=[0.0, np.nan, 4.0], y=[1.0, np.nan, 1.0])
+    gasla.io.write(buses.with_name("graph.npz"), graph)
+    outcome = command("geolocate", buses.with_name("graph.npz"), "--locations", "x,y", "--check")
+    assert "2 of 3 vertices have a location" in outcome.out, outcome
+
+
+@pytest.mark.thorough
+def test_communities_of_a_file_are_scored(command: Callable[..., Outcome], small: Path) -> None:
+    labels = small.with_name("labels.npy")
+    assert command("louvain-communities", small, "-o", labels).code == 0
+    outcome = command("modularity", small, "--labels", labels, "--check")
+    score = gasla.modularity(gasla.Graph(gasla.io.read(small)), np.load(labels))
+    assert outcome.out.startswith(f"{score:.6g} is the modularity"), outcome
+    small.with_name("labels.txt").write_text("a\n")
+    complains(command("modularity", small, "--labels", small.with_name("labels.txt")), "expected integers, one per")
+
+
+def test_points_become_a_graph_of_neighbors(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    points, output = tmp_path / "points.txt", tmp_path / "graph.npz"
+    points.write_text("0 0\n1 0\n0 2\n9 2\n")
+    outcome = command("nearest-neighbors-graph", points, output, "--k", 1, "--metric", "manhattan")
+    assert "4 vertices, 4 edges" in outcome.out, outcome
+    np.testing.assert_array_equal(load_npz(output).toarray()[[0, 3]], [[0, 1, 0, 0], [0, 0, 9, 0]])
+    np.save(tmp_path / "points.npy", np.eye(3))
+    assert "3 vertices, 6" in command("nearest-neighbors-graph", tmp_path / "points.npy", output, "--k", "2").out
+    complains(command("nearest-neighbors-graph", points, output), "k is 10; expected 3 at most")
+    points.write_text("one two\n")
+    complains(command("nearest-neighbors-graph", points, output), "expected numbers, one row per point")
+    np.save(tmp_path / "points.npy", np.arange(3))
+    complains(
+        command("nearest-neighbors-graph", tmp_path / "points.npy", output), "int64(3,); expected numbers, one row"
+    )
+    complains(command("nearest-neighbors-graph", points, tmp_path / "graph.doc"), "graph.doc")
+
+
+def test_a_side_is_projected_with_its_names(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    lent, output = tmp_path / "lent.csv", tmp_path / "readers.csv"
+    lent.write_text("who,book\nAnn,Emma\nBob,Emma\nBob,Dune\nCid,Dune\n")
+    outcome = command("project", lent, output, "--columns", "who,book")
+    assert "3 vertices, 4 edges" in outcome.out, outcome
+    assert sorted(output.read_text().splitlines()[1:3]) == ['"Ann","Bob",1', '"Bob","Ann",1']
+    command("project", lent, output, "--columns", "who,book", "--side", "dst")
+    assert sorted(output.read_text().splitlines()[1:]) == ['"Dune","Emma",1', '"Emma","Dune",1']
+    complains(command("project", lent, tmp_path / "x.mtx", "--columns", "who,book"), "can't store the names")
+    complains(command("project", "openflights", tmp_path / "x.npz"), "expected a bipartite graph")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lent.csv", "readers.csv"]
 
 
 # --- tables of several answers ---------------------------------------------------------------------------------------

@@ -58,8 +58,6 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     Stored zeros are edges. With `combine`, each of parallel edges counts, and if the matrix is not symmetric, the
     values of i -> j and j -> i are added first. Integers become int64 or uint64, which may wrap around in products, as
     in `gasla.mxm`.
-    j -> i are added first. Integers become int64, or uint64, so that small types don't wrap; beyond that, products are
-    those of `gasla.mxm`.
 
     References
     ----------

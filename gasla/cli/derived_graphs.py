@@ -1,0 +1,72 @@
+"""The commands that make graphs of points or of other graphs: nearest-neighbors-graph and project."""
+
+from argparse import Namespace
+from typing import Any, get_args
+
+import gasla
+from gasla.cli import data, text
+from gasla.cli.option_values import numbers
+from gasla.cli.verbs import descriptions
+from gasla.graph.transform.nearest_neighbors import Metric
+from gasla.progress import bar
+
+NEAREST = "make the graph in which each point has edges to the k nearest other points"
+PROJECT = "project a bipartite graph onto one side: join its vertices that have a common neighbor"
+
+
+def add_commands(commands: Any) -> None:
+    """Add both commands."""
+    output = "file to write; its suffix is the format"
+    nearest = commands.add_parser("nearest-neighbors-graph", help=NEAREST, description=NEAREST)
+    nearest.add_argument("points", metavar="POINTS", help=".npy or text file with a row of coordinates per point")
+    nearest.add_argument("output", metavar="OUT", help=f"{output}; the values are distances")
+    said = descriptions(gasla.nearest_neighbors_graph)
+    nearest.add_argument("--k", type=text.count, default=10, metavar="N", help=f"{said['k']} (default: %(default)s)")
+    metric = "the distance between points (default: %(default)s)"
+    nearest.add_argument("--metric", choices=get_args(Metric), default="euclidean", help=metric)
+    nearest.add_argument("--symmetric", action="store_true", help=said["symmetric"])
+    nearest.set_defaults(run=run_nearest)
+
+    project = commands.add_parser("project", help=PROJECT, description=PROJECT)
+    data.add_reading(project)
+    project.add_argument("output", metavar="OUT", help=f"{output}; the values are numbers of common neighbors")
+    side = "the vertices to keep: those that edges start from, or those that edges end at (default: %(default)s)"
+    project.add_argument("--side", choices=("src", "dst"), default="src", help=side)
+    project.set_defaults(run=run_project)
+
+
+def run_nearest(options: Namespace) -> int:
+    """`gasla nearest-neighbors-graph`."""
+    from gasla import io
+
+    io.format_of(data.check_target(options.output))
+    points = numbers(options.points, options.points, "one row per point")
+    with bar("computing neighbors"):
+        graph = gasla.nearest_neighbors_graph(points, options.k, metric=options.metric, symmetric=options.symmetric)
+    return _write(options.output, graph)
+
+
+def run_project(options: Namespace) -> int:
+    """`gasla project`."""
+    from gasla import io
+
+    holds_names = io.format_of(data.check_target(options.output)) in (*io.TABLES, "graphml", "gml")
+    with bar(f"reading {options.graph}"):
+        graph = data.load(options).graph
+    if graph.names is not None and not holds_names:
+        raise ValueError(
+            f"{options.output} can't store the names of {options.graph}; expected .csv, .parquet, .feather or .graphml"
+        )
+    with bar("projecting"):
+        projected = gasla.project(graph, (graph.out_degrees if options.side == "src" else graph.in_degrees) > 0)
+    return _write(options.output, projected)
+
+
+def _write(output: str, graph: Any) -> int:
+    """Write a graph, and print its size."""
+    from gasla import io
+
+    with bar(f"writing {output}"):
+        io.write(output, graph)
+    print(f"wrote {output}: {graph.n:,} vertices, {graph.m:,} edges")
+    return 0

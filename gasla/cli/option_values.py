@@ -1,0 +1,177 @@
+"""The options of commands whose values are names of vertices or of attributes, files, or text of a form of its own."""
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gasla.algorithms.patterns.pattern import Pattern
+from gasla.cli.data import Named
+
+Array = NDArray[Any]
+DEGREES = "its in-degree and out-degree"
+
+
+def default_source(graph: Named) -> int:
+    """The vertex of largest out-degree."""
+    if not graph.graph.n:
+        raise ValueError("the graph has no vertices; expected at least one, for the source")
+    return int(np.argmax(graph.graph.out_degrees))
+
+
+def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
+    """The array in a .npy or text file: of numbers if it has two dimensions, else of integers."""
+    kind = "numbers" if ndim == 2 else "integers"
+    try:
+        found = np.load(path) if path.endswith(".npy") else np.loadtxt(path, float if ndim == 2 else int, ndmin=ndim)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}; expected {kind}, {rows}") from None
+    if found.ndim != ndim or found.dtype.kind not in ("biuf" if ndim == 2 else "iu"):
+        raise ValueError(f"{what}: {found.dtype}{found.shape}; expected {kind}, {rows}")
+    return found
+
+
+def _features(graph: Named, path: str | None) -> Array:
+    """One row of features per vertex, from a file; by default the degrees."""
+    if path is None:
+        return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
+    return numbers(path, f"--features {path}", "one row per vertex")
+
+
+def _window(given: str | None) -> tuple[float | None, float | None] | None:
+    """The start and the end of a window, each of which may be empty."""
+    if given is None:
+        return None
+    try:
+        start, end = (_time(word) for word in given.split(","))
+    except ValueError:
+        raise ValueError(f"--window {given}: expected two times, as in --window 7,20; either may be empty") from None
+    return start, end
+
+
+def _time(word: str) -> float | None:
+    if not word:
+        return None
+    return int(word) if re.fullmatch(r"\s*-?[0-9]+\s*", word) else float(word)
+
+
+def _duration(word: str) -> float | str:
+    """A number, or the name of an attribute."""
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def _locations(graph: Named, given: str | None) -> Array:
+    """Two coordinates per vertex, NaN where unknown: two vertex attributes, or a file."""
+    if given is None:
+        raise ValueError("--locations is missing; expected a file, or two vertex attributes, as in --locations x,y")
+    if "," in given and not Path(given).exists():
+        names, attributes = given.split(","), graph.graph.vertex_attributes
+        if len(names) != 2:
+            raise ValueError(f"--locations {given}: expected two vertex attributes, as in --locations x,y")
+        for name in names:
+            attributes.require(name, "--locations")
+        return np.stack([attributes[name] for name in names], axis=1).astype(np.float64)
+    if not given.endswith(".npy"):
+        return _placed(graph, given)
+    found = numbers(given, f"--locations {given}", "two per vertex")
+    if found.shape != (graph.graph.n, 2):
+        raise ValueError(f"--locations {given}: shape {found.shape}; expected ({graph.graph.n}, 2)")
+    return found
+
+
+def _placed(graph: Named, path: str) -> Array:
+    """The locations in a text file with lines of a vertex and two numbers, of some vertices."""
+    found = np.full((graph.graph.n, 2), np.nan)
+    with open(path, encoding="utf-8", newline="") as file:
+        content = file.read().splitlines()
+    delimiter = next((sign for sign in ",;\t" if content and sign in content[0]), " ")
+    for number, row in enumerate(csv.reader(content, delimiter=delimiter, skipinitialspace=True), 1):
+        try:
+            name, *numbers = (word.strip() for word in row)
+            x, y = map(float, numbers)
+        except ValueError:
+            if number > 1:  # the first line may be a header
+                raise ValueError(
+                    f"--locations {path}, line {number}: {delimiter.join(row)!r}; expected a vertex and two numbers"
+                ) from None
+        else:
+            found[graph.vertex(name)] = x, y
+    return found
+
+
+def _labels(_: Named, path: str | None) -> Array:
+    """A label per vertex, from a file."""
+    if path is None:
+        raise ValueError("--labels is missing; expected a .npy or text file with a label per vertex")
+    return numbers(path, f"--labels {path}", "one per vertex", ndim=1)
+
+
+def _pattern(given: str) -> str:
+    """The name or the edges of a pattern, which may need --directed."""
+    for directed in (True, False):
+        try:
+            Pattern.of(given, directed)
+        except ValueError as wrong:
+            error = wrong
+        else:
+            return given
+    raise ValueError(f"--pattern {given}: {error}")
+
+
+def _each(graph: Named, names: list[str] | None) -> Array:
+    """The vertices with these names; by default all."""
+    return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
+
+
+# Parameters with special options: the arguments of `add_argument`, and the function that converts the value.
+READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
+    "source": (
+        {"help": "source vertex (default: the vertex of largest out-degree)"},
+        lambda graph, name: default_source(graph) if name is None else graph.vertex(name),
+    ),
+    "features": (
+        {"metavar": "FILE", "help": f".npy or text file with one row per vertex (default: {DEGREES})"},
+        _features,
+    ),
+    "pattern": (
+        {
+            "default": "triangle",
+            "help": "a name, such as cycle4, or edges, such as 0-1,1-2 or 0>1,1>2 (default: %(default)s)",
+        },
+        lambda _, given: _pattern(given),
+    ),
+    "labels": ({"metavar": "FILE", "help": ".npy or text file with a label per vertex"}, _labels),
+    "locations": (
+        {
+            "metavar": "FILE|X,Y",
+            "help": ".npy file with a row per vertex, NaN where unknown; text file with lines VERTEX,X,Y; "
+            "or two vertex attributes",
+        },
+        _locations,
+    ),
+    "time": (
+        {"metavar": "NAME", "default": "time", "help": "{time} (default: %(default)s)"},
+        lambda graph, given: graph.columns.get(given, given),
+    ),
+    "duration": (
+        {"metavar": "X|NAME", "type": _duration, "default": 0, "help": "{duration} (default: %(default)s)"},
+        lambda graph, given: graph.columns.get(given, given),
+    ),
+    "window": (
+        {"metavar": "START,END", "help": "use only edges that depart and arrive within it; either may be empty"},
+        lambda _, given: _window(given),
+    ),
+    "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _each),
+    "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _each),
+    "target": (
+        {"help": "target vertex (default: the last vertex)"},
+        lambda graph, name: graph.graph.n - 1 if name is None else graph.vertex(name),
+    ),
+}
