@@ -1,10 +1,13 @@
 """Run Graph500: generate an edge list, build the graph, search it from 64 roots, validate, and print TEPS.
 
-    python -m benchmarks.graph500 --scale 20 [--device gpu] [--roots 64] [--seed 1] [--output FILE]
+    python -m benchmarks.graph500 --scale 20 [--device gpu | --cards all | --ranks 2] [--roots 64] [--seed 1]
+        [--output FILE]
+    mpiexec -n 4 python -m benchmarks.graph500 --scale 20 --mpi
 
-The graph has 2**scale vertices. Kernel 1 makes the graph from the edge list, kernel 2 is breadth-first search, kernel 3
-shortest paths; both return a tree. Each search is validated against the edge list, untimed and on the same device. If
-one is invalid the output says why and has no figures, and the exit code is 1.
+The graph has 2**scale vertices. Kernel 1 makes the graph from the edge list; over ranks, every process has the edge
+list, and kernel 1 also divides the graph. Kernel 2 is breadth-first search, kernel 3 shortest paths; both return a
+tree. Each search is validated against the edge list, untimed and on the device of that list. If one is invalid the
+output says why and has no figures, and the exit code is 1.
 
 Graph500 Benchmarks 1 ("Search") and 2 ("Shortest Path"), version 2.0, 2017: https://graph500.org/?page_id=12.
 """
@@ -22,9 +25,12 @@ import numpy as np
 
 import gasla
 import semirings
+from benchmarks import on_ranks
 from benchmarks.graphs import check_device
+from benchmarks.on_ranks import Place
 from gasla.arrays import Device, array_module, device_of, finish, moved
 from gasla.bench.reports.provenance import provenance
+from gasla.distributed import BlockArray
 
 A, B, C = 0.57, 0.19, 0.19
 EDGE_FACTOR = 16
@@ -106,12 +112,12 @@ class Tree(NamedTuple):
     distances: Array | None = None  # of shortest paths
 
 
-def search(graph: gasla.Graph, root: int) -> tuple[Array]:
+def search(graph: Any, root: int) -> tuple[Array]:
     """Kernel 2."""
     return (gasla.bfs(graph, root, parents=True).parents,)
 
 
-def shortest_paths(graph: gasla.Graph, root: int) -> tuple[Array, Array]:
+def shortest_paths(graph: Any, root: int) -> tuple[Array, Array]:
     """Kernel 3."""
     distances, parents = gasla.sssp(graph, root, parents=True)
     return parents, distances
@@ -214,38 +220,46 @@ class Invalid(Exception):
     """A search whose output breaks a rule."""
 
 
-def measure(kernel: Callable[..., Any], graph: gasla.Graph, edges: Edges, roots: list[int]) -> Searches:
-    """Search from all roots, after one untimed search; validate each output on the device of the edge list."""
-    found, device = Searches([], []), device_of(edges.src)
+def measure(
+    kernel: Callable[..., Any], graph: Any, edges: Edges, roots: list[int], device: Device | None = None
+) -> Searches:
+    """Search from all roots on a device, by default the graph's, after one untimed search.
+
+    Each output is validated on the device of the edge list.
+    """
+    device, there = device or graph.device, device_of(edges.src)
+    found = Searches([], [])
     kernel(graph, roots[0])
     for root in roots:
-        finish(graph.device)
+        finish(device)
         began = perf_counter()
         arrays = kernel(graph, root)
-        finish(graph.device)
+        finish(device)
         found.seconds.append(perf_counter() - began)
-        tree = Tree(*(moved(array, device) for array in arrays))
+        gathered = [array.compute() if isinstance(array, BlockArray) else array for array in arrays]
+        tree = Tree(*(moved(array, there) for array in gathered))
         if wrong := problem(edges, root, tree):
             raise Invalid(f"{kernel.__name__} from {root}: {wrong}")
         found.edges.append(int((tree.parents[edges.src] >= 0).sum()))
     return found
 
 
-def run(scale: int, device: Device = "cpu", roots: int = ROOTS, seed: int = 1) -> list[str]:
+def run(scale: int, place: Place | None = None, roots: int = ROOTS, seed: int = 1) -> list[str]:
     """All kernels; returns the lines of the output."""
+    place = place or Place("cpu", "cpu", lambda graph: graph)
     edges = edge_list(scale, seed)
-    given = edges.on(device)
-    construct(Edges(*(array[:1000] for array in given)))  # imports and compiles
-    finish(device)
+    given = edges.on("cpu" if place.is_divided else place.device)
+    place.put(construct(Edges(*(array[:1000] for array in given))))  # imports and compiles
+    finish(place.device)
     began = perf_counter()
-    graph = construct(given)
-    finish(device)
+    graph = place.put(construct(given))
+    finish(place.device)
     building = perf_counter() - began
     chosen = draw_roots(edges, roots, seed)
     head = [f"SCALE: {scale}", f"edgefactor: {EDGE_FACTOR}", f"NBFS: {len(chosen)}"]
     lines = [*head, f"construction_time: {building:.17e}"]
     for name, kernel in (("bfs", search), ("sssp", shortest_paths)):
-        lines += measure(kernel, graph, given, chosen).lines(name)
+        lines += measure(kernel, graph, given, chosen, place.device).lines(name)
     return lines
 
 
@@ -253,20 +267,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, run, and print the figures; returns 1 if a search is invalid."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=int, required=True)
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    on_ranks.add_options(parser)
     parser.add_argument("--roots", type=int, default=ROOTS, help="number of searches; results need 64 (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, help="write the figures and their provenance to this file")
     options = parser.parse_args(arguments)
     check_device(parser, options.device)
-    try:
-        lines = run(options.scale, options.device, options.roots, options.seed)
-    except Invalid as error:
-        print(f"No results: {error}")
-        return 1
-    print(*lines, sep="\n")
-    if options.output is not None:
-        options.output.write_text("\n".join([*lines, str(provenance(options.device))]) + "\n")
+    with on_ranks.opened(options) as place:
+        try:
+            lines = run(options.scale, place, options.roots, options.seed)
+        except Invalid as error:
+            print(f"No results: {error}")
+            return 1
+        print(*lines, sep="\n")
+        if options.output is not None and place.is_first:
+            about = f"{place.name}; {provenance(place.device)}" if place.is_divided else str(provenance(place.device))
+            options.output.write_text("\n".join([*lines, about]) + "\n")
     return 0
 
 

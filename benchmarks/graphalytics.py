@@ -1,12 +1,13 @@
 """Run the six kernels of LDBC Graphalytics on a graph in its format, validate the outputs, and print EPS and EVPS.
 
-    python -m benchmarks.graphalytics FOLDER/NAME [--properties FILE] [--kernels bfs,pr] [--runs 3] [--device gpu]
-        [--output FOLDER] [--reference FOLDER] [--json FILE]
+    python -m benchmarks.graphalytics FOLDER/NAME [--properties FILE] [--kernels bfs,pr] [--runs 3]
+        [--device gpu | --cards all | --ranks 2] [--output FOLDER] [--reference FOLDER] [--json FILE]
+    mpiexec -n 4 python -m benchmarks.graphalytics FOLDER/NAME --mpi
 
 Reads NAME.v, NAME.e and NAME.properties. Each kernel is called once untimed, and its output compared with the file
 NAME-KERNEL among the references, if there is one: by default next to the graph. Then it is timed: seconds are the
 processing time T_p, with the graph in memory and the code compiled. EPS is edges per second, EVPS edges and vertices
-per second. The exit code is 1 if an output is wrong.
+per second. Over ranks, every process reads the files. The exit code is 1 if an output is wrong.
 
 A. Iosup et al.: The LDBC Graphalytics Benchmark. arXiv:2011.15028 (2020).
 """
@@ -25,7 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gasla
-from gasla.arrays import Device, finish, moved
+from benchmarks import on_ranks
+from benchmarks.on_ranks import Place
+from gasla.arrays import finish, moved
 from gasla.bench.reports.provenance import provenance
 
 UNREACHED = np.iinfo(np.int64).max  # as the depth of a vertex that BFS does not reach
@@ -100,36 +103,36 @@ def _positions(ids: Array, wanted: Array, what: str) -> Array:
 # --- kernels ----------------------------------------------------------------------------------------------------------
 
 
-def _bfs(data: Dataset, graph: gasla.Graph) -> Any:
+def _bfs(data: Dataset, graph: Any) -> Any:
     return gasla.bfs(graph, data.vertex("bfs.source-vertex"))
 
 
-def _pagerank(data: Dataset, graph: gasla.Graph) -> Any:
+def _pagerank(data: Dataset, graph: Any) -> Any:
     rounds, damping = int(data.parameters["pr.num-iterations"]), float(data.parameters["pr.damping-factor"])
     return gasla.pagerank(graph, alpha=damping, weighted=False, tol=0, max_iter=rounds, dtype=np.float64).ranks
 
 
-def _components(data: Dataset, graph: gasla.Graph) -> Any:
+def _components(data: Dataset, graph: Any) -> Any:
     return gasla.connected_components(graph).labels
 
 
-def _labels(data: Dataset, graph: gasla.Graph) -> Any:
+def _labels(data: Dataset, graph: Any) -> Any:
     rounds = int(data.parameters["cdlp.max-iterations"])
     return gasla.label_propagation(graph, method="synchronous", max_iter=rounds)
 
 
-def _clustering(data: Dataset, graph: gasla.Graph) -> Any:
+def _clustering(data: Dataset, graph: Any) -> Any:
     return gasla.clustering(graph, mode="neighborhood" if data.directed else "undirected")
 
 
-def _sssp(data: Dataset, graph: gasla.Graph) -> Any:
+def _sssp(data: Dataset, graph: Any) -> Any:
     return gasla.sssp(graph, data.vertex("sssp.source-vertex"), dtype=np.float64)
 
 
 class Kernel(NamedTuple):
     """A kernel: its call, its output in the terms of the benchmark, and the rule of its validation."""
 
-    call: Callable[[Dataset, gasla.Graph], Any]
+    call: Callable[[Dataset, Any], Any]
     output: Callable[[Dataset, Array], Array]
     rule: Callable[[Array, Array], Array]  # of reference and output; marks the vertices that are right
 
@@ -201,31 +204,37 @@ class Outcome(NamedTuple):
 
 
 def measure(
-    kernel: str, data: Dataset, graph: gasla.Graph, name: str, runs: int, output: Path | None, reference: Path
+    kernel: str, data: Dataset, graph: Any, place: Place, name: str, runs: int, output: Path | None, reference: Path
 ) -> Outcome:
     """Check a kernel's output, write it, and time the kernel."""
     values = KERNELS[kernel].output(data, np.asarray(moved(KERNELS[kernel].call(data, graph), "cpu")))
     file, verdict = f"{name}-{kernel.upper()}", "no reference"
-    if output is not None:
+    if output is not None and place.is_first:
         write(output / file, data.ids, values)
     if (reference / file).is_file():
         verdict = problem(kernel, data, values, reference / file) or "valid"
     seconds = []
     for _ in range(runs):
-        finish(graph.device)
+        finish(place.device)
         began = perf_counter()
         KERNELS[kernel].call(data, graph)
-        finish(graph.device)
+        finish(place.device)
         seconds.append(perf_counter() - began)
     usual = median(seconds)
     return Outcome(kernel, seconds, verdict, data.edges / usual, (data.edges + len(data.ids)) / usual)
 
 
-def supported(data: Dataset) -> list[str]:
-    """The kernels that the properties ask for: all six, without sssp for a graph without weights, by default."""
+def supported(data: Dataset, over_ranks: bool = False) -> list[str]:
+    """The kernels that the properties ask for, by default all six.
+
+    sssp is left out for a graph without weights, and lcc for a directed graph over ranks, which do not count its
+    triangles.
+    """
     named = data.parameters.get("algorithms")
     kernels = [name.strip() for name in named.split(",")] if named else list(KERNELS)
-    return [name for name in kernels if name != "sssp" or data.graph.values is not None]
+    left_out = {"sssp"} if data.graph.values is None else set()
+    left_out |= {"lcc"} if data.directed and over_ranks else set()
+    return [name for name in kernels if name not in left_out]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -235,35 +244,42 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--properties", type=Path)
     parser.add_argument("--kernels", help="comma-separated (all that the properties name)")
     parser.add_argument("--runs", type=int, default=RUNS, help="timed calls of each kernel (%(default)s)")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    on_ranks.add_options(parser)
     parser.add_argument("--output", type=Path, help="write the outputs to this folder")
     parser.add_argument("--reference", type=Path, help="folder of the reference outputs (that of the graph)")
     parser.add_argument("--json", type=Path, help="write all times and their provenance to this file")
     options = parser.parse_args(arguments)
-    device: Device = options.device
+    if unknown := [name for name in (options.kernels or "bfs").split(",") if name not in KERNELS]:
+        parser.error(f"there is no kernel {unknown[0]!r}; expected some of {', '.join(KERNELS)}")
+    with on_ranks.opened(options) as place:
+        found = run(options, place)
+    return int(any(one.verdict not in ("valid", "no reference") for one in found))
+
+
+def run(options: argparse.Namespace, place: Place) -> list[Outcome]:
+    """Read the graph, run the kernels, print a line for each, and write the files."""
     began = perf_counter()
     data = load(options.graph, options.properties)
-    graph = data.graph.to(device)
+    graph = place.put(data.graph)
     loading = perf_counter() - began
-    kernels = options.kernels.split(",") if options.kernels else supported(data)
-    if unknown := [name for name in kernels if name not in KERNELS]:
-        parser.error(f"there is no kernel {unknown[0]!r}; expected some of {', '.join(KERNELS)}")
+    kernels = options.kernels.split(",") if options.kernels else supported(data, place.is_divided)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
     name, reference = options.graph.name, options.reference or options.graph.parent
     kind = "directed" if data.directed else "undirected"
-    print(f"{name}: {len(data.ids):,} vertices, {data.edges:,} edges, {kind}, {device}")
+    print(f"{name}: {len(data.ids):,} vertices, {data.edges:,} edges, {kind}, {place.name}")
     print(f"load time {loading:.3f} s\n\n{'':6}{'seconds':>12}{'EPS':>12}{'EVPS':>12}  output", flush=True)
     found = []
     for kernel in kernels:
-        one = measure(kernel, data, graph, name, options.runs, options.output, reference)
+        one = measure(kernel, data, graph, place, name, options.runs, options.output, reference)
         print(f"{kernel:6}{median(one.seconds):12.6f}{one.eps:12.4g}{one.evps:12.4g}  {one.verdict}", flush=True)
         found.append(one)
-    if options.json is not None:
-        saved = {"provenance": provenance(device), "graph": name, "vertices": len(data.ids), "edges": data.edges}
-        text = json.dumps({**saved, "load": loading, "kernels": [one._asdict() for one in found]}, indent=1)
+    if options.json is not None and place.is_first:
+        saved = {"provenance": provenance(place.device), "place": place.name, "graph": name}
+        saved |= {"vertices": len(data.ids), "edges": data.edges, "load": loading}
+        text = json.dumps({**saved, "kernels": [one._asdict() for one in found]}, indent=1)
         options.json.write_text(text + "\n")
-    return int(any(one.verdict not in ("valid", "no reference") for one in found))
+    return found
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,12 @@ import gasla
 from benchmarks import gap, graph500
 from benchmarks.graph500 import Edges, Tree, problem
 from gasla.arrays import moved
+from tests.distributed.test_clusters import MPIEXEC, QUIET, needs_mpi
 
 pytestmark = pytest.mark.thorough
 
 Array = np.ndarray[Any, Any]
+ROOT = Path(graph500.__file__).parents[1]
 
 
 def test_edges_have_the_distribution_of_the_generator() -> None:
@@ -126,6 +131,30 @@ def test_a_run_prints_all_figures(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["bfs_max_nedge"] <= 16 << 7 and found["bfs_max_nedge"] == found["sssp_max_nedge"]
     assert found["sssp_harmonic_mean_TEPS"] > 0
     assert (tmp_path / "run.txt").read_text().splitlines()[: len(lines)] == lines
+
+
+def test_searches_over_ranks_are_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "run.txt"
+    assert graph500.main(["--scale", "7", "--roots", "3", "--ranks", "2", "--output", str(output)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "SCALE: 7" and lines[-1].startswith("sssp_harmonic_stddev_TEPS")
+    assert output.read_text().splitlines()[len(lines)].startswith("2 ranks; ")
+
+
+@needs_mpi
+def test_searches_under_mpiexec_are_printed_once() -> None:
+    command = [str(MPIEXEC), "--oversubscribe", "-n", "2", sys.executable, "-m", "benchmarks.graph500"]
+    environment = os.environ | QUIET | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, "--scale", "6", "--roots", "1", "--mpi"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("sssp_harmonic_mean_TEPS") == 1
+
+
+def test_one_kind_of_ranks_is_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        graph500.main(["--scale", "7", "--ranks", "2", "--device", "gpu"])
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_an_invalid_search_leaves_no_figures(

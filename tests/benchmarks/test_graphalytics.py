@@ -132,6 +132,17 @@ def test_outputs_are_valid_and_written(name: str, tmp_path: Path, capsys: pytest
     assert "144 infinity\n" in (tmp_path / "out" / f"{name}-SSSP").read_text()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_over_ranks_outputs_are_the_same(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_references(name, tmp_path)
+    files = ["--output", str(tmp_path / "out"), "--reference", str(tmp_path), "--json", str(tmp_path / "run.json")]
+    assert graphalytics.main([str(FOLDER / name), "--ranks", "2", "--runs", "1", *files]) == 0
+    kernels = len(graphalytics.KERNELS) - (name == "tiny-directed")  # without lcc
+    assert "2 ranks" in (shown := capsys.readouterr().out) and shown.count("  valid") == kernels
+    assert len([*(tmp_path / "out").iterdir()]) == kernels
+    assert json.loads((tmp_path / "run.json").read_text())["place"] == "2 ranks"
+
+
 @pytest.mark.parametrize("kernel", graphalytics.KERNELS)
 def test_wrong_outputs_are_named(kernel: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "tiny-directed"
@@ -174,6 +185,7 @@ def test_properties_name_the_graph_and_its_kernels(tmp_path: Path) -> None:
     data = graphalytics.load(tmp_path / "a-7.5", file)
     assert data.directed and data.vertex("bfs.source-vertex") == 1 and data.graph.values is None
     assert graphalytics.supported(data) == ["bfs", "pr", "wcc", "cdlp", "lcc"]
+    assert graphalytics.supported(data, over_ranks=True) == ["bfs", "pr", "wcc", "cdlp"]
     file.write_text("x = 1\n")
     with pytest.raises(ValueError, match=r"0 properties graph\.NAME\.directed; expected one"):
         graphalytics.load(tmp_path / "a-7.5", file)
