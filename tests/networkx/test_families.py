@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,3 +147,59 @@ def test_other_answers_are_right() -> None:
         return set(members.values()), {(members[u], members[v]) for u, v in C.edges}
 
     assert by_members(ours) == by_members(theirs)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
+def test_matchings_are_as_large_as_networkxs(kind: type) -> None:
+    for seed in range(8):
+        G = nx.relabel_nodes(nx.bipartite.random_graph(9, 12, 0.2, seed=seed), "v{}".format)
+        G, top = kind(G), {f"v{i}" for i in range(9)}
+        ours, theirs = (nx.bipartite.maximum_matching(G, top, backend=backend) for backend in ("gasla", "networkx"))
+        assert len(ours) == len(theirs) and all(ours[v] == u and G.has_edge(u, v) for u, v in ours.items())
+        assert set(list(ours)[: len(ours) // 2]) <= top
+    tree = nx.random_labeled_tree(30, seed=1)
+    ours, theirs = (nx.bipartite.maximum_matching(tree, backend=backend) for backend in ("gasla", "networkx"))
+    assert len(ours) == len(theirs)
+    with pytest.raises(nx.AmbiguousSolution, match="Disconnected graph"):
+        nx.bipartite.maximum_matching(nx.Graph([(0, 1), (2, 3)]), backend="gasla")
+    for G, top_nodes in ((nx.cycle_graph(5), None), (nx.path_graph(4), [0, 1]), (nx.DiGraph([(0, 1)]), [0])):
+        with pytest.raises(NotImplementedError):
+            nx.bipartite.maximum_matching(G, top_nodes, backend="gasla")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
+def test_eigenvalues_and_eigenvectors_as_networkx(kind: type, normalized: bool) -> None:
+    """But for the sign. The weights of parallel edges add up; those of 0 are no edges; signs do not count."""
+    options: dict[str, Any] = {"normalized": normalized, "method": "tracemin_lu", "seed": 3}
+    for seed in range(6):
+        G = kind(nx.connected_watts_strogatz_graph(20, 4, 0.3, seed=seed))
+        rng = random.Random(seed)
+        for *_, data in G.edges(data=True):
+            data["weight"] = rng.choice([0, 1, -2.5])
+        G.add_edge(0, 1, weight=0.5)
+        G.add_edge(3, 3, weight=7)
+        for weight in ("weight", None):
+            ask = {"weight": weight, **options}
+            ours, theirs = (nx.algebraic_connectivity(G, **ask, backend=one) for one in ("gasla", "networkx"))
+            assert type(ours) is float and ours == pytest.approx(theirs, rel=1e-6)
+            if theirs == 0:
+                with pytest.raises(nx.NetworkXError, match="graph is not connected"):
+                    nx.fiedler_vector(G, **ask, backend="gasla")
+                continue
+            ours, theirs = (nx.fiedler_vector(G, **ask, backend=backend) for backend in ("gasla", "networkx"))
+            np.testing.assert_allclose(ours * np.sign(ours @ theirs), theirs, atol=1e-5)
+
+
+def test_small_and_odd_graphs_have_networkxs_spectra() -> None:
+    both = partial(nx.algebraic_connectivity, seed=1)
+    for G in (nx.path_graph(2), nx.empty_graph(3), nx.complete_graph(3)):
+        assert both(G, backend="gasla") == pytest.approx(both(G, backend="networkx"))
+    assert nx.fiedler_vector(nx.path_graph(2), backend="gasla").tolist() == [1, -1]
+    for function in (nx.algebraic_connectivity, nx.fiedler_vector):
+        with pytest.raises(nx.NetworkXError, match="less than two nodes"):
+            function(nx.empty_graph(1), backend="gasla")
+        with pytest.raises(NotImplementedError):
+            function(nx.path_graph(3), method="guess", backend="gasla")

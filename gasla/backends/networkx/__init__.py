@@ -22,6 +22,7 @@ from gasla.backends.networkx import (
     kruskal,
     link_prediction,
     rankings,
+    spectra,
     triangles_and_cores,
     trophic,
 )
@@ -41,6 +42,7 @@ FAMILIES = (  # each registers its functions
     distances,
     flow_value,
     rankings,
+    spectra,
     breadth_first,
     kruskal,
     link_prediction,

@@ -24,7 +24,8 @@ def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -
     if np.isin(out.indices[np.isin(out.owners(), ids)], ids).any():
         raise nx.NetworkXUnfeasible(f"{wanted} is not an independent set of G")
     graph = G.plain().to(G.device)
-    found = gasla.maximal_independent_set(graph, ids.tolist() or None, seed=seed.getrandbits(63))
+    number = 0 if seed is None else seed.getrandbits(63)
+    found = gasla.maximal_independent_set(graph, ids.tolist() or None, seed=number)
     return G.called(np.flatnonzero(moved(found, "cpu")))
 
 
@@ -36,6 +37,33 @@ def maximal_matching(G: Converted) -> set[tuple[Any, Any]]:
     mates = np.asarray(moved(gasla.maximal_matching(G.plain().to(G.device)), "cpu"), np.int64)
     first = np.flatnonzero(mates > np.arange(len(G)))
     return set(zip(G.called(first), G.called(mates[first])))
+
+
+@register(UNDIRECTED, least=5_000, choice="NetworkX takes augmenting paths one after another")
+def hopcroft_karp_matching(G: Converted, top_nodes: Any = None) -> dict[Any, Any]:
+    """A maximum matching of a bipartite graph, from the nodes of one side to the other and back."""
+    graph = G.plain().to(G.device)
+    if not len(G) or not gasla.is_bipartite(graph):
+        raise NotImplementedError("a graph that is not bipartite, or without nodes")
+    first = _side(G, graph, top_nodes)
+    mates = np.asarray(moved(gasla.maximum_bipartite_matching(graph), "cpu"), np.int64)
+    matched = mates >= 0
+    order = np.concatenate([np.flatnonzero(matched & first), np.flatnonzero(matched & ~first)])
+    return dict(zip(G.called(order), G.called(mates[order])))
+
+
+def _side(G: Converted, graph: Any, top_nodes: Any) -> Any:
+    """A mask of the nodes of one side: the given ones, or those of the first node's side."""
+    if top_nodes is None:
+        if int(gasla.connected_components(graph).count) > 1:
+            raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
+        return np.asarray(moved(gasla.is_bipartite(graph, colors=True).colors, "cpu")) == 0
+    first = np.zeros(len(G), bool)
+    first[G.numbered(name for name in top_nodes if name in G)] = True
+    out = G.plain().out
+    if (first[out.owners()] == first[out.indices]).any():
+        raise NotImplementedError("an edge between two nodes of one side")
+    return first
 
 
 @register(DIRECTED, only("scc", None), least=20_000, choice="strong components have other numbers")

@@ -1,0 +1,68 @@
+"""Eigenvalues and eigenvectors of the Laplacian, which iterations approximate: only by request."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+import gasla
+from gasla.arrays import moved
+from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, only, register
+from gasla.graph.graph import Graph
+
+METHOD = only("method", "tracemin_pcg", "tracemin_lu", "lanczos", "lobpcg")
+WITHIN = "an iteration ends within a tolerance"
+
+
+def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
+    """The edges by the size of their weights, parallel ones added up, and whether they connect all nodes."""
+    if len(G) < 2:
+        raise nx.NetworkXError("graph has less than two nodes.")
+    if weight is None:
+        graph = G.weighted(None, np.add)
+    else:
+        sizes = G.edges.combined(np.abs(G.each(weight).astype(np.float64)), np.add)
+        graph = G.plain().with_values(sizes).select(sizes != 0)
+    graph = graph.to(G.device)
+    return graph, int(gasla.connected_components(graph).count) == 1
+
+
+def _smallest(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[float, Array]:
+    """The smallest eigenvalue besides 0, and its eigenvector."""
+    start = 0 if seed is None else int(seed.randint(2**31 - 1))
+    try:
+        found = gasla.spectral_embedding(graph, 1, normalized=bool(normalized), tol=tol, seed=start)
+    except RuntimeError as error:
+        raise NotImplementedError(str(error)) from None
+    return float(found.values[0]), np.asarray(moved(found.vectors, "cpu"))[:, 0]
+
+
+@register(UNDIRECTED, by_name("weight"), METHOD, least=500, choice=WITHIN)
+def algebraic_connectivity(
+    G: Converted,
+    weight: Any = "weight",
+    normalized: bool = False,
+    tol: float = 1e-8,
+    method: str = "tracemin_pcg",
+    seed: Any = None,
+) -> float:
+    """The second smallest eigenvalue of the Laplacian, by another method than the given one."""
+    graph, is_connected = _joined(G, weight)
+    return _smallest(graph, normalized, tol, seed)[0] if is_connected else 0.0
+
+
+@register(UNDIRECTED, by_name("weight"), METHOD, least=500, choice=WITHIN)
+def fiedler_vector(
+    G: Converted,
+    weight: Any = "weight",
+    normalized: bool = False,
+    tol: float = 1e-8,
+    method: str = "tracemin_pcg",
+    seed: Any = None,
+) -> Array:
+    """The eigenvector of the second smallest eigenvalue, of length 1, by another method than the given one."""
+    graph, is_connected = _joined(G, weight)
+    if not is_connected:
+        raise nx.NetworkXError("graph is not connected.")
+    return np.array([1.0, -1.0]) if len(G) == 2 else _smallest(graph, normalized, tol, seed)[1]
