@@ -773,6 +773,8 @@ EXACT = {
     "transitivity": lambda g: np.array(gasla.transitivity(g)),
     "count_cliques": lambda g: np.array(gasla.count_cliques(g, 3)),
     "preferential_attachment": lambda g: gasla.preferential_attachment(g, [[0, 1], [2, 3]]),
+    "spectral_embedding": lambda g: gasla.spectral_embedding(g, 3).vectors,
+    "fiedler_vector": gasla.fiedler_vector,
 }
 CLOSE = {  # sums of floats in aggregates take part
     "pagerank, weighted": lambda g: gasla.pagerank(g).ranks,
@@ -807,6 +809,22 @@ def test_algorithms_are_those_of_one_process(name: str) -> None:
             np.testing.assert_allclose(CLOSE[name](spread), CLOSE[name](graph), rtol=1e-9)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("options", [{}, {"normalized": False}, {"weighted": False}])
+@pytest.mark.parametrize("form", ["as it is", "symmetric", "without values"])
+def test_eigenvectors_of_graphs_that_are_not_written_out(options: dict[str, Any], form: str) -> None:
+    graph = random_graph(300, 1500)
+    if form == "symmetric":
+        graph = graph.symmetrized(semirings.plus)
+    if form == "without values":
+        graph = graph.with_values(None)
+    expected = gasla.spectral_embedding(graph, 2, **options)
+    for ranks in (2, 3):
+        found = gasla.spectral_embedding(over(graph, ranks), 2, **options)
+        np.testing.assert_array_equal(found.vectors, expected.vectors)
+        np.testing.assert_array_equal(found.values, expected.values)
+
+
 NOT_HAD: dict[str, Any] = {
     "shortest_path": lambda g: gasla.shortest_path(g, 0, 1),
     "k_shortest_paths": lambda g: gasla.k_shortest_paths(g, 0, 1, 2),
@@ -829,8 +847,6 @@ NOT_HAD: dict[str, Any] = {
     "draw": gasla.draw,
     "ego_graph": lambda g: gasla.ego_graph(g, 0),
     "project": lambda g: gasla.project(g, [0, 1]),
-    "spectral_embedding": gasla.spectral_embedding,
-    "fiedler_vector": gasla.fiedler_vector,
     "maximum_bipartite_matching": gasla.maximum_bipartite_matching,
     "greedy_color": lambda g: gasla.greedy_color(g, seed=1),
     "maximum_flow": lambda g: gasla.maximum_flow(g, 0, 1),

@@ -2,23 +2,24 @@
 
 A block of vectors is multiplied by a polynomial of the Laplacian that is large on the wanted eigenvalues and small on
 the others, and the best vectors in the span of the block are taken, until they are eigenvectors. No system is solved.
-Vertex programs multiply, on the graph's device; all else is done on the CPU.
+A vertex program multiplies, on the graph's device or over ranks; all else is done on the CPU.
 
 Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky: Self-consistent-field calculations using Chebyshev-filtered subspace
 iteration. Journal of Computational Physics 219 (2006).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.arrays import module_of, moved
-from gasla.graph.arguments import check_weights
+from gasla.graph.arguments import weight_range
 from gasla.graph.graph import Graph
-from gasla.operations.multiply import vxm
-from gasla.operations.prepare import prepare
+from gasla.operations.prepare import Prepared, prepare
 from gasla.program.fields import edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 DENSE = 64  # vertices of graphs whose Laplacian is written out
@@ -32,20 +33,25 @@ LEAST_TOL = 1e-13  # which rounding allows
 class Filter(VertexProgram):
     """A step of Chebyshev's recurrence: factor * (middle - Laplacian) * now - before."""
 
+    weights = option(None)  # dtype of the weights; None if unweighted
+    direction = option("in")
     now = vertex((np.float64, (WIDTH,)))
     before = vertex((np.float64, (WIDTH,)))
     diagonal = vertex(np.float64)
-    weight = edge(np.float64)
-    middle = parameter(np.float64, 1.0)
+    scale = vertex(np.float64)  # of the weights of a receiver's edges
+    weight = edge(weights, when=weights)
+    middle = parameter(np.float64, 0.0)
     factor = parameter(np.float64, 1.0)
+    unit = parameter(np.float64, 1.0)  # of all weights
     reduce = semirings.plus
     everyone = True
 
     def gather(self, src, dst, edge):
-        return edge.weight * src.now
+        weight = semirings.cast(edge.weight, np.float64) * self.unit if self.weights else self.unit
+        return semirings.where(src.id == dst.id, 0.0, weight) * src.now
 
     def apply(self, vertex, gathered):
-        product = (self.middle - vertex.diagonal) * vertex.now + gathered
+        product = (self.middle - vertex.diagonal) * vertex.now + vertex.scale * gathered
         return {"now": self.factor * product - vertex.before, "before": vertex.now}
 
     def activate(self, before, after):
@@ -53,51 +59,56 @@ class Filter(VertexProgram):
 
 
 class Laplacian(NamedTuple):
-    """A matrix that is similar to a Laplacian: a diagonal minus the weights of in-edges; arrays are on the CPU.
+    """A matrix that is similar to a Laplacian: a diagonal minus the scaled weights of in-edges; arrays are on the CPU.
 
     The Laplacian is ``root * matrix / root``: normalized, weights are divided by the degrees of the receivers.
     """
 
     graph: Graph
+    step: Prepared  # `Filter` on it
+    unit: float
     diagonal: Any
+    scale: Any
     root: Any
     known: Any  # the known eigenvector of the Laplacian
     bound: float  # of the eigenvalues
     exponent: int  # weights were divided by two to this power
 
+    def run(self, now: Any, before: Any = None, *, steps: int = 1, **values: Any) -> Any:
+        """The fields `now` of the filter after some steps, on the graph's device; arrays have `WIDTH` columns."""
+        xp: Any = module_of(self.graph.device)
+        own: dict[str, Any] = {
+            "diagonal": xp.asarray(self.diagonal),
+            "scale": xp.asarray(self.scale),
+            "unit": self.unit,
+        }
+        before = xp.zeros((len(self.known), WIDTH)) if before is None else before
+        return self.step(now=now, before=before, max_iterations=steps, **own, **values).now
+
 
 def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian:
     """The Laplacian of the mean of a matrix and its transpose, without loops."""
-    xp: Any = module_of(graph.device)
-    plain, exponent = _weights(graph, weighted)
-    if plain.has_self_loops:
-        src, dst = plain.edges()
-        plain = plain.select(src != dst)
-    n = graph.n
-    if not plain.has_symmetric_values:
-        both: Any = plain.symmetrized(semirings.plus)
-        plain = both.with_values(both.values / 2)
-    degree = vxm(xp.ones(n), plain)
-    degrees = moved(degree, "cpu")
-    constant = np.full(n, 1 / max(n, 1) ** 0.5)
+    weights, exponent, n = None, 0, graph.n
+    if weighted and graph.values is not None:
+        graph.notice_values()
+        largest = weight_range(graph, shares=True)[1]
+        weights, exponent = graph.values.dtype, max(int(np.frexp(float(largest))[1]), -1000)
+    is_symmetric = graph.has_symmetric_values if weights else graph.is_symmetric and not graph.has_parallel_edges
+    step = prepare(Filter(weights=weights, direction="in" if is_symmetric else "all"), graph, deterministic=True)
+    unit = float(np.ldexp(1.0 if is_symmetric else 0.5, -exponent))
+    zeros, ones = np.zeros(n), np.ones(n)
+    made = Laplacian(graph, step, unit, zeros, ones, ones, np.full(n, 1 / max(n, 1) ** 0.5), 1.0, exponent)
+    degrees = _on_cpu(made.run(module_of(graph.device).ones((n, WIDTH))))[:, 0]
     if not normalized:
-        return Laplacian(plain, degrees, np.ones(n), constant, 2 * float(degrees.max(initial=0)) or 1.0, exponent)
-    plain = plain.with_values(plain.values / xp.where(degree > 0, degree, 1)[plain.edges()[1]])
-    norm = float(np.sqrt(degrees.sum()))
-    known = np.sqrt(degrees) / norm if norm > 0 else constant
-    return Laplacian(plain, np.ones(n), np.sqrt(np.where(degrees > 0, degrees, 1)), known, 2.0, 0)
+        return made._replace(diagonal=degrees, bound=2 * float(degrees.max(initial=0)) or 1.0)
+    root, norm = np.sqrt(np.where(degrees > 0, degrees, 1)), float(np.sqrt(degrees.sum()))
+    known = np.sqrt(degrees) / norm if norm > 0 else made.known
+    return made._replace(diagonal=ones, scale=1 / root**2, root=root, known=known, bound=2.0, exponent=0)
 
 
-def _weights(graph: Graph, weighted: bool) -> tuple[Graph, int]:
-    """The graph with float64 weights of at most 1, and the binary exponent that they were divided by."""
-    xp: Any = module_of(graph.device)
-    if not weighted or graph.values is None:
-        return graph.with_values(xp.ones(graph.m)), 0
-    graph.notice_values()
-    check_weights(graph, shares=True)
-    values = graph.values.astype(np.float64)
-    exponent = max(int(np.frexp(float(values.max()))[1]), -1000) if len(values) else 0
-    return graph.with_values(values * float(np.ldexp(1.0, -exponent))), exponent
+def _on_cpu(array: Any) -> Any:
+    """An array of a device, or a field over ranks, in the memory of this process."""
+    return np.asarray(moved(array, "cpu"))
 
 
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int) -> tuple[Any, Any]:
@@ -135,10 +146,19 @@ def _of_all(laplacian: Laplacian, k: int) -> tuple[Any, Any]:
 
 def _product(laplacian: Laplacian, block: Any) -> Any:
     """The Laplacian times the columns of an array."""
+    return _by_columns(laplacian, block, lambda now: laplacian.run(now, factor=-1.0))
+
+
+def _by_columns(laplacian: Laplacian, block: Any, multiply: Callable[[Any], Any]) -> Any:
+    """A polynomial of the Laplacian, which multiplies `WIDTH` columns, times all columns of an array."""
     xp: Any = module_of(laplacian.graph.device)
-    root = laplacian.root[:, None]
-    block = block / root
-    return root * (laplacian.diagonal[:, None] * block - moved(vxm(xp.asarray(block), laplacian.graph), "cpu"))
+    root, found = laplacian.root[:, None], np.empty_like(block)
+    for i in range(0, block.shape[1], WIDTH):
+        part = block[:, i : i + WIDTH] / root
+        count = part.shape[1]
+        now = xp.asarray(np.pad(part, ((0, 0), (0, WIDTH - count))))
+        found[:, i : i + count] = _on_cpu(multiply(now))[:, :count] * root
+    return found
 
 
 def _best_in_span(laplacian: Laplacian, block: Any, k: int) -> tuple[Any, Any, Any]:
@@ -175,19 +195,13 @@ def _degree(bound: float, wanted: float, top: float, ratio: float) -> int:
 
 def _filtered(laplacian: Laplacian, block: Any, top: float, degree: int) -> Any:
     """Multiply the block by the Chebyshev polynomial of the Laplacian that is at most 1 from `top` to the bound."""
-    graph, root = laplacian.graph, laplacian.root[:, None]
-    xp: Any = module_of(graph.device)
-    step = prepare(Filter(), graph, deterministic=True)
     middle, half = (laplacian.bound + top) / 2, (laplacian.bound - top) / 2
-    own = {"diagonal": xp.asarray(laplacian.diagonal), "middle": middle}
-    filtered = np.empty_like(block)
-    for i in range(0, block.shape[1], WIDTH):
-        begin = xp.asarray(block[:, i : i + WIDTH] / root)
-        found = step(now=begin, before=xp.zeros_like(begin), factor=1 / half, max_iterations=1, **own)
-        if degree > 1:
-            found = step(now=found.now, before=begin, factor=2 / half, max_iterations=degree - 1, **own)
-        filtered[:, i : i + WIDTH] = moved(found.now, "cpu") * root
-    return filtered
+
+    def multiply(begin: Any) -> Any:
+        now = laplacian.run(begin, middle=middle, factor=1 / half)
+        return now if degree == 1 else laplacian.run(now, begin, steps=degree - 1, middle=middle, factor=2 / half)
+
+    return _by_columns(laplacian, block, multiply)
 
 
 def _signed(vectors: Any) -> Any:
