@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, first_calls, footprint, overhead, products, programs, tables
+from benchmarks import batches, compare, first_calls, footprint, overhead, products, programs, tables
 from gasla.bench import graphs, interleave
 from gasla.bench.cells import Cell, Entry
 from gasla.bench.limits import ceilings
@@ -172,3 +172,11 @@ def test_overhead_is_the_time_outside_of_kernels(
     assert f"{share:.1%} |" in tables.block("outside", [file.name])
     monkeypatch.setattr(overhead, "LARGE", 1000)
     assert f"**{share:.1%}** |" in tables.block("outside", [file.name])
+
+
+@pytest.mark.thorough
+def test_batches_have_the_answers_of_a_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    batches.main(["--graphs", "12", "--vertices", "9", "--edges", "15", "--rounds", "1"])
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split()[0] for row in rows] == [*batches.CALLS]
+    assert all(float(row.split()[3]) > 0 for row in rows)
