@@ -74,6 +74,8 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument("--weight", metavar="W", help=weight)
     attributes = "further columns to keep, by name or position, for convert"
     parser.add_argument("--attributes", metavar="A,B,…", help=attributes)
+    within = "use only the edges whose attribute is from START to END; either may be empty"
+    parser.add_argument("--within", metavar="NAME,START,END", help=within)
     vertices = "whether ids in a table are names or numbers of vertices (default: strings and large integers are names)"
     parser.add_argument("--vertices", choices=("names", "numbers"), help=vertices)
     separator = "character between columns of a text file, such as ; or tab (default: detected)"
@@ -84,6 +86,25 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
 
 def load(options: Namespace, attributes: Sequence[str] = ()) -> Named:
     """Load an included graph or a file, by the options of `add_reading`, with more attributes of edges."""
+    if options.within is None:
+        return _loaded(options, attributes)
+    column, comma, bounds = options.within.partition(",")
+    if not comma:
+        raise ValueError(f"--within {options.within}: expected an attribute and two numbers, as in time,7,20")
+    start, end = window(bounds, f"--within {column}:")
+    named = _loaded(options, [*attributes, column])
+    edges = named.graph.edge_attributes
+    edges.require(name := named.columns.get(column, column), "--within")
+    inside = np.ones(named.graph.m, bool)
+    if start is not None:
+        inside &= edges[name] >= start
+    if end is not None:
+        inside &= edges[name] <= end
+    return named._replace(graph=named.graph.select(inside))
+
+
+def _loaded(options: Namespace, attributes: Sequence[str]) -> Named:
+    """The whole graph."""
     from gasla import datasets, io
 
     name, format, path = options.graph, options.format, Path(options.graph)
@@ -127,6 +148,27 @@ def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:
     """The columns of attributes, each once."""
     given = [] if options.attributes is None else options.attributes.split(",")
     return [*dict.fromkeys([*given, *more])]
+
+
+def window(given: str, option: str) -> tuple[float | None, float | None]:
+    """Parse two bounds, each of which may be empty.
+
+    Examples
+    --------
+    >>> window("7,", "--window")
+    (7, None)
+    """
+    try:
+        start, end = (_bound(word) for word in given.split(","))
+    except ValueError:
+        raise ValueError(f"{option} {given}: expected two numbers, as in 7,20; either may be empty") from None
+    return start, end
+
+
+def _bound(word: str) -> float | None:
+    if not word:
+        return None
+    return int(word) if word.removeprefix("-").isdecimal() else float(word)  # dates are integers beyond 2**53
 
 
 def _columns(text: str | None) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The options of commands whose values are names of vertices or of attributes, files, or text of a form of its own."""
 
 import csv
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gasla.algorithms.patterns.pattern import Pattern
-from gasla.cli.data import Named
+from gasla.cli.data import Named, window
 
 Array = NDArray[Any]
 DEGREES = "its in-degree and out-degree"
@@ -40,23 +39,6 @@ def _features(graph: Named, path: str | None) -> Array:
     if path is None:
         return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
     return numbers(path, f"--features {path}", "one row per vertex")
-
-
-def _window(given: str | None) -> tuple[float | None, float | None] | None:
-    """The start and the end of a window, each of which may be empty."""
-    if given is None:
-        return None
-    try:
-        start, end = (_time(word) for word in given.split(","))
-    except ValueError:
-        raise ValueError(f"--window {given}: expected two times, as in --window 7,20; either may be empty") from None
-    return start, end
-
-
-def _time(word: str) -> float | None:
-    if not word:
-        return None
-    return int(word) if re.fullmatch(r"\s*-?[0-9]+\s*", word) else float(word)
 
 
 def _duration(word: str) -> float | str:
@@ -166,7 +148,7 @@ READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
     ),
     "window": (
         {"metavar": "START,END", "help": "use only edges that depart and arrive within it; either may be empty"},
-        lambda _, given: _window(given),
+        lambda _, given: None if given is None else window(given, "--window"),
     ),
     "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _each),
     "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _each),

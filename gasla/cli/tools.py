@@ -140,7 +140,8 @@ def convert_to_folder(options: Namespace) -> int:
     """`gasla convert` to a folder: in bounded memory, and with names."""
     from gasla import io
 
-    if options.graph in data.SHIPPED and not Path(options.graph).exists():
+    is_shipped = options.graph in data.SHIPPED and not Path(options.graph).exists()
+    if is_shipped or options.within is not None:
         with bar(f"writing {options.output}"):
             io.write(options.output, data.load(options).graph)
             graph = io.open(options.output)

@@ -673,7 +673,7 @@ def test_times_may_be_a_column_without_a_name(command: Callable[..., Outcome], s
     ("words", "said"),
     [
         (["--time", "leavs"], "column 'leavs' does not exist"),
-        (["--time", "leaves", "--window", "7"], "--window 7: expected two times, as in --window 7,20"),
+        (["--time", "leaves", "--window", "7"], "--window 7: expected two numbers, as in 7,20"),
         (["--time", "leaves", "--window", "9,7"], "expected a start that is not after the end"),
         (["--time", "leaves", "--duration", "-1"], "duration is -1"),
         (["--time", "leaves", "--duration", "rid"], "did you mean 'ride'?"),
@@ -681,6 +681,24 @@ def test_times_may_be_a_column_without_a_name(command: Callable[..., Outcome], s
 )
 def test_wrong_times_are_refused(command: Callable[..., Outcome], buses: Path, words: list[str], said: str) -> None:
     complains(command("fastest-durations", buses, "--columns", "from,to", *words), said)
+
+
+def test_any_command_may_use_the_edges_within_a_window(command: Callable[..., Outcome], buses: Path) -> None:
+    options = ["--columns", "from,to", "--within", "leaves,7,8"]
+    assert "edges             2\n" in command("info", buses, *options).out
+    graph = gasla.io.read(buses, src="from", dst="to", attributes=["leaves"])
+    target = buses.with_name("ranks.npy")
+    for within, edges in (("leaves,7,8", [0, 1]), ("leaves,,8", [0, 1, 3]), ("leaves,10,", [2]), ("2,6.5,7.5", [1])):
+        assert command("pagerank", buses, *options[:2], "--within", within, "--check", "-o", target).code == 0
+        window = graph.select(np.isin(np.arange(4), edges))
+        np.testing.assert_allclose(np.load(target), gasla.pagerank(window).ranks)
+    outcome = command("earliest-arrival", buses, *options, "--time", "leaves", "--source", "Oslo", "--check")
+    assert re.search("1 +8  Rome\n +2 +7  Bonn\n", outcome.out), outcome
+    folder = buses.with_name("window.gasla")
+    assert "4 vertices, 2 edges" in command("convert", buses, folder, *options).out
+    for wrong, said in (("leaves", "expected an attribute and two"), ("leaves,7", "--within leaves: 7: expected two")):
+        complains(command("info", buses, *options[:2], "--within", wrong), said)
+    complains(command("info", "openflights", "--within", "time,1,2"), "--within: 'time' is no edge attribute")
 
 
 @pytest.mark.thorough
