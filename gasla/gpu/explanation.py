@@ -1,10 +1,12 @@
 """Explains in sentences what the GPU engine does with a program on a graph, and why, from the plan of its kernel."""
 
 from gasla.gpu.program import engine
+from gasla.gpu.program.inputs import graph_arrays
 from gasla.gpu.program.plan import GpuPlan
 from gasla.gpu.program.rows import PACKED
 from gasla.gpu.program.workspace import SMALL
 from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.host_memory import on_host
 from gasla.graph.graph import Graph
 from gasla.names import given
 from gasla.program import reasons
@@ -19,10 +21,20 @@ def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> li
     return [
         *reasons.sentences(plan, runs._way),
         *reasons.of_graph(plan, program, graph, plan.walks_out, "once and kept for the next runs"),
+        *in_host_memory(plan, program, graph),
         reasons.of_memory(plan, graph, workspace),
         *loop(plan),
         f"It runs on the GPU, in a kernel that NVRTC {'has compiled already' if compiled else 'compiles first'}.",
     ]
+
+
+def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[str]:
+    """A sentence on the lists of a streamed graph."""
+    if not graph.is_streamed:
+        return []
+    arrays = graph_arrays(reasons.Bound(plan, program, graph))
+    held = {array.data.ptr: int(array.nbytes) for array in arrays.values() if on_host(array) is not None}
+    return [f"Neighbor lists stay in host memory, {sum(held.values()):,} bytes, which the GPU reads over the link."]
 
 
 def loop(plan: GpuPlan) -> list[str]:

@@ -165,15 +165,15 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
     """`check_weights`, but returns bounds of the weights: for bool and unsigned weights, the bounds of the type.
 
-    On a GPU the weights are read in each call. On the CPU the cached range is used, so callers call `notice_values`
-    first.
+    On a GPU the weights are read in each call, unless they are in host memory (``stream=True``). Otherwise the cached
+    range is used; on the CPU, callers therefore call `notice_values` first.
     """
     values = graph.values
     if values is None or len(values) == 0:
         return 0, 1
     if values.dtype.kind in "bu" and not positive:
         return 0, 1 if values.dtype.kind == "b" else int(np.iinfo(values.dtype).max)
-    known = graph.value_range if graph.device == "cpu" else None
+    known = graph.value_range if graph.device == "cpu" or graph.is_streamed else None
     smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if any is: all comparisons fail
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf

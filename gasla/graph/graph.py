@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, any_true, array_module, finish, imported, index_dtype, module_of, moved
+from gasla.arrays import Device, address, any_true, array_module, finish, imported, index_dtype, module_of, moved
 from gasla.graph import changes
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes
@@ -34,6 +34,7 @@ from gasla.graph.exchange.vertex_names import Names, called, translate_vertices
 from gasla.graph.exchange.vertex_table import as_table, columns_of
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
+from gasla.graph.streamed import StreamedLists, StreamedValues, lent, require_room, values_of
 from gasla.graph.transform import attribute_merging, merging, pairing, subgraphs
 from gasla.graph.transform.attribute_merging import Combine
 from gasla.graph.transform.origin import Derived, IdMap, Origin
@@ -57,6 +58,35 @@ from semirings import Monoid, plus
 __all__ = ["Adjacency", "Graph", "as_graph"]
 
 T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _made_on_host(method: Method) -> Method:
+    """A method that makes another graph; for a streamed one it runs on the host, and its result is streamed as well."""
+
+    @functools.wraps(method)
+    def made(graph: Graph, *given: Any, **named: Any) -> Any:
+        if not graph.is_streamed:
+            return method(graph, *given, **named)
+        host = graph.to("cpu")
+        found = method(host, *map(_for_host, given), **{name: _for_host(one) for name, one in named.items()})
+        if found is host:
+            return graph
+        result = found._copied("gpu", stream=True)
+        result.origin = None if found.origin is None else found.origin.to("gpu")
+        result.change = None if found.change is None else Change(*(moved(part, "gpu") for part in found.change))
+        return result
+
+    return cast(Method, made)
+
+
+def _for_host(given: Any) -> Any:
+    """An argument of a method with its arrays in host memory."""
+    if isinstance(given, tuple):
+        return tuple(map(_for_host, given))
+    if isinstance(given, dict):
+        return {name: _for_host(one) for name, one in given.items()}
+    return moved(given, "cpu") if hasattr(given, "dtype") else given
 
 
 class Graph:
@@ -76,6 +106,17 @@ class Graph:
         Square; ``A[i, j]`` is the edge i -> j, its value the weight of the edge. COO, CSC and CSR matrices number the
         edges in the order of their data array, other formats in the order of their CSR form. A matrix of
         ``cupyx.scipy.sparse`` gives a graph on the GPU.
+    device : "cpu" or "gpu", optional
+        Where the graph is; by default where `A` is. From one device to the other the arrays are copied, as by `to`.
+    stream : bool
+        With ``device="gpu"``, for graphs larger than the GPU's memory: neighbor lists and values are kept in host
+        memory, where kernels read them over the link. Results are the same, in many times the time; see
+        `docs/gpu.md`.
+
+    Raises
+    ------
+    MemoryError
+        If the graph does not fit the GPU; the message has both numbers of bytes, and says that ``stream=True`` runs it.
 
     Attributes
     ----------
@@ -128,12 +169,15 @@ class Graph:
 
     # --- construction from matrices and arrays ----------------------------------------------------------------------
 
-    def __new__(cls, A: Any = None) -> Self:  # `from_edges` and the other constructors call it without A
+    # `from_edges` and the other constructors call it without A
+    def __new__(cls, A: Any = None, *, device: Device | None = None, stream: bool = False) -> Self:
         graph = super().__new__(cls)
         graph._known = {}
         return graph
 
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: Any, *, device: Device | None = None, stream: bool = False) -> None:
+        if device is not None or stream is not False:
+            A = _placed(A if isinstance(A, Graph) else Graph(A), device, stream)
         if isinstance(A, Graph):
             self.__dict__.update(A.__dict__)
             return
@@ -235,7 +279,8 @@ class Graph:
 
     def _set_lists(self, lists: Lists, values: Array | None) -> None:
         self.n, self.m, self.device = lists.n, lists.m, lists.device
-        self.lists, self.values, self._valued = lists, values, Values(lists, values)
+        self.lists, self._valued = lists, values_of(lists, values)
+        self.values = self._valued.each
 
     # --- conversion from and to other libraries ---------------------------------------------------------------------
 
@@ -671,6 +716,11 @@ class Graph:
         return True
 
     @property
+    def is_streamed(self) -> bool:
+        """Whether neighbor lists and values are in host memory and read by a GPU over the link (``stream=True``)."""
+        return isinstance(self.__dict__.get("lists"), StreamedLists)  # a distributed graph has none
+
+    @property
     def files(self) -> MappedFiles | None:
         """The files that the arrays are mapped from, see `gasla.io.open`; None if they are in memory."""
         return self.lists.files
@@ -843,7 +893,7 @@ class Graph:
         True
         """
         values = as_values(values, self.m)
-        if values is not None:
+        if values is not None and not self.is_streamed:
             same_device(edges=self.lists.any_ids, values=values)
         graph = self._again()
         graph._set_lists(self.lists, values)
@@ -880,8 +930,11 @@ class Graph:
         >>> payments.select(payments.edge_attributes["hour"] > 7).edge_attributes["amount"]
         array([5, 9])
         """
-        graph = self._again()
-        graph.edge_attributes = self.edge_attributes.replaced({**(columns or {}), **named}, self.m, self.device)
+        graph, given = self._again(), {**(columns or {}), **named}
+        if self.is_streamed:
+            checked = Attributes("edge").replaced({name: _for_host(c) for name, c in given.items()}, self.m, "cpu")
+            given |= {name: lent(column) for name, column in checked.items()}
+        graph.edge_attributes = self.edge_attributes.replaced(given, self.m, self.device)
         return graph
 
     def with_vertex_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
@@ -964,7 +1017,7 @@ class Graph:
             return
         if before is not None:
             self._known, self._copy = {}, None  # they may depend on values
-            self._valued = Values(self.lists, self.values)
+            self._valued = values_of(self.lists, self.values)
         self._valued.noted = now
 
     @property
@@ -1095,6 +1148,7 @@ class Graph:
 
     # --- graphs made from this one ----------------------------------------------------------------------------------
 
+    @_made_on_host
     def select(self, edges: ArrayLike) -> Self:
         """The graph with all vertices and the selected edges, in their order.
 
@@ -1125,6 +1179,7 @@ class Graph:
         """
         return self._derived(subgraphs.select(self.lists, self.values, edges))
 
+    @_made_on_host
     def subgraph(self, vertices: ArrayLike) -> Self:
         """The induced subgraph: the selected vertices, and all edges between them in their order.
 
@@ -1158,6 +1213,7 @@ class Graph:
             subgraphs.subgraph(self.lists, self.values, translate_vertices(self, vertices, "vertices"))
         )
 
+    @_made_on_host
     def simple(self, combine: Combine = None, *, loops: bool = False) -> Self:
         """The graph without self loops, with parallel edges merged into one.
 
@@ -1193,6 +1249,7 @@ class Graph:
         made = merging.simple(self.lists, self.values, own, loops)
         return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
+    @_made_on_host
     def contract(self, labels: ArrayLike, combine: Combine = plus, *, loops: bool = True) -> Self:
         """The quotient graph: vertices with equal labels become one vertex.
 
@@ -1240,6 +1297,7 @@ class Graph:
         made = merging.contract(self.lists, self.values, given, own, loops, merges=combine is not None)
         return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
+    @_made_on_host
     def symmetrized(self, combine: Combine = None) -> Self:
         """The undirected graph: one edge i -> j and one j -> i, with equal values, for all edges between the two.
 
@@ -1284,6 +1342,7 @@ class Graph:
         made = merging.symmetrized(self.lists, self.values, own)
         return self._derived(made, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, made, each))
 
+    @_made_on_host
     def reversed(self) -> Self:
         """The graph with every edge reversed. Edge numbers stay; lists and values are shared, so it takes no memory.
 
@@ -1313,6 +1372,7 @@ class Graph:
         graph.naming = None if self.naming is None else made.origin.vertex_map.map_names(self.naming)
         return graph
 
+    @_made_on_host
     def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
         """The graph with missing reverse edges added, so that `reverse_edge_ids` exists; itself if none is missing.
 
@@ -1371,6 +1431,7 @@ class Graph:
         finish(self.device)
         return made
 
+    @_made_on_host
     def changed(self, insert: Any = None, remove: Any = None) -> Self:
         """A new graph with some edges removed and others inserted. This graph is not modified.
 
@@ -1444,11 +1505,12 @@ class Graph:
         first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first is None:
             return None
-        if self.lists.ends is None:  # `changed` always sets them
+        lists = self.lists.host if isinstance(self.lists, StreamedLists) else self.lists
+        if lists.ends is None:  # `changed` always sets them
             nothing = module_of(self.device).zeros(0, self.id_dtype)
             return nothing, nothing
-        src, dst = self.lists.ends
-        return src[first:], dst[first:]
+        src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
+        return src, dst
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
         """Compute rows of a result independently, one for each item; ranks of a distributed graph share the items.
@@ -1544,15 +1606,24 @@ class Graph:
             self._copy = self._copied(device)
         return self._copy
 
-    def _copied(self, device: Device) -> Graph:
+    def _copied(self, device: Device, stream: bool = False) -> Graph:
         copy = Graph.__new__(Graph)
-        lists = self.lists.to(device)
-        valued = self._valued.to(device, lists)
-        copy._set_lists(lists, valued.each)
-        copy._valued = valued
+        lists: Lists
+        valued: Values
+        if stream:
+            self.notice_values()
+            lists = there = StreamedLists(self.lists)
+            valued = StreamedValues.of(there, self._valued)
+        else:
+            require_room(self.lists, self.values, device)
+            lists = self.lists.to(device)
+            valued = self._valued.to(device, lists)
+        copy._set_lists(lists, None)
+        copy._valued, copy.values = valued, valued.each
         copy.origin, copy.naming = self.origin, self.naming
         own = self.edge_attributes.name_of(self.values)
-        copy.edge_attributes = self.edge_attributes.to(device).shared(own, valued.each)
+        columns = self.edge_attributes.mapped(lambda _, c: lent(c)) if stream else self.edge_attributes.to(device)
+        copy.edge_attributes = columns.shared(own, valued.each)
         copy.vertex_attributes = self.vertex_attributes.to(device)
         copy._original = weakref.ref(self)
         copy._known |= {"edition": self.edition, "earlier": self._known.get("earlier", {})}
@@ -1599,12 +1670,13 @@ class Graph:
     def nbytes(self) -> int:
         """Bytes held now, shared input arrays included; it grows as lists and properties are computed.
 
+        For a streamed graph (``stream=True``) those in host memory count as well.
+
         Graphs cached with this one count, workspaces of runs don't (`VertexProgram.workspace`).
         """
         graphs: list[Graph] = [self, *self._weighted.values()]  # which share all but what depends on values
         held = [*self.lists.arrays(), *(array for graph in graphs for array in graph._valued.arrays())]
         held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
-        address = {"cpu": lambda array: array.ctypes.data, "gpu": lambda array: array.data.ptr}[self.device]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
         made = {id(part): part for graph in graphs for part in graph._known.values()}.values()  # may have several keys
         own += 0 if self.origin is None else self.origin.nbytes
@@ -1616,7 +1688,9 @@ class Graph:
             for attributes in (self.edge_attributes, self.vertex_attributes)
             if attributes
         )
-        return f"Graph(n={self.n}, m={self.m}, values={None if self.values is None else self.values.dtype}{columns})"
+        where = ", streamed" if self.is_streamed else ""
+        values = None if self.values is None else self.values.dtype
+        return f"Graph(n={self.n}, m={self.m}, values={values}{columns}{where})"
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: size, types, and a histogram of out-degrees."""
@@ -1626,6 +1700,22 @@ class Graph:
             kind[f"{attributes.of} attributes"] = ", ".join(attributes)
         kind["names"] = "none" if self.naming is None else ", ".join(map(str, self.naming.each[:3].tolist())) + ", …"
         return html_view.of_graph(kind, np.asarray(moved(self.out_degrees, "cpu")))
+
+
+def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
+    """A graph on a device; with `stream`, for a GPU that reads its lists in host memory."""
+    if not isinstance(stream, bool | np.bool_):
+        raise TypeError(f"stream is {stream!r}; expected True or False")
+    if stream and device != "gpu":
+        raise ValueError(
+            f"stream is True and device is {device!r}; expected device='gpu': stream=True lets a GPU read neighbor "
+            "lists in host memory, where a graph on the CPU has them anyway"
+        )
+    if not stream:
+        return (graph.to("cpu") if graph.is_streamed else graph).to(device)
+    if graph.is_streamed:
+        return graph
+    return graph.to("cpu")._copied("gpu", stream=True)
 
 
 def is_undirected(graph: Graph, weighted: bool) -> bool:

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gasla.arrays import Device, any_true, array_module, finish, index_dtype, moved
+from gasla.arrays import Device, any_true, array_module, converted, finish, index_dtype, module_of, moved
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.mapped_files import MappedFiles
+from semirings.types import computed
 
 T = TypeVar("T")
 
@@ -290,6 +291,14 @@ class Lists:
             if other in known:
                 made.__dict__[name] = known[other]
         return made
+
+    def as_type(self, array: Array, kind: Any) -> Array:
+        """An array with an entry for each edge, such as values or edge numbers, in another type."""
+        return converted(array, np.dtype(kind))
+
+    def ones(self, count: int, kind: Any) -> Array:
+        """The value 1 for each of `count` entries of lists."""
+        return converted(module_of(self.device).ones(count, computed(kind)), kind)
 
     def to(self, device: Device) -> Lists:
         """A copy of the input on another device, ids in `id_dtype`, with all Boolean properties computed so far."""

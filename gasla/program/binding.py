@@ -20,7 +20,7 @@ from gasla.program.frontier import Frontier
 from gasla.program.program import ARGUMENTS
 from gasla.program.records import Lazy, Record
 from semirings import VectorType
-from semirings.types import HALF, computed
+from semirings.types import HALF
 
 AUTO, PUSH, PULL = range(3)  # directions of an iteration, with the numbers of gpu/kernels/state.cuh
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
@@ -342,19 +342,19 @@ class NeighborLists:
     def values(self, kind: np.dtype, graph: Graph) -> Any:
         """The values of a graph with these lists, as a type, in the order of the lists."""
         if graph.values is None:
-            return converted(self._xp.ones(len(self._lists.indices), computed(kind)), kind)
+            return graph.lists.ones(len(self._lists.indices), kind)
         check_values(graph, kind)
         values = self.cached_values(graph) if self._values_are_cached else self._lists.by_position(graph.values)
         assert values is not None
-        return converted(values, kind)
+        return graph.lists.as_type(values, kind)
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
     """The matrix's values as a type, by edge id: what `edge.back` reads."""
     if graph.values is None:
-        return converted(module_of(graph.device).ones(graph.m, computed(kind)), kind)
+        return graph.lists.ones(graph.m, kind)
     check_values(graph, kind)
-    return converted(graph.values, kind)
+    return graph.lists.as_type(graph.values, kind)
 
 
 def check_values(graph: Graph, kind: np.dtype[Any]) -> None:

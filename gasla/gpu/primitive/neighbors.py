@@ -83,6 +83,8 @@ def simplify(graph: Graph) -> Graph:
 
     Compilation of the kernels for simple graphs starts while the lists are inspected.
     """
+    if graph.is_streamed:
+        return graph if graph.is_simple else graph.kept("simple", _simplified_on_host)
     _begin(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, gpu.device())
     return graph if graph.is_simple else graph.kept("simple", _simplified)
 
@@ -90,6 +92,10 @@ def simplify(graph: Graph) -> Graph:
 @functools.cache
 def _begin(vertex_size: int, offset_size: int, device: int) -> None:
     gpu.compile_ahead(source(vertex_size, offset_size, False))
+
+
+def _simplified_on_host(graph: Graph) -> Graph:
+    return graph.with_values(None).simple().symmetrized()
 
 
 def _simplified(graph: Graph) -> Graph:

@@ -19,6 +19,7 @@ from gasla.gpu.product.numeric import MatrixProduct as of_matrices
 from gasla.gpu.product.numeric import at_entries
 from gasla.gpu.program import rows
 from gasla.gpu.runtime.compile import Kernel, device, struct
+from gasla.gpu.runtime.host_memory import free_bytes
 from gasla.graph import lists_gpu as neighbor_lists
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
@@ -164,9 +165,7 @@ def _term(terms: Terms, variant: Variant) -> list[str]:
 
 def available() -> int | None:
     """See `gasla.engines.Products`."""
-    import cupy
-
-    return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
+    return free_bytes()
 
 
 # --- matrices of CuPy ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gasla.gpu.program.plan import Start, Variant, as_held
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.host_memory import free_bytes
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
@@ -121,9 +122,11 @@ class Run(Binding):
 
     def _too_little_memory(self) -> str:
         need = _workspace_size(self.plan, self.graph) + field_bytes(self.plan, self.graph)
+        streams = "gasla.Graph(graph, device='gpu', stream=True), whose neighbor lists stay in host memory"
         return (
             f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory besides the graph, and "
-            f"{_free(self.xp):,} are free; free some arrays, or take a smaller graph"
+            f"{free_bytes():,} are free; free some arrays, or take "
+            f"{'a smaller graph' if self.graph.is_streamed else streams}"
         )
 
     def _set(self, name: str, array: Any) -> None:
@@ -421,13 +424,6 @@ def _mean_size(values: Any) -> float:
     """Mean absolute value of about 65,536 array entries: 32 slices, which are copied without a kernel."""
     step = max(2048, len(values) // 32)
     return mean_size(np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)]))
-
-
-def _free(cupy: Any) -> int:
-    """Bytes that CuPy's memory pool can still allocate."""
-    pool = cupy.get_default_memory_pool()
-    free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
-    return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:

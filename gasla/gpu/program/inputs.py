@@ -20,20 +20,21 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
 def graph_arrays(binding: Binding) -> dict[str, Any]:
     """Arrays by argument name: `g` prefixes the lists gathered over, `s` those that active vertices send along."""
     plan, graph = binding.plan, binding.graph
+    as_type = graph.lists.as_type
     arrays = {}
     for side, lists in zip("gs", binding._sides(), strict=True):
         if side == "s" and not plan.walks_out:
             continue
         arrays[f"{side}p"] = lists.indptr().astype(plan.offset_type, copy=False)
-        arrays[f"{side}i"] = lists.indices().astype(graph.id_dtype, copy=False)
+        arrays[f"{side}i"] = as_type(lists.indices(), graph.id_dtype)
         if (plan.needs_gather_ids if side == "g" else plan.needs_send_ids) and lists.has_ids:
-            arrays[f"{side}e"] = lists.ids().astype(plan.offset_type, copy=False)
+            arrays[f"{side}e"] = as_type(lists.ids(), plan.offset_type)
         for name in plan.edge_values:
             arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name], binding.weighted(name))
         if side == "g" and plan.needs_leaving:
             arrays["leaving"] = lists.leaving()
         if plan.needs_gather_partners if side == "g" else plan.needs_send_partners:
-            arrays[f"{side}b"] = lists.partners().astype(plan.offset_type, copy=False)
+            arrays[f"{side}b"] = as_type(lists.partners(), plan.offset_type)
     for name in plan.back_values:
         arrays[f"value_{name}"] = values_in_order(binding.weighted(name), binding.traced.edge_types[name])
     for degree in plan.degrees:

@@ -12,6 +12,7 @@ import numpy as np
 from gasla.arrays import as_bits, module_of
 from gasla.gpu.program import rows
 from gasla.gpu.program.plan import GpuPlan
+from gasla.gpu.runtime.host_memory import free_bytes
 from gasla.graph import lists_gpu
 from gasla.graph.graph import Graph
 from gasla.program.binding import NeighborLists
@@ -98,15 +99,12 @@ def numbering(graph: Graph, side: str) -> Numbering:
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
     """Whether a reduction over all lists gains by renumbering, and there is memory for it."""
-    import cupy
-
     if graph.known(("numbering", side)):
         return True
     mean = properties.entries / max(1, properties.rows)
-    if properties.entries < LEAST_EDGES or properties.longest < SKEW * mean:
+    if graph.is_streamed or properties.entries < LEAST_EDGES or properties.longest < SKEW * mean:
         return False
-    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return bool(free >= FREE_PER_EDGE * properties.entries)
+    return free_bytes() >= FREE_PER_EDGE * properties.entries
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:

@@ -147,6 +147,35 @@ class ExplicitIdMap(IdMap):
         return False
 
 
+class MovedIdMap(IdMap):
+    """An IdMap with its arrays on another device, copied when they are first read."""
+
+    def __init__(self, device: Device, given: IdMap) -> None:
+        super().__init__(device, *given.counts)
+        self._given = given
+
+    @finished_property
+    def old_ids(self) -> Array:
+        return moved(self._given.old_ids, self.device)
+
+    @finished_property
+    def new_ids(self) -> Array:
+        return moved(self._given.new_ids, self.device)
+
+    @property
+    def merges(self) -> bool:
+        return self._given.merges
+
+    @property
+    def _is_identity(self) -> bool:
+        return self._given._is_identity
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held now, on both devices."""
+        return super().nbytes + self._given.nbytes
+
+
 class Origin:
     """Where the vertices and edges of a graph came from: `Graph.origin`.
 
@@ -191,6 +220,10 @@ class Origin:
     @property
     def new_edges(self) -> Array:
         return self.edge_map.new_ids
+
+    def to(self, device: Device) -> Origin:
+        """The same maps with arrays on a device."""
+        return Origin(MovedIdMap(device, self.vertex_map), MovedIdMap(device, self.edge_map))
 
     @property
     def nbytes(self) -> int:

@@ -1,0 +1,206 @@
+"""A graph whose lists stay in host memory, beside the same graph on the card, by turns in one process.
+
+python -m benchmarks.streamed [--graphs rmat22] [--graphs-module FILE] [--output FILE]
+
+First the rates of the link: by copies, by a kernel that reads page-locked memory, and by one that reads lists of 32 and
+256 words in random order. Then PageRank, a search and shortest paths on both graphs, answers compared. At last, with
+CuPy's pool limited to a quarter of the bytes of the graph, the streamed ones once more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import gasla
+from benchmarks.graphs import load, module_at
+from gasla.algorithms.traversal.bfs import LEVELS
+from gasla.arrays import finish
+from gasla.bench.reports.provenance import provenance
+from gasla.gpu.runtime.host_memory import mapped, pinned
+from gasla.graph.streamed import list_bytes
+
+ITERATIONS, TURNS, SOURCES = 10, 3, 4
+THREADS, BLOCKS = 256, 1056
+READ = r"""
+extern "C" __global__ void read_all(const unsigned* words, unsigned long long count, unsigned* sink) {
+    unsigned sum = 0;
+    const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        sum += words[i];
+    }
+    if (sum == 12345) *sink = sum;
+}
+extern "C" __global__ void read_lists(const unsigned* words, unsigned long long lists, unsigned length,
+                                      unsigned* sink) {
+    unsigned sum = 0;
+    const unsigned long long warps = (unsigned long long)gridDim.x * blockDim.x / 32;
+    const unsigned long long first = ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    for (unsigned long long i = first; i < lists; i += warps) {
+        const unsigned long long at = (i * 0x9E3779B97F4A7C15ull >> 20) % lists * length;
+        for (unsigned k = threadIdx.x % 32; k < length; k += 32) sum += words[at + k];
+    }
+    if (sum == 12345) *sink = sum;
+}
+"""
+
+
+def elapsed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of a call with all that it leaves on the stream, and its answer."""
+    finish("gpu")
+    began = time.perf_counter()
+    answer = call()
+    finish("gpu")
+    return time.perf_counter() - began, answer
+
+
+@cache
+def link_rates() -> dict[str, float]:
+    """Bytes per second from page-locked host memory to the card, the best of three each."""
+    import cupy
+
+    size = 1 << 30
+    host = pinned(np.ones(size // 4, np.uint32))
+    there, words, sink = cupy.empty(size // 4, np.uint32), mapped(host), cupy.zeros(1, np.uint32)
+    module = cupy.RawModule(code=READ)
+    whole, lists = module.get_function("read_all"), module.get_function("read_lists")
+    calls: dict[str, Callable[[], Any]] = {
+        "copy": lambda: there.data.copy_from_host_async(host.ctypes.data, size, cupy.cuda.get_current_stream()),
+        "kernel": lambda: whole((BLOCKS,), (THREADS,), (words, np.uint64(size // 4), sink)),
+    }
+    for length in (32, 256):
+        arguments = words, np.uint64(size // 4 // length), np.uint32(length), sink
+        calls[f"lists of {length}"] = lambda a=arguments: lists((BLOCKS,), (THREADS,), a)
+    return {name: size / min(elapsed(call)[0] for _ in range(4)) for name, call in calls.items()}
+
+
+def pagerank(graph: gasla.Graph) -> Any:
+    """Iterations of PageRank without weights."""
+    return gasla.pagerank(graph, tol=0, max_iter=ITERATIONS, weighted=False).ranks
+
+
+def weighted_pagerank(graph: gasla.Graph) -> Any:
+    """Iterations of PageRank with weights."""
+    return gasla.pagerank(graph, tol=0, max_iter=ITERATIONS).ranks
+
+
+def searches(graph: gasla.Graph, sources: list[int], direction: Any = "auto") -> list[Any]:
+    """A search from each source."""
+    if direction == "auto":
+        return [gasla.bfs(graph, source) for source in sources]
+    return [
+        gasla.run(LEVELS, graph, active=[source], level={source: 0}, direction=direction).level for source in sources
+    ]
+
+
+def by_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, Any]]:
+    """The median time of each call, after a first one, and its answer."""
+    answers = {name: call() for name, call in calls.items()}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(TURNS):
+        for name, call in calls.items():
+            times[name].append(elapsed(call)[0])
+    return {name: (median(times[name]), answers[name]) for name in calls}
+
+
+def compare(what: str, graphs: dict[str, gasla.Graph], call: Callable[[Any], Any], close: bool = False) -> list[float]:
+    """Print the milliseconds of a call on the card and streamed; the answers must agree."""
+    found = by_turns({name: lambda graph=graph: call(graph) for name, graph in graphs.items()})
+    answers = [a if isinstance(a, list) else [a] for _, a in found.values()]
+    for one, other in zip(*answers, strict=True):
+        if close:
+            np.testing.assert_allclose(other.get(), one.get(), rtol=1e-4)
+        else:
+            np.testing.assert_array_equal(other.get(), one.get())
+    card, streamed = (seconds for seconds, _ in found.values())
+    print(f"{what:34s}{1e3 * card:10.2f} ms on the card{1e3 * streamed:10.2f} ms streamed{streamed / card:8.1f} x")
+    return [card, streamed]
+
+
+def trace_of(graph: gasla.Graph, source: int) -> None:
+    """Print the iterations of a search: vertices, edges, direction."""
+    result = gasla.run(LEVELS, graph, active=[source], level={source: 0}, trace=True)
+    assert result.trace is not None
+    for row in result.trace:
+        print("   ", row)
+
+
+def measure(name: str, module: Any) -> None:
+    """All figures of one graph."""
+    import cupy
+
+    began = time.perf_counter()
+    loaded = load(name, "gpu", module)
+    card, sources = loaded.graph, loaded.sources[:SOURCES]
+    facts = card.is_symmetric, card.has_mirrored_values, card.is_simple  # the host need not find them again
+    made = time.perf_counter()
+    card.to("cpu")
+    copied = time.perf_counter()
+    streamed = gasla.Graph(card, device="gpu", stream=True)
+    print(
+        f"{name}: n {card.n:,}, m {card.m:,}, symmetric, mirrored, simple {facts}; {made - began:.1f} s to make, "
+        f"{copied - made:.1f} s to the host, {time.perf_counter() - copied:.1f} s into page-locked memory"
+    )
+    link = link_rates()
+    print("link, GB/s: " + ", ".join(f"{what} {rate / 1e9:.1f}" for what, rate in link.items()))
+    graphs = {"card": card, "streamed": streamed}
+    best = max(link["copy"], link["kernel"])
+    for what, call, width in (("PageRank", pagerank, 4), ("weighted PageRank", weighted_pagerank, 8)):
+        _, seconds = compare(f"{what}, {ITERATIONS} iterations", graphs, call, close=True)
+        rate = card.m * ITERATIONS / seconds
+        print(f"    {rate / 1e9:.2f} G edges/s, {rate * width / best:.0%} of the link's {best / 1e9:.1f} GB/s")
+    for direction in ("auto", "push", "pull"):
+        times = compare(f"{len(sources)} searches, {direction}", graphs, lambda g, d=direction: searches(g, sources, d))
+        reached = card.m / 2 * len(sources)
+        print(f"    {', '.join(f'{reached / t / 1e9:.1f}' for t in times)} GTEPS at most, if all edges are reached")
+    trace_of(streamed, sources[0])
+    compare(f"{len(sources)} shortest paths", graphs, lambda g: [gasla.sssp(g, s) for s in sources])
+    compare("components", graphs, lambda g: gasla.connected_components(g).labels)
+    print(gasla.explain(LEVELS, streamed))
+    answers = [pagerank(streamed).get(), *(one.get() for one in searches(streamed, sources))]
+    need = list_bytes(card.lists, card.values)
+    host = streamed.to("cpu")
+    del loaded, card, graphs, streamed
+    cupy.get_default_memory_pool().free_all_blocks()
+    in_a_quarter(host, need, sources, answers)
+
+
+def in_a_quarter(host: gasla.Graph, need: int, sources: list[int], answers: list[Any]) -> None:
+    """The same with CuPy's pool limited to a quarter of the graph's bytes."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    pool.set_limit(size=need // 4)
+    try:
+        try:
+            gasla.Graph(host, device="gpu")
+        except MemoryError as error:
+            print(f"limited to {need // 4:,} bytes: {error}")
+        graph = gasla.Graph(host, device="gpu", stream=True)
+        for one, other in zip(answers, [pagerank(graph), *searches(graph, sources)], strict=True):
+            np.testing.assert_allclose(other.get(), one, rtol=1e-4)
+        print(f"limited to {need // 4:,} bytes: the same answers, {pool.total_bytes():,} bytes of the card taken")
+    finally:
+        pool.set_limit(size=0)
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", default="rmat22")
+    parser.add_argument("--graphs-module", type=Path)
+    options = parser.parse_args()
+    print(provenance("gpu"))
+    for name in options.graphs.split(","):
+        measure(name, module_at(options.graphs_module))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+"""Graphs larger than the GPU's memory: neighbor lists and values of edges in page-locked host memory.
+
+Kernels read them in place over the link; offsets, degrees and fields are on the card. All lists, permuted values and
+properties are made by the CPU's code, from the `host` lists and values, and copied once into page-locked memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import Device, address, converted, moved
+from gasla.gpu.runtime.host_memory import cards, free_bytes, mapped, on_host, pinned
+from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.edge_values import Values
+from gasla.graph.neighbor_lists import Lists, finished_property
+
+
+class StreamedAdjacency(Adjacency):
+    """Neighbor lists in host memory for kernels: `indptr` is on the card, all else is `mapped`.
+
+    Parameters
+    ----------
+    host : Adjacency
+        The same lists for the CPU; its `indices` are in page-locked memory.
+    indptr : CuPy array
+    """
+
+    def __init__(self, host: Adjacency, indptr: Array) -> None:
+        super().__init__(indptr, mapped(host.indices), self._lent_ids)
+        self.host = host
+        if host.edge_ids_known and host.edge_ids is None:
+            self._edge_ids = None
+
+    def _lent_ids(self) -> Any:
+        """The edge numbers, in the type that kernels expect; None if they are positions."""
+        ids = self.host.edge_ids
+        if ids is None:
+            return None
+        self.host._edge_ids = pinned(ids, self.indptr.dtype)
+        return mapped(self.host._edge_ids)
+
+    @property
+    def properties(self) -> Any:
+        return self.host.properties
+
+    def to(self, device: Device) -> Adjacency:
+        return self if device == self.device else self.host
+
+    def owners(self) -> Array:
+        return lent(self.host.owners())
+
+    def as_keys(self, n: int) -> Array:
+        return lent(self.host.as_keys(n))
+
+    def in_order(self) -> Adjacency:
+        made = self.host.in_order()
+        return self if made is self.host else streamed_lists(made, self.indices.dtype, self.indptr)
+
+    def transposed(self) -> Adjacency:
+        return streamed_lists(self.host.transposed(), self.indices.dtype)
+
+    def numbers(self) -> Array:
+        ids = self.edge_ids
+        return lent(self.host.numbers()) if ids is None else ids
+
+    def by_position(self, values: Array | None) -> Array | None:
+        known = None if values is None else on_host(values)
+        if known is None or self.edge_ids is None:
+            return super().by_position(values)
+        return lent(self.host.by_position(known))
+
+
+def lent(array: Any) -> Any:
+    """A NumPy array for kernels: a copy in page-locked memory, unless it is there already."""
+    return mapped(pinned(array))
+
+
+def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = None) -> StreamedAdjacency:
+    """Lists made on the host, with vertices of type `ids`; `indptr` are the offsets on the card if they exist there."""
+    held = Adjacency(host.indptr, pinned(host.indices, ids), host._edge_ids)
+    return StreamedAdjacency(held, moved(host.indptr, "gpu") if indptr is None else indptr)
+
+
+def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
+    """A cached property made from that of the host's lists."""
+
+    def made(lists: StreamedLists) -> Any:
+        return lend(lists, getattr(lists.host, name))
+
+    made.__name__ = name
+    made.__doc__ = f"`Graph.{name}`."
+    return finished_property(made)
+
+
+def _numbers_of_edges(lists: StreamedLists, found: Any) -> Any:
+    return mapped(pinned(found, lists.offset_dtype))
+
+
+class StreamedLists(Lists):
+    """`Lists` for the GPU, whose arrays of one entry per edge are in host memory.
+
+    Parameters
+    ----------
+    given : Lists
+        The lists of a graph on the CPU. They are not changed: `host` is a copy of them, which takes over each array in
+        page-locked memory as soon as it is there, so that the memory of the original can be freed.
+    """
+
+    def __init__(self, given: Lists) -> None:
+        super().__init__(given.n, "gpu")
+        self.m, self.files = given.m, given.files
+        self.host = copy.copy(given)
+        self._converted: weakref.WeakValueDictionary[tuple[int, Any], Any] = weakref.WeakValueDictionary()
+        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # by the identity of the host's
+        for name in ("rows", "columns"):
+            if getattr(self.host, name) is not None:
+                self._settle(name)
+
+    def _settle(self, name: str) -> Adjacency:
+        """Put lists of the host into page-locked memory, wherever the host holds the same arrays."""
+        before: Adjacency = getattr(self.host, name)
+        indptr = before.indptr.astype(self.offset_dtype, copy=False)
+        indices = pinned(before.indices, self.id_dtype)
+        if indptr is before.indptr and indices is before.indices:
+            return before
+        parts = {key: part for key, part in self.host.__dict__.items() if isinstance(part, Adjacency)}
+        made = {}
+        for part in parts.values():
+            if part.indices is before.indices and id(part) not in made:
+                made[id(part)] = _with_arrays(part, indptr if part.indptr is before.indptr else part.indptr, indices)
+        self.host.__dict__.update({key: made[id(part)] for key, part in parts.items() if id(part) in made})
+        return made[id(before)]
+
+    def _lend(self, host: Adjacency) -> StreamedAdjacency:
+        key = id(host.indptr)
+        if key not in self._offsets_on_card:
+            self._offsets_on_card[key] = host.indptr, moved(host.indptr, "gpu")
+        return StreamedAdjacency(host, self._offsets_on_card[key][1])
+
+    def _lists(self, name: str) -> StreamedAdjacency:
+        getattr(self.host, name)  # made if it is not there
+        return self._lend(self._settle(name))
+
+    @finished_property
+    def out(self) -> Adjacency:
+        return self._lists("out")
+
+    @finished_property
+    def in_(self) -> Adjacency:
+        return self._lists("in_")
+
+    @finished_property
+    def both(self) -> Adjacency:
+        return self._lists("both")
+
+    @finished_property
+    def sorted_out(self) -> Adjacency:
+        return self.out if self.host.sorted_out is self.host.out else self._lists("sorted_out")
+
+    leaving = _property_of("leaving", lambda _, found: lent(found))
+    out_edge_ids = _property_of("out_edge_ids", _numbers_of_edges)
+    in_edge_ids = _property_of("in_edge_ids", _numbers_of_edges)
+    reverse_edge_ids = _property_of("reverse_edge_ids", _numbers_of_edges)
+    out_degrees = _property_of("out_degrees", lambda _, found: moved(found, "gpu"))
+    in_degrees = _property_of("in_degrees", lambda _, found: moved(found, "gpu"))
+    max_out_degree = _property_of("max_out_degree", lambda _, found: found)
+    max_in_degree = _property_of("max_in_degree", lambda _, found: found)
+    is_symmetric = _property_of("is_symmetric", lambda _, found: found)
+    has_self_loops = _property_of("has_self_loops", lambda _, found: found)
+    has_parallel_edges = _property_of("has_parallel_edges", lambda _, found: found)
+    is_simple = _property_of("is_simple", lambda _, found: found)
+
+    @property
+    def given(self) -> Adjacency:
+        return self.out if self.host.rows is not None or self.host.columns is None else self.in_
+
+    @property
+    def any_ids(self) -> Array:
+        return self.given.indices
+
+    def edges(self) -> tuple[Array, Array]:
+        src, dst = self.host.edges()
+        return lent(src), lent(dst)
+
+    def partners(self) -> Array:
+        return _numbers_of_edges(self, self.host.partners())
+
+    def are_both_ways(self, values: Array) -> bool:
+        known = on_host(values)
+        return self.host.are_both_ways(values.get() if known is None else known)  # type: ignore[attr-defined]
+
+    def as_type(self, array: Array, kind: Any) -> Array:
+        known, kind = on_host(array), np.dtype(kind)
+        if known is None or array.dtype == kind:
+            return super().as_type(array, kind)
+        key = address(array), kind
+        found = self._converted.get(key)  # runs of several programs may have it
+        return found if found is not None else self._converted.setdefault(key, lent(converted(known, kind)))
+
+    def ones(self, count: int, kind: Any) -> Array:
+        key = count, np.dtype(kind)
+        found = self._converted.get(key)
+        return found if found is not None else self._converted.setdefault(key, lent(np.ones(count, kind)))
+
+    def reversed(self) -> Lists:
+        return StreamedLists(self.host.reversed())
+
+    def to(self, device: Device) -> Lists:
+        return self if device == "gpu" else self.host
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StreamedLists, (self.host,)
+
+
+def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
+    """The same lists in other arrays, with the properties known so far."""
+    made = Adjacency(indptr, indices, lists._edge_ids)
+    known = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
+    made.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})
+    return made
+
+
+class StreamedValues(Values):
+    """`Values` in host memory, for the GPU: a copy of those given, which does not see later writes.
+
+    Parameters
+    ----------
+    lists : StreamedLists
+    each : array or None
+        One value per edge, NumPy's or CuPy's.
+    """
+
+    lists: StreamedLists
+
+    def __init__(self, lists: StreamedLists, each: Array | None) -> None:
+        known = None if each is None else on_host(each)
+        known = moved(each, "cpu") if known is None else known
+        self.host = Values(lists.host, None if known is None else pinned(known))
+        super().__init__(lists, None if self.host.each is None else mapped(self.host.each))
+
+    @classmethod
+    def of(cls, lists: StreamedLists, given: Values) -> StreamedValues:
+        """Values given for the host, with all Boolean properties computed so far."""
+        made = cls(lists, given.each)
+        made.host.__dict__.update({name: known for name, known in given.__dict__.items() if isinstance(known, bool)})
+        return made
+
+    def _lend(self, name: str) -> Array | None:
+        """An array of the host's values, which the host from then on holds in page-locked memory only."""
+        found = getattr(self.host, name)
+        if found is None:
+            return None
+        self.host.__dict__[name] = pinned(found)
+        return mapped(self.host.__dict__[name])
+
+    @finished_property
+    def by_out(self) -> Array | None:
+        return self._lend("by_out")
+
+    @finished_property
+    def by_in(self) -> Array | None:
+        return self._lend("by_in")
+
+    are_symmetric = _property_of("are_symmetric", lambda _, found: found)
+    are_mirrored = _property_of("are_mirrored", lambda _, found: found)
+    range = _property_of("range", lambda _, found: found)
+
+    def to(self, device: Device, lists: Lists) -> Values:
+        return self if device == "gpu" else self.host
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StreamedValues, (self.lists, self.host.each)
+
+
+def values_of(lists: Lists, values: Array | None) -> Values:
+    """The values of a graph with these lists."""
+    return StreamedValues(lists, values) if isinstance(lists, StreamedLists) else Values(lists, values)
+
+
+def require_room(lists: Lists, values: Array | None, device: Device) -> None:
+    """Raise MemoryError, before anything is copied, if the lists and values of a graph don't fit the GPU."""
+    if device != "gpu":
+        return
+    need, free = list_bytes(lists, values), free_bytes()
+    if need <= free:
+        return
+    count = -(-need // max(1, free))
+    several = f", or gasla.distributed.Cluster(cards={count}) spreads it over {count} GPUs" if count <= cards() else ""
+    raise MemoryError(
+        f"a graph of {lists.n:,} vertices and {lists.m:,} edges takes {need:,} bytes on the GPU, and {free:,} are "
+        "free; gasla.Graph(A, device='gpu', stream=True) keeps its neighbor lists in host memory, where the GPU reads "
+        f"them{several}"
+    )
+
+
+def list_bytes(lists: Lists, values: Array | None) -> int:
+    """Bytes that the given lists and values take on a card."""
+    size = 0 if values is None else int(values.nbytes)
+    if lists.ends is not None:
+        return size + 2 * lists.id_dtype.itemsize * lists.m
+    return size + lists.id_dtype.itemsize * lists.m + lists.offset_dtype.itemsize * (lists.n + 1)
