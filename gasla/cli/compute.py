@@ -38,6 +38,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer to a file: {', '.join(data.TABLES)}")
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
+    said = "use the GPU, but keep the graph in host memory: for graphs larger than the GPU's"
+    parser.add_argument("--stream", action="store_true", help=said)
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
     parser.add_argument("--top", type=text.count, default=10, metavar="N", help="lines of output (default: 10)")
 
@@ -45,7 +47,8 @@ def add_options(parser: ArgumentParser) -> None:
 def run(verb: Verb, options: Namespace) -> int:
     """Run one algorithm with the given options."""
     target = None if options.output is None else data.check_table(options.output, len(verb.columns(options)))
-    check_device(options.device)
+    device: Device = "gpu" if options.stream else options.device
+    check_device(device)
     if options.threads is not None:
         set_threads(options.threads)
     times: dict[str, float] = {}
@@ -54,7 +57,7 @@ def run(verb: Verb, options: Namespace) -> int:
         named = data.load(options, verb.edge_attributes(options))
         times["read"] = perf_counter() - start
     arguments = verb.arguments(named, options)
-    graph = named.graph.to(options.device)
+    graph = Graph(named.graph, device=device, stream=options.stream)
     for call in ("first call", "call") if options.stats else ("call",):
         with bar(f"computing {verb.name}"):
             start = perf_counter()

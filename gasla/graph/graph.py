@@ -1711,11 +1711,11 @@ def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
             f"stream is True and device is {device!r}; expected device='gpu': stream=True lets a GPU read neighbor "
             "lists in host memory, where a graph on the CPU has them anyway"
         )
-    if not stream:
-        return (graph.to("cpu") if graph.is_streamed else graph).to(device)
-    if graph.is_streamed:
-        return graph
-    return graph.to("cpu")._copied("gpu", stream=True)
+    if stream:
+        return graph if graph.is_streamed else graph.to("cpu")._copied("gpu", stream=True)
+    if graph.is_streamed and device == "gpu":
+        return graph.to("cpu")._copied("gpu")
+    return graph.to(device)
 
 
 def is_undirected(graph: Graph, weighted: bool) -> bool:

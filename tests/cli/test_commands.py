@@ -183,6 +183,7 @@ def test_there_is_no_gpu(command: Callable[..., Outcome], name: str, monkeypatch
 
     monkeypatch.setattr("gasla.arrays.require_gpu", missing)
     complains(command(*name.split(), "--device", "gpu"), "--device gpu: CuPy found no NVIDIA GPU")
+    complains(command("bfs", "openflights", "--stream"), "--device gpu: CuPy found no NVIDIA GPU")
 
 
 @pytest.mark.thorough

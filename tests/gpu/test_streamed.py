@@ -3,6 +3,7 @@
 import gc
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 
 import gasla
 import semirings
-from gasla import datasets
+from gasla import cli, datasets, io
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import moved
 from gasla.gpu.runtime import host_memory
@@ -339,6 +340,13 @@ def test_a_limit_of_the_pool_decides_and_is_kept() -> None:
         np.testing.assert_allclose(on_host(gasla.sssp(there, 3)), gasla.sssp(graph, 3))
     finally:
         pool.set_limit(size=0)
+
+
+@pytest.mark.gpu
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    io.write(tmp_path / "graph.mtx", A)
+    assert cli.main(["bfs", str(tmp_path / "graph.mtx"), "--stream", "--check", "--stats"]) == 0
+    assert "check: the answer is correct" in capsys.readouterr().out
 
 
 @pytest.mark.gpu
