@@ -305,9 +305,9 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
 def range_of(values: Array) -> tuple[Any, Any]:
     """The least and the largest value, as NumPy scalars; both NaN if any value is."""
     if array_module(values) is not np:
-        from gasla.gpu.runtime.min_max import min_max
+        from gasla.gpu.runtime.min_max import summary
 
-        return min_max(values)
+        return summary(values)[:2]
     return values.min(), values.max()
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from tests.helpers.emulated_loop import FLAGS, includes
 
 KINDS = [np.dtype(kind) for kind in ("?", "i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8")]
 RUN = """
-extern "C" void run(const {type}* values, gasla::u64 count, gasla::MinMax* found) {{
-    warp::run([=] {{ min_max(values, count, found); }});
+extern "C" void run(
+    const {type}* values, gasla::u64 count, gasla::MinMax* found, gasla::MinMaxPage* page, unsigned launch
+) {{
+    warp::run_grid(3, [=] {{ min_max(values, count, found, page, launch); }});
 }}
 """
 
@@ -34,11 +37,31 @@ def arrays(kind: np.dtype[Any]) -> list[np.ndarray]:
     return found
 
 
-def check(kind: np.dtype[Any], find: Any) -> None:
+def check(kind: np.dtype[Any], find: Callable[[np.ndarray], min_max.Summary]) -> None:
     for values in arrays(kind):
-        least, largest = find(values)
+        least, largest, checksum = find(values)
         assert type(least) is type(largest) is kind.type
         assert np.array_equal([least, largest], [values.min(), values.max()], equal_nan=kind.kind == "f")
+        assert checksum == find(values.copy()).checksum
+        check_writes(values, find)
+
+
+def check_writes(values: np.ndarray, find: Any) -> None:
+    """Any write changes the checksum: to one value, to its sign, and if two values change places."""
+    seen, changed = [], values.copy()
+    changed[-1] = not changed[-1]
+    seen = [find(values).checksum, find(changed).checksum]
+    if values.dtype.kind == "f":
+        signed = values.copy()
+        signed[0] = -signed[0]
+        seen.append(find(signed).checksum)
+    first = values.view(f"u{values.itemsize}")
+    other = int((first != first[0]).argmax())
+    if other:
+        swapped = values.copy()
+        swapped[[0, other]] = values[[other, 0]]
+        seen.append(find(swapped).checksum)
+    assert len(set(seen)) == len(seen)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -58,10 +81,14 @@ def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
     subprocess.run(["g++", *FLAGS, *includes(), str(tmp_path / "min_max.cpp"), "-o", str(library)], check=True)
     run = ctypes.CDLL(str(library)).run
 
-    def find(values: np.ndarray) -> tuple[Any, Any]:
-        found = np.zeros(3, np.uint64)
-        run(ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(len(values)), ctypes.c_void_p(found.ctypes.data))
-        return min_max.values_of(found, kind)
+    found, page = np.zeros(5, np.uint64), min_max.Page()
+
+    def find(values: np.ndarray) -> min_max.Summary:
+        launch = page.ended + 1
+        given = ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(len(values)), ctypes.c_void_p(found.ctypes.data)
+        run(*given, ctypes.byref(page), ctypes.c_uint32(launch))
+        assert page.ended == launch and not found.any(), "ready for the next launch"
+        return min_max.summary_of(page, kind)
 
     check(kind, find)
 
@@ -71,7 +98,6 @@ def test_equals_numpy_emulated(kind: np.dtype[Any], tmp_path: Path) -> None:
 def test_equals_numpy(kind: np.dtype[Any]) -> None:
     import cupy
 
-    check(kind, lambda values: min_max.min_max(cupy.asarray(values)))
+    check(kind, lambda values: min_max.summary(cupy.asarray(values)))
     values = np.random.default_rng(1).integers(0, 100, 3_000_000).astype(kind)
-    check_one = min_max.min_max(cupy.asarray(values)[::-1])
-    assert check_one == (values.min(), values.max())
+    assert min_max.summary(cupy.asarray(values)[::-1])[:2] == (values.min(), values.max())

@@ -14,9 +14,9 @@ from gasla.algorithms.centrality import pagerank
 from gasla.algorithms.centrality.betweenness import brandes, edge_betweenness_centrality
 from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
-from gasla.gpu.program import engine
 from gasla.gpu.program.generate import Module
 from gasla.gpu.program.plan import Variant
+from gasla.gpu.runtime import waiting
 from gasla.gpu.runtime.compile import compile_source
 from gasla.graph.graph import Graph
 from gasla.program.plan import Plan
@@ -180,18 +180,20 @@ def test_in_pieces_with_wide_offsets(program: Any, start: Any, alone: bool, limi
     assert len(result.trace) == result.iterations
 
 
-def test_a_kernel_that_crashed_is_not_waited_for() -> None:
+def test_a_kernel_that_crashed_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """CuPy's `Stream.done` says of it that it is still running."""
     cupy = pytest.importorskip("cupy")
-    bound, answers = object.__new__(engine.Run), [600, 0, 700]
-    stream = types.SimpleNamespace(ptr=0)
-    runtime = types.SimpleNamespace(
-        check_status=cupy.cuda.runtime.check_status, streamQuery=lambda stream: answers.pop(0)
-    )
-    bound.xp = types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream))
-    assert [bound._has_ended(), bound._has_ended()] == [False, True]
+    answers, shown = [600, 0, 600, 600, 700], []
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: types.SimpleNamespace(ptr=0))
+    monkeypatch.setattr(cupy.cuda.runtime, "streamQuery", lambda stream: answers.pop(0))
+    page = types.SimpleNamespace(ended=0)
+    waiting.wait(page, 1)  # until the stream is idle
+    assert answers == [600, 600, 700]
+    monkeypatch.setattr(waiting.time, "perf_counter", iter(np.arange(0, 1, 0.11)).__next__)
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="illegal memory access"):
-        bound._has_ended()
+        waiting.wait(page, 1, lambda: shown.append(page.ended))
+    assert shown == [0, 0, 0]
+    waiting.wait(page, 0)
 
 
 @pytest.mark.gpu

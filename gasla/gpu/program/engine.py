@@ -1,7 +1,6 @@
 """Runs of a program on a graph on the GPU: allocates the arrays that the kernel works on, launches it, and waits."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.host_memory import free_bytes
+from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
@@ -23,10 +23,6 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 
-# Seconds of waiting. Up to PATIENCE a wait polls the page without a pause; up to WAKEFUL it yields to other threads
-# between polls; after that it also sleeps, and the system may wake it late.
-PATIENCE, WAKEFUL = 2e-3, 2e-2
-NOT_READY = 600  # cudaErrorNotReady
 LONG = 1 << 33  # vertices and edges visited: over a tenth of a second, so that Ctrl-C should be heard meanwhile
 
 
@@ -247,7 +243,7 @@ class Run(Binding):
             return 0.0
         found = self._cached
         if found.delta is None:
-            values, degree = self.lengths().values, max(self.graph.m, 1) / max(self.graph.n, 1)
+            values, degree = self.lengths().valued.each, max(self.graph.m, 1) / max(self.graph.n, 1)
             mean = 1.0 if values is None or self.graph.m == 0 else _mean_size(values)
             times = 640 / degree if self.plan.variant.local else 5 if self.plan.small_frontiers else 4
             delta = times * mean / degree
@@ -311,40 +307,13 @@ class Run(Binding):
         page = self._workspace.page
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
-            self._wait(progress)
+            wait(page, self._workspace.launched, None if progress is None else lambda: progress(int(page.progress)))
         except BaseException:
             self._stop()
             raise
         self._fresh, now = False, self._workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or self.plan.is_over(now.size + now.far, self.graph.n)
-
-    def _wait(self, progress: Callable[[int], Any] | None) -> None:
-        """Poll the page until the kernel has marked its end there, which is sooner than CUDA reports it."""
-        page, launch = self._workspace.page, self._workspace.launched
-        began = shown = time.perf_counter()
-        while page.ended != launch:
-            now = time.perf_counter()
-            if now - began < PATIENCE:
-                continue
-            if progress is not None and now - shown > 0.1:
-                shown = now
-                progress(int(page.progress))
-            if self._has_ended():
-                return
-            time.sleep(0 if now - began < WAKEFUL else 5e-5)
-
-    def _has_ended(self) -> bool:
-        """Whether the stream is idle. Raises CuPy's error if a kernel failed.
-
-        `Stream.done` is not used, as it reports a kernel that crashed as still running.
-        """
-        stream, runtime = self.xp.cuda.get_current_stream(), self.xp.cuda.runtime
-        status = runtime.streamQuery(stream.ptr)
-        if status == NOT_READY:
-            return False
-        runtime.check_status(status)
-        return True
 
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())
@@ -421,9 +390,12 @@ class Fields(Mapping[str, Any]):
 
 
 def _mean_size(values: Any) -> float:
-    """Mean absolute value of about 65,536 array entries: 32 slices, which are copied without a kernel."""
-    step = max(2048, len(values) // 32)
-    return mean_size(np.concatenate([values[at : at + 2048].get() for at in range(0, len(values), step)]))
+    """Mean absolute value of about 65,536 array entries: all, or 32 slices, which are copied without a kernel."""
+    slices, entries = 32, 2048
+    if len(values) <= slices * entries:
+        return mean_size(values.get())
+    step = len(values) // slices
+    return mean_size(np.concatenate([values[at : at + entries].get() for at in range(0, len(values), step)]))
 
 
 def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -> int:

@@ -1,41 +1,114 @@
-"""Smallest and largest value of an array on the GPU: one kernel and one wait, where CuPy's reductions need two."""
+"""Smallest and largest value of an array on the GPU, and a checksum: one launch and one wait.
+
+CuPy's reductions need two of each for the smallest and the largest value alone.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+import functools
+import threading
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import kernel, multiprocessors
+from gasla.gpu.runtime.compile import Kernel, device, kernel, multiprocessors
+from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
-_THREADS, _EACH = 256, 16  # at least this many values per thread
-_SIGN = np.uint64(1 << 63)
+_THREADS, _EACH = 256, 4  # at least this many values per thread
+_WORDS = 5  # of `MinMax`
 _SOURCE = """
 #include "min_max.cuh"
-extern "C" __global__ void min_max(const {type}* values, gasla::u64 count, gasla::MinMax* found) {{
-    gasla::min_max(values, count, found);
+extern "C" __global__ void min_max(
+    const {type}* values, gasla::u64 count, gasla::MinMax* found, gasla::MinMaxPage* page, gasla::u32 launch
+) {{
+    gasla::min_max(values, count, found, page, launch);
 }}
 """
 
 
-def min_max(values: Any) -> tuple[Any, Any]:
-    """Return the smallest and the largest value as NumPy scalars; both are NaN if any value is."""
+class Page(ctypes.Structure):
+    """Host memory to which the kernel writes its result: `MinMaxPage` in min_max.cuh."""
+
+    _fields_ = [
+        ("below", ctypes.c_uint64),
+        ("above", ctypes.c_uint64),
+        ("checksum", ctypes.c_uint64),
+        ("unordered", ctypes.c_uint32),
+        ("ended", ctypes.c_uint32),
+    ]
+
+
+class Summary(NamedTuple):
+    """The smallest and the largest value, as NumPy scalars, both NaN if any value is; and a checksum of all values."""
+
+    least: Any
+    largest: Any
+    checksum: int
+
+
+class _Place:
+    """What one thread and one stream use: a page, words in device memory, and the number of the last launch.
+
+    A later launch on the stream comes after the one before, so that all can be used again even if a wait was
+    interrupted.
+    """
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.words = cupy.zeros(_WORDS, np.uint64)
+        self.pinned = cupy.cuda.alloc_pinned_memory(ctypes.sizeof(Page))
+        self.address = np.uint64(self.pinned.ptr)
+        self.page = Page.from_address(self.pinned.ptr)
+        self.page.ended = self.launch = 0
+
+
+class _Places(threading.local):
+    def __init__(self) -> None:
+        self.places: dict[tuple[int, int], _Place] = {}
+
+
+_own = _Places()
+
+
+def summary(values: Any) -> Summary:
+    """Return the summary of an array with one value or more."""
     import cupy
 
     kind, held = values.dtype, values.astype(np.float32) if values.dtype == np.float16 else values
-    found, count = cupy.zeros(3, np.uint64), len(values)
+    key = device(), cupy.cuda.get_current_stream().ptr
+    place = _own.places.get(key)
+    if place is None:
+        place = _own.places[key] = _Place()
+    place.launch = (place.launch + 1) % 2**32
+    count = len(values)
     blocks = max(1, min(-(-count // (_THREADS * _EACH)), 8 * multiprocessors()))
-    kernel(source(held.dtype), "min_max", _THREADS).plain(blocks, cupy.ascontiguousarray(held), np.uint64(count), found)
-    return values_of(found.get(), kind)
+    _kernel(held.dtype, key[0]).plain(
+        blocks,
+        cupy.ascontiguousarray(held),
+        np.uint64(count),
+        place.words,
+        place.address,
+        np.uint32(place.launch),
+    )
+    wait(place.page, place.launch)
+    return summary_of(place.page, kind)
 
 
-def values_of(found: np.ndarray[Any, Any], kind: np.dtype[Any]) -> tuple[Any, Any]:
-    """Convert the three words that the kernel writes (`MinMax` in min_max.cuh) to NumPy scalars."""
-    below, above, is_unordered = found
-    if is_unordered:
-        return kind.type(np.nan), kind.type(np.nan)
-    return kind.type(_value(~below, kind)), kind.type(_value(above, kind))
+@functools.cache
+def _kernel(kind: np.dtype[Any], device: int) -> Kernel:
+    return kernel(source(kind), "min_max", _THREADS)
+
+
+def summary_of(page: Page, kind: np.dtype[Any]) -> Summary:
+    """Convert what the kernel writes."""
+    if page.unordered:
+        return Summary(kind.type(np.nan), kind.type(np.nan), page.checksum)
+    bits = 64 if kind.itemsize == 8 else 32
+    least, largest = (kind.type(_value(word, bits, kind)) for word in (~page.below % 2**bits, page.above))
+    return Summary(least, largest, page.checksum)
 
 
 def source(kind: np.dtype[Any]) -> str:
@@ -43,10 +116,12 @@ def source(kind: np.dtype[Any]) -> str:
     return _SOURCE.format(type=ctype(kind))
 
 
-def _value(word: np.uint64, kind: np.dtype[Any]) -> Any:
+def _value(word: int, bits: int, kind: np.dtype[Any]) -> Any:
     """Invert `word_of` of min_max.cuh: the value that a word stands for."""
-    if kind.kind == "u":
+    sign = 1 << bits - 1
+    if kind.kind in "bu":
         return word
     if kind.kind == "i":
-        return (word ^ _SIGN).view(np.int64)
-    return (word ^ _SIGN if word & _SIGN else ~word).view(np.float64)  # also for bool
+        return word - sign
+    held = word ^ sign if word & sign else ~word % 2**bits
+    return np.uint64(held).view(np.float64) if bits == 64 else np.uint32(held).view(np.float32)

@@ -1,49 +1,100 @@
-// Smallest and largest value of an array in one pass: values become unsigned words of the same order, reduced by
-// atomics.
+// Smallest and largest value of an array and a checksum, in one pass and one launch: values become unsigned words of the
+// same order, reduced by atomics; the last block writes the result to host memory.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
+// 0 before and after each launch.
 struct MinMax {
-    u64 below, above;  // 2^64 - 1 minus the smallest word, and the largest word; both 0 initially
-    u64 unordered;     // whether there is a NaN
+    u64 below, above;  // the largest complement of a word, and the largest word
+    u64 checksum;
+    u64 unordered;  // whether there is a NaN
+    u64 blocks;     // number of blocks that are done
 };
 
-constexpr u64 SIGN = 1ull << 63;
+// Host memory, which the host polls: `ended` is the number of the launch whose result is written.
+struct MinMaxPage {
+    u64 below, above, checksum;
+    u32 unordered, ended;
+};
 
-// Map a value to a word of the same order.
-template <class T> __device__ __forceinline__ u64 word_of(T x) {
-    if constexpr ((T)0.5 != (T)0) {
-        const u64 bits = (u64)__double_as_longlong((double)x);
+// Map a value to a word of the same order, of 32 bits for types of up to 4 bytes.
+template <class T> __device__ __forceinline__ auto word_of(T x) {
+    typedef typename Choose<sizeof(T) == 8, u64, u32>::type Word;
+    constexpr Word SIGN = Word(1) << (8 * sizeof(Word) - 1);
+    if constexpr ((T)0.5 != (T)0 && sizeof(T) >= 4) {  // a bool of 0.5 is true
+        const Word bits = reinterpret_cast<const Word&>(x);
         return bits & SIGN ? ~bits : bits | SIGN;
     } else if constexpr ((T)-1 < (T)0) {
-        return (u64)(long long)x ^ SIGN;
+        return (Word)x ^ SIGN;
     } else {
-        return (u64)x;
+        return (Word)x;
     }
 }
 
-template <class T> __device__ void min_max(const T* values, u64 count, MinMax* found) {
-    u64 below = 0, above = 0;
+// The term of the checksum for the word at position i, given i * STRIDE. For any position, different words have different
+// terms; the sum of all terms does not depend on the order of threads.
+constexpr u64 STRIDE = 0x9e3779b97f4a7c15ull;
+__device__ __forceinline__ u64 term_of(u64 word, u64 place) {
+    const u64 mixed = (word ^ place) * 0xbf58476d1ce4e5b9ull;
+    return mixed ^ mixed >> 32;
+}
+
+template <class T>
+__device__ void min_max(const T* values, u64 count, MinMax* found, MinMaxPage* page, u32 launch) {
+    constexpr u32 LOADS = 4;  // in flight per thread: an exit between them would make each wait for the one before
+    __shared__ u64 of_block[3];
+    if (threadIdx.x < 3) of_block[threadIdx.x] = 0;
+    __syncthreads();
+    decltype(word_of(T())) below = 0, above = 0;
     bool unordered = false;
-#pragma unroll 4
-    for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
-        const T x = values[i];
-        const u64 word = word_of(x);
+    const u64 step = threads_of_grid();
+    u64 i = thread_of_grid(), place = i * STRIDE, checksum = 0;
+    const u64 stride = step * STRIDE;
+    const auto take = [&](T x) {
+        const auto word = word_of(x);
         unordered |= x != x;
+        checksum += term_of(word, place);
+        place += stride;
         below = most(below, ~word);
         above = most(above, word);
+    };
+    for (; i + (LOADS - 1) * step < count; i += LOADS * step) {
+        T loaded[LOADS];
+#pragma unroll
+        for (u32 j = 0; j < LOADS; ++j) loaded[j] = values[i + j * step];
+#pragma unroll
+        for (u32 j = 0; j < LOADS; ++j) take(loaded[j]);
     }
-    for (u32 step = WARP / 2; step; step >>= 1) {
-        below = most(below, __shfl_xor_sync(ALL, below, step));
-        above = most(above, __shfl_xor_sync(ALL, above, step));
+    for (; i < count; i += step) take(values[i]);
+    for (u32 lanes = WARP / 2; lanes; lanes >>= 1) {
+        below = most(below, __shfl_xor_sync(ALL, below, lanes));
+        above = most(above, __shfl_xor_sync(ALL, above, lanes));
+        checksum += __shfl_xor_sync(ALL, checksum, lanes);
     }
     if (lane() == 0) {
-        atomicMax(&found->below, below);
-        atomicMax(&found->above, above);
+        atomicMax(&of_block[0], (u64)below);
+        atomicMax(&of_block[1], (u64)above);
+        atomicAdd(&of_block[2], checksum);
     }
     if (unordered) found->unordered = 1;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    atomicMax(&found->below, of_block[0]);
+    atomicMax(&found->above, of_block[1]);
+    atomicAdd(&found->checksum, of_block[2]);
+    __threadfence();
+    if (atomicAdd(&found->blocks, 1ull) != gridDim.x - 1) return;
+    __threadfence();
+    volatile MinMaxPage* result = page;
+    result->below = fresh(&found->below);
+    result->above = fresh(&found->above);
+    result->checksum = fresh(&found->checksum);
+    result->unordered = fresh(&found->unordered) != 0;
+    found->below = found->above = found->checksum = found->unordered = found->blocks = 0;
+    __threadfence_system();
+    result->ended = launch;
 }
 
 }  // namespace gasla

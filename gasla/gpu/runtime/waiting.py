@@ -1,0 +1,44 @@
+"""Wait for a kernel that marks its end in host memory, which the host sees sooner than CUDA reports the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+# Seconds of waiting. Up to PATIENCE a wait polls the page without a pause; up to WAKEFUL it yields to other threads
+# between polls; after that it also sleeps, and the system may wake it late.
+PATIENCE, WAKEFUL = 2e-3, 2e-2
+NOT_READY = 600  # cudaErrorNotReady
+
+
+def wait(page: Any, launch: int, show: Callable[[], Any] | None = None) -> None:
+    """Poll `page.ended` until it is the number of the launch; `show` is called ten times a second.
+
+    Returns as well when the current stream is idle. Raises CuPy's error if a kernel failed.
+    """
+    began = shown = time.perf_counter()
+    while page.ended != launch:
+        now = time.perf_counter()
+        if now - began < PATIENCE:
+            continue
+        if show is not None and now - shown > 0.1:
+            shown = now
+            show()
+        if is_idle():
+            return
+        time.sleep(0 if now - began < WAKEFUL else 5e-5)
+
+
+def is_idle() -> bool:
+    """Whether the current stream is idle. Raises CuPy's error if a kernel failed.
+
+    `Stream.done` is not used, as it reports a kernel that crashed as still running.
+    """
+    from cupy.cuda import get_current_stream, runtime
+
+    status = runtime.streamQuery(get_current_stream().ptr)
+    if status == NOT_READY:
+        return False
+    runtime.check_status(status)
+    return True
