@@ -17,6 +17,7 @@ from gasla.distributed.loading.dask_collections import distribute_parts, is_coll
 from gasla.distributed.loading.edge_numbering import take_share
 from gasla.distributed.loading.file_shares import Columns, Paths, read_share
 from gasla.distributed.replicas import map_shares, sum_shares
+from gasla.graph.edge_values import Values
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
@@ -197,12 +198,16 @@ class Graph(OneGraph):
         graph.ranks, graph.handle = ranks, Handle(ranks)
         m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
         graph.n, graph.m, graph.device = n, m, "cpu"
-        graph._range = None if kind is None or m == 0 else (least, largest)
-        graph.values = None if kind is None else EdgeValues(graph.handle, m, kind, graph._range)
+        graph._describe_values(kind, None if kind is None or m == 0 else (least, largest))
         made: Graph = graph
         return made
 
-    _range: tuple[Any, Any] | None = None
+    def _describe_values(self, kind: np.dtype[Any] | None, found: tuple[Any, Any] | None) -> None:
+        """Set the type and the range of the values; everything else needs lists, which no process has."""
+        each: Any = None if kind is None else EdgeValues(self.handle, self.m, kind, found)
+        self._valued = Values(None, each)  # type: ignore[arg-type]
+        self._valued.__dict__["range"] = found
+
     engine = "distributed"
 
     @classmethod
@@ -223,11 +228,6 @@ class Graph(OneGraph):
         made = cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
         made.naming = one.naming
         return made
-
-    @property
-    def value_range(self) -> Any:
-        """The least and the largest value; both NaN if any value is."""
-        return self._range
 
     def report(self) -> np.ndarray:
         """The distribution of the graph over its ranks.

@@ -13,7 +13,7 @@ import numpy as np
 from gasla.arrays import module_of, moved
 from gasla.graph.exchange.vertex_names import as_numbers, translate_vertex, translate_vertices
 from gasla.graph.graph import Graph
-from gasla.graph.validate import as_array, for_names, range_of
+from gasla.graph.validate import as_array, for_names
 
 NO_LIMIT = 2**62  # of iterations
 LARGEST = sys.float_info.max
@@ -165,17 +165,19 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
     """`check_weights`, but returns bounds of the weights: for bool and unsigned weights, the bounds of the type.
 
-    On a GPU the weights are read in each call, unless they are in host memory (``stream=True``). Otherwise the cached
-    range is used; on the CPU, callers therefore call `notice_values` first.
+    On a GPU, weights that a caller may have written to are read in each call, by one kernel that is waited for; if they
+    changed, what was derived from them is discarded. Otherwise, as in host memory (``stream=True``), the range is
+    cached, and callers call `notice_values` first.
     """
-    values = graph.values
-    if values is None or len(values) == 0:
+    kind = graph.value_type
+    if kind is None or graph.m == 0:
         return 0, 1
-    if values.dtype.kind in "bu" and not positive:
-        return 0, 1 if values.dtype.kind == "b" else int(np.iinfo(values.dtype).max)
-    known = graph.value_range if graph.device == "cpu" or graph.is_streamed else None
-    smallest, largest = (bound.item() for bound in known or range_of(values))  # NaN if any is: all comparisons fail
+    if kind.kind in "bu" and not positive:
+        return 0, 1 if kind.kind == "b" else int(np.iinfo(kind).max)
+    known: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
+    smallest, largest = known[0].item(), known[1].item()  # NaN if any is: no comparison holds
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
+        values: Any = graph.values
         bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
         edge = int((bad | (values != values)).argmax())
         wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
@@ -184,13 +186,13 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
 
 
 def has_negative(graph: Graph) -> bool:
-    """Whether any weight is negative (`check_weights`), cached on the CPU until the values change."""
-    return graph.kept("negative", check_weights) if graph.device == "cpu" else check_weights(graph)
+    """Whether any weight is negative (`check_weights`), cached where the range of the weights is."""
+    return check_weights(graph) if graph._reads_values_each_time else graph.kept("negative", check_weights)
 
 
 def float_type(graph: Graph) -> np.dtype:
     """The type for sums of edge values: their own type if floating-point, else float64."""
-    kind = None if graph.values is None else graph.values.dtype
+    kind = graph.value_type
     return kind if kind is not None and kind.kind == "f" else np.dtype(np.float64)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
@@ -32,7 +32,8 @@ class Values:
 
     def __init__(self, lists: Lists, each: Array | None) -> None:
         self.lists, self.each = lists, each
-        self.noted: tuple[bytes, bytes] | None = None  # checksum of the values that the cached properties belong to
+        self.noted: Hashable | None = None  # checksum of the values that the cached properties belong to
+        self.are_private = False  # on a GPU: whether gasla made the array, and no caller has got it
 
     @property
     def device(self) -> Device:
@@ -41,7 +42,9 @@ class Values:
 
     @property
     def are_locked(self) -> bool:
-        """Whether no array that shares the memory of the values can be written to, as far as NumPy knows."""
+        """Whether no caller can write to the values: as far as NumPy knows, or because no caller has the array."""
+        if self.are_private:
+            return True
         array: Any = self.each
         while isinstance(array, np.ndarray):
             if array.flags.writeable:
@@ -49,14 +52,30 @@ class Values:
             array = array.base
         return array is None
 
+    def handed_out(self) -> Array | None:
+        """The values for a caller, who may write to them from now on."""
+        if self.are_private:
+            self.are_private = False
+            self.note()  # what is cached already belongs to these values
+        return self.each
+
     def note(self) -> None:
         """Record the checksum of the values before something is derived from them."""
-        if self.device == "cpu" and self.noted is None and self.each is not None:
+        if self.noted is None and self.each is not None and not self.are_private:
             self.noted = self.checksum()
 
-    def checksum(self) -> tuple[bytes, bytes]:
+    def checksum(self) -> Hashable:
         """The current checksum of the values."""
-        return checksum(*self._words)
+        return self.range_and_checksum()[1] if self.device == "gpu" else checksum(*self._words)
+
+    def range_and_checksum(self) -> tuple[tuple[Any, Any], Hashable]:
+        """The current range of values on a GPU, and their checksum, in one pass."""
+        if not len(self.each):  # type: ignore[arg-type]
+            return (0, 0), 0
+        from gasla.gpu.runtime.min_max import summary
+
+        *bounds, found = summary(self.each)
+        return (bounds[0], bounds[1]), found
 
     @cached_property
     def _words(self) -> tuple[np.ndarray, np.ndarray]:
@@ -103,6 +122,7 @@ class Values:
         """A copy on another device, with all Boolean properties computed so far."""
         copy = Values(lists, None if self.each is None else moved(self.each, device))
         copy.__dict__.update({name: known for name, known in self.__dict__.items() if isinstance(known, bool)})
+        copy.are_private = device == "gpu"
         return copy
 
     def arrays(self) -> list[Array]:

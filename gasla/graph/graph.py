@@ -97,8 +97,12 @@ class Graph:
     caller's array changes ``values``. On the CPU, algorithms and programs that read weights compare a checksum of the
     values in each call, and recompute what was derived from them (``in_values``, ``value_range``, …) if it differs.
     They trust an array that can't be written to (``A.data.flags.writeable = False``), and edge attributes
-    (`weighted_by`), which saves most of the time of short calls on large graphs. Products do not check, and nothing
-    checks on a GPU. `with_values` is the safe and fast way to replace values.
+    (`weighted_by`), which saves most of the time of short calls on large graphs. Products do not check.
+
+    On a GPU only functions that look for weights they can't use, such as negative ones in `gasla.sssp`, do so, in the
+    same pass; `gasla.run` does not. They trust edge attributes as well, and values that no caller can have written to:
+    those of ``graph.to("gpu")`` and of graphs made from other graphs (`simple`, `symmetrized`, …), until ``values`` has
+    returned the array. `with_values` is the safe and fast way to replace values on either device.
 
     Parameters
     ----------
@@ -133,6 +137,8 @@ class Graph:
     lists : Lists
         The edges without values, shared by graphs with the same edges: the input (`rows`, `columns` or `ends`) and the
         neighbor lists built from it. Most properties of the graph read it.
+    valued : Values
+        The values with all that is derived from them, for readers only: its arrays must not be written to.
     naming : Names or None
         The object that holds `names`.
     edge_attributes, vertex_attributes : mapping of str to ndarray
@@ -155,7 +161,6 @@ class Graph:
     m: int
     device: Device
     lists: Lists
-    values: Array | None
     naming: Names | None = None
     edge_attributes: Attributes = NO_EDGE_ATTRIBUTES
     vertex_attributes: Attributes = NO_VERTEX_ATTRIBUTES
@@ -280,7 +285,6 @@ class Graph:
     def _set_lists(self, lists: Lists, values: Array | None) -> None:
         self.n, self.m, self.device = lists.n, lists.m, lists.device
         self.lists, self._valued = lists, values_of(lists, values)
-        self.values = self._valued.each
 
     # --- conversion from and to other libraries ---------------------------------------------------------------------
 
@@ -467,7 +471,8 @@ class Graph:
         from scipy.sparse import csr_array
 
         lists = self.out
-        values = np.ones(self.m, np.int64) if self.values is None else lists.by_position(self.values)
+        each = self._valued.each
+        values = np.ones(self.m, np.int64) if each is None else lists.by_position(each)
         arrays = (moved(array, "cpu") for array in (values, lists.indices, lists.indptr))
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
 
@@ -516,7 +521,7 @@ class Graph:
         edges = self._plain(attributes)
         if not directed:
             self.notice_values()
-            is_directed = not is_undirected(self, self.values is not None)
+            is_directed = not is_undirected(self, self.value_type is not None)
             if is_directed and directed is False:
                 self._refuse_undirected()
             if not is_directed and edges.edge_attributes and not libraries.are_equal_both_ways(edges):
@@ -579,10 +584,10 @@ class Graph:
     def _plain(self, attributes: Chosen) -> Edges:
         """Edges, values, names, and the chosen attributes, on the host."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
-        values = None if self.values is None else moved(self.values, "cpu")
+        values = None if self.value_type is None else moved(self._valued.each, "cpu")
         of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
         each = {name: moved(self.edge_attributes[name], "cpu") for name in of_edges}
-        if values is not None and (own := self.edge_attributes.name_of(self.values)) in each:
+        if values is not None and (own := self.edge_attributes.name_of(self._valued.each)) in each:
             each[own] = values
         vertices = {name: moved(self.vertex_attributes[name], "cpu") for name in of_vertices}
         return Edges(self.n, src, dst, values, self.names, each, vertices)
@@ -840,6 +845,34 @@ class Graph:
     # --- values -----------------------------------------------------------------------------------------------------
 
     @property
+    def values(self) -> Array | None:
+        """One value per edge, in the order of the input, or None.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).values
+        array([5, 3])
+        """
+        return self._valued.handed_out()
+
+    @property
+    def valued(self) -> Values:
+        """The values and what is derived from them, for readers only."""
+        return self._valued
+
+    @property
+    def value_type(self) -> np.dtype[Any] | None:
+        """The dtype of the values; None without values.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).value_type
+        dtype('int64')
+        """
+        each = self._valued.each
+        return None if each is None else each.dtype
+
+    @property
     def value_range(self) -> tuple[Any, Any] | None:
         """The least and the largest value, as NumPy scalars; both NaN if any value is; None without values or edges.
 
@@ -853,11 +886,13 @@ class Graph:
     @property
     def out_values(self) -> Array | None:
         """Values in the order of `out`; `values` itself if that is the order of the input."""
+        self._valued.handed_out()  # by_out may be the array of the values
         return self._valued.by_out
 
     @property
     def in_values(self) -> Array | None:
         """Values in the order of `in_`; the array of `out_values` if the two are equal."""
+        self._valued.handed_out()
         return self._valued.by_in
 
     @property
@@ -970,7 +1005,7 @@ class Graph:
     def _again(self) -> Self:
         """Another Graph object with the same edges, values, names and attributes, and an empty cache."""
         graph: Self = type(self).__new__(type(self))
-        graph._set_lists(self.lists, self.values)
+        graph._set_lists(self.lists, self._valued.each)
         graph._valued, graph.naming, graph.origin = self._valued, self.naming, self.origin
         graph.edge_attributes, graph.vertex_attributes = self.edge_attributes, self.vertex_attributes
         return graph
@@ -1010,21 +1045,39 @@ class Graph:
 
     def notice_values(self) -> None:
         """Discard everything derived from the values if they have changed since. Called before weights are read."""
-        if self.device != "cpu" or self.values is None or self._has_locked_values:
+        if self.device != "cpu" or self._valued.each is None or self._has_locked_values:
             return
-        now, before = self._valued.checksum(), self._valued.noted
+        self._compare(self._valued.checksum())
+
+    def _compare(self, now: Hashable) -> None:
+        """Compare the checksum of the values with the one before, and discard what was derived if they differ."""
+        before = self._valued.noted
         if now == before:
             return
         if before is not None:
             self._known, self._copy = {}, None  # they may depend on values
-            self._valued = values_of(self.lists, self.values)
+            self._valued = values_of(self.lists, self._valued.each)
         self._valued.noted = now
+
+    def _noticed_range(self) -> Any:
+        """The least and the largest value now; on a GPU, this does what `notice_values` does on the CPU."""
+        if not self._reads_values_each_time:
+            return self.value_range
+        bounds, now = self._valued.range_and_checksum()
+        self._compare(now)
+        return bounds
 
     @property
     def _has_locked_values(self) -> bool:
         """Whether the values cannot be written to: the array is locked, an attribute, or mapped from files."""
-        is_mapped = self.files is not None and self.files.hold(self.values)
-        return is_mapped or self._valued.are_locked or self.edge_attributes.name_of(self.values) is not None
+        each = self._valued.each
+        is_mapped = self.files is not None and self.files.hold(each)
+        return is_mapped or self._valued.are_locked or self.edge_attributes.name_of(each) is not None
+
+    @property
+    def _reads_values_each_time(self) -> bool:
+        """Whether checks of weights read them in each call: on a GPU, where a caller may have written to them."""
+        return self.device != "cpu" and not self._has_locked_values
 
     # --- names ------------------------------------------------------------------------------------------------------
 
@@ -1177,7 +1230,7 @@ class Graph:
         >>> far.values, far.origin.edges
         (array([5, 4]), array([0, 2], dtype=int32))
         """
-        return self._derived(subgraphs.select(self.lists, self.values, edges))
+        return self._derived(subgraphs.select(self.lists, self._valued.each, edges))
 
     @_made_on_host
     def subgraph(self, vertices: ArrayLike) -> Self:
@@ -1210,7 +1263,7 @@ class Graph:
         (Graph(n=3, m=3, values=None), array([0, 1, 2], dtype=int32))
         """
         return self._derived(
-            subgraphs.subgraph(self.lists, self.values, translate_vertices(self, vertices, "vertices"))
+            subgraphs.subgraph(self.lists, self._valued.each, translate_vertices(self, vertices, "vertices"))
         )
 
     @_made_on_host
@@ -1245,8 +1298,8 @@ class Graph:
         >>> calls.simple({"weight": semirings.plus, "hour": semirings.max}).edge_attributes["hour"]
         array([9, 8])
         """
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.values)
-        made = merging.simple(self.lists, self.values, own, loops)
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self._valued.each)
+        made = merging.simple(self.lists, self._valued.each, own, loops)
         return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
     @_made_on_host
@@ -1293,8 +1346,8 @@ class Graph:
         """
         given = as_labels(labels, self.n)
         subgraphs.require_here(self.lists, "labels", given)
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.values)
-        made = merging.contract(self.lists, self.values, given, own, loops, merges=combine is not None)
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self._valued.each)
+        made = merging.contract(self.lists, self._valued.each, given, own, loops, merges=combine is not None)
         return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
     @_made_on_host
@@ -1329,17 +1382,17 @@ class Graph:
         >>> both.out.indices, both.values
         (array([1, 0, 2, 1], dtype=int32), array([8, 8, 4, 4]))
         """
-        if self.values is not None and combine is None:
+        if self.value_type is not None and combine is None:
             raise ValueError(
                 "the graph has values and combine is not given; expected a monoid for those of i -> j and j -> i, such "
                 "as semirings.max or semirings.plus, or a graph without: graph.with_values(None)"
             )
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.values)
-        if self.values is not None and own is None:
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self._valued.each)
+        if self.value_type is not None and own is None:
             raise ValueError(
                 "combine has no monoid for the values of the graph; expected one, as 'weight': semirings.max"
             )
-        made = merging.symmetrized(self.lists, self.values, own)
+        made = merging.symmetrized(self.lists, self._valued.each, own)
         return self._derived(made, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, made, each))
 
     @_made_on_host
@@ -1354,7 +1407,7 @@ class Graph:
         (array([0, 1, 2], dtype=int32), True)
         """
         origin = Origin(IdMap(self.device, self.n, self.n), IdMap(self.device, self.m, self.m))
-        return self._derived(Derived(self.lists.reversed(), self.values, origin))
+        return self._derived(Derived(self.lists.reversed(), self._valued.each, origin))
 
     def _derived(self, made: Derived, attributes: Attributes | None = None) -> Self:
         """The Graph object for `made`, with the attributes of its edges if edges were merged.
@@ -1363,14 +1416,22 @@ class Graph:
         """
         graph: Self = type(self).__new__(type(self))
         graph._set_lists(made.lists, made.values)
+        graph._valued.are_private = self._owns(made.values)
         graph.origin = made.origin
         if self.edge_attributes:
             mapped = made.origin.edge_map.map_attributes(self.edge_attributes) if attributes is None else attributes
-            graph.edge_attributes = mapped.shared(self.edge_attributes.name_of(self.values), made.values)
+            graph.edge_attributes = mapped.shared(self.edge_attributes.name_of(self._valued.each), made.values)
         if self.vertex_attributes and not made.origin.vertex_map.merges:
             graph.vertex_attributes = made.origin.vertex_map.map_attributes(self.vertex_attributes)
         graph.naming = None if self.naming is None else made.origin.vertex_map.map_names(self.naming)
         return graph
+
+    def _owns(self, values: Array | None) -> bool:
+        """Whether only the graph made from this one has these values: not if they share memory with others."""
+        is_new = self.device == "gpu" and values is not self._valued.each and cast(Any, values).base is None
+        if not is_new:
+            self._valued.handed_out()
+        return is_new
 
     @_made_on_host
     def paired(self, fill: Any = 0, *, loops: bool = False) -> Self:
@@ -1418,7 +1479,7 @@ class Graph:
             return self
         xp = array_module(partners)
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
-        attributes, own = self.edge_attributes, self.edge_attributes.name_of(self.values)
+        attributes, own = self.edge_attributes, self.edge_attributes.name_of(self._valued.each)
         values: tuple[Any, ...] = ()
         if graph.values is not None and own is None:
             values = (xp.full(count, pairing.as_held(fill, graph.values.dtype)),)
@@ -1476,13 +1537,14 @@ class Graph:
         """
         self.notice_values()
         graph: Self = type(self).__new__(type(self))
-        own = self.edge_attributes.name_of(self.values)
+        own = self.edge_attributes.name_of(self._valued.each)
         insert, columns = changes.split(insert, self.edge_attributes, own, self.device)
         if isinstance(insert, tuple | list) and len(insert) >= 2:
             names = "the src of insert", "the dst of insert"
             insert = [*(translate_vertices(self, *each) for each in zip(insert, names, strict=False)), *insert[2:]]
         lists, valued, graph.change = changes.changed(self.lists, self._valued, insert, remove)
         graph._set_lists(lists, valued.each)
+        valued.are_private = self._owns(valued.each)
         graph._valued, graph.naming = valued, self.naming
         if columns:
             kept = changes.changed_attributes(self.edge_attributes, self.m, graph.change.removed, columns)
@@ -1615,13 +1677,13 @@ class Graph:
             lists = there = StreamedLists(self.lists)
             valued = StreamedValues.of(there, self._valued)
         else:
-            require_room(self.lists, self.values, device)
+            require_room(self.lists, self._valued.each, device)
             lists = self.lists.to(device)
             valued = self._valued.to(device, lists)
         copy._set_lists(lists, None)
-        copy._valued, copy.values = valued, valued.each
+        copy._valued = valued
         copy.origin, copy.naming = self.origin, self.naming
-        own = self.edge_attributes.name_of(self.values)
+        own = self.edge_attributes.name_of(self._valued.each)
         columns = self.edge_attributes.mapped(lambda _, c: lent(c)) if stream else self.edge_attributes.to(device)
         copy.edge_attributes = columns.shared(own, valued.each)
         copy.vertex_attributes = self.vertex_attributes.to(device)
@@ -1689,13 +1751,12 @@ class Graph:
             if attributes
         )
         where = ", streamed" if self.is_streamed else ""
-        values = None if self.values is None else self.values.dtype
-        return f"Graph(n={self.n}, m={self.m}, values={values}{columns}{where})"
+        return f"Graph(n={self.n}, m={self.m}, values={self.value_type}{columns}{where})"
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: size, types, and a histogram of out-degrees."""
         kind = {"vertices": f"{self.n:,}", "edges": f"{self.m:,}", "device": self.device}
-        kind["weights"] = "none" if self.values is None else str(self.values.dtype)
+        kind["weights"] = "none" if self.value_type is None else str(self.value_type)
         for attributes in filter(None, (self.edge_attributes, self.vertex_attributes)):
             kind[f"{attributes.of} attributes"] = ", ".join(attributes)
         kind["names"] = "none" if self.naming is None else ", ".join(map(str, self.naming.each[:3].tolist())) + ", …"

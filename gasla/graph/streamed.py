@@ -250,6 +250,16 @@ class StreamedValues(Values):
         made.host.__dict__.update({name: known for name, known in given.__dict__.items() if isinstance(known, bool)})
         return made
 
+    @property
+    def are_locked(self) -> bool:
+        return True
+
+    def handed_out(self) -> Array | None:
+        return self.each
+
+    def note(self) -> None:
+        """Nothing: later writes are not seen."""
+
     def _lend(self, name: str) -> Array | None:
         """An array of the host's values, which the host from then on holds in page-locked memory only."""
         found = getattr(self.host, name)

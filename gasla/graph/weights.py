@@ -12,7 +12,6 @@ import numpy as np
 from gasla.arrays import array_module
 from gasla.graph.arguments import weight_range
 from gasla.graph.graph import Graph
-from gasla.graph.validate import range_of
 
 HALF = 32  # bits: sums of upper and of lower halves are exact in 64 bits
 
@@ -56,12 +55,11 @@ def check_total(function: str, values: Any) -> None:
 
 def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     """Raise ValueError for integer weights of which some subset may overflow `sum_type`; returns that type."""
-    values: Any = graph.values
+    values: Any = graph._valued.each
     kind = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
         return kind
-    bounds = graph.value_range if graph.device == "cpu" else None
-    least, most = map(int, bounds or range_of(values))
+    least, most = map(int, graph._noticed_range())
     if graph.m * max(-least, most) > np.iinfo(kind).max:
         _check_fits(function, "sum of absolute values", exact_total(values, magnitudes=True), kind)
     return kind
@@ -83,7 +81,7 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     two weights, and sums of such products, neither overflow nor underflow. Weights far smaller than the largest may
     underflow. Negative and infinite weights are an error, as in ``check_weights(shares=True)``.
     """
-    values: Any = graph.values
+    values: Any = graph._valued.each
     largest = float(weight_range(graph, shares=True)[1])
     if values is None or values.dtype.kind != "f" or len(values) == 0:
         return graph, 0  # integers are below 2**64
@@ -92,13 +90,11 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     exponent -= min(max(exponent, -limit), limit)
     if exponent == 0:
         return graph, 0
-    if graph.device != "cpu":  # writes to values on a GPU are not detected, so nothing is cached
-        return _multiplied(graph, exponent), exponent
     return graph.kept(("in range", exponent), lambda graph: _multiplied(graph, exponent)), exponent
 
 
 def _multiplied(graph: Graph, exponent: int) -> Graph:
-    values: Any = graph.values
+    values: Any = graph._valued.each
     return graph.with_values(array_module(values).ldexp(values, -exponent).astype(values.dtype, copy=False))
 
 
@@ -120,7 +116,7 @@ def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | No
 
     `bounds` is the result of `weight_range`, if the caller has it: on a GPU that takes a kernel and a synchronization.
     """
-    if graph.values is None or graph.m == 0:
+    if graph.value_type is None or graph.m == 0:
         return False
     largest = float(max(map(abs, map(float, bounds or weight_range(graph)))))
     with np.errstate(over="ignore"):
@@ -130,7 +126,7 @@ def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | No
 def check_lengths(graph: Graph, lengths: Any) -> None:
     """Raise ValueError for path lengths that overflowed: infinite although both summands are finite."""
     xp: Any = array_module(lengths)
-    lists, values = graph.out, cast(Any, graph.out_values)
+    lists, values = graph.out, cast(Any, graph._valued.by_out)
     before, after = lengths[lists.owners()], lengths[lists.indices]
     with np.errstate(over="ignore"):
         sums = before + values.astype(lengths.dtype, copy=False)

@@ -66,20 +66,20 @@ def _lists_of_matrix(A: Any, form: Format, products: Products) -> Lists:
 
 def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
     if ordered and (lists := (found := graph.in_ if by_column else graph.out).in_order()) is not found:
-        values = None if graph.values is None else graph.values[lists.edge_ids]
+        values = None if graph.value_type is None else graph.valued.each[lists.edge_ids]  # type: ignore[index]
         return Lists(lists.indptr, lists.indices, values, graph.n)
     return graph.kept("columns", _columns) if by_column else graph.kept("rows", _rows)
 
 
 def _rows(graph: Graph) -> Lists:
-    return Lists(graph.out.indptr, graph.out.indices, graph.out_values, graph.n, are_cached=True)
+    return Lists(graph.out.indptr, graph.out.indices, graph.valued.by_out, graph.n, are_cached=True)
 
 
 def _columns(graph: Graph) -> Lists:
     """The graph's in-lists; the same object as its rows where both share their arrays."""
-    if graph.in_.indices is graph.out.indices and graph.in_values is graph.out_values:
+    if graph.in_.indices is graph.out.indices and graph.valued.by_in is graph.valued.by_out:
         return graph.kept("rows", _rows)
-    return Lists(graph.in_.indptr, graph.in_.indices, graph.in_values, graph.n, are_cached=True)
+    return Lists(graph.in_.indptr, graph.in_.indices, graph.valued.by_in, graph.n, are_cached=True)
 
 
 def outside(lists: Lists, by_column: bool) -> ValueError:

@@ -202,7 +202,7 @@ def sample_neighbors(
     ids = vertex_ids(graph, "ids", ids)
     check_lists(graph, direction)
     primitives = engine(graph.engine).primitives()
-    has_weights = weighted and graph.values is not None and graph.m > 0
+    has_weights = weighted and graph.value_type is not None and graph.m > 0
     weights = weights_of(graph, primitives, direction) if has_weights else None
     lists = graph.out if direction == "out" else graph.in_
     if layers is None:
@@ -310,7 +310,8 @@ def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out
     check_weights(graph, shares=True)
 
     def made(graph: Graph) -> tuple[Array, Array]:
-        lists, values = (graph.out, graph.out_values) if direction == "out" else (graph.in_, graph.in_values)
+        valued = graph.valued
+        lists, values = (graph.out, valued.by_out) if direction == "out" else (graph.in_, valued.by_in)
         sums = primitives.list_sums(lists, values)
         bad = ~(sums < np.inf)
         if bool(bad.any()):

@@ -116,6 +116,6 @@ def _walks(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Ar
     if program.edge_fields:
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
-    weights = weights_of(graph, primitives) if weighted and graph.values is not None and graph.m else None
+    weights = weights_of(graph, primitives) if weighted and graph.value_type is not None and graph.m else None
     starts = moved(starts, graph.device)
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)

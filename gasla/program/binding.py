@@ -302,11 +302,11 @@ class NeighborLists:
 
     def caches_values(self, kind: np.dtype, graph: Graph) -> bool:
         """Whether a graph with these lists also keeps its values, as this type, in the order of the lists."""
-        return graph.values is not None and graph.values.dtype == kind and self._values_are_cached
+        return graph.value_type == kind and self._values_are_cached
 
     def cached_values(self, graph: Graph) -> Any:
         """The values in the order of these lists that a graph with these lists keeps."""
-        return graph.in_values if self.side == "in" else graph.out_values
+        return graph.valued.by_in if self.side == "in" else graph.valued.by_out
 
     @property
     def _values_are_cached(self) -> bool:
@@ -341,38 +341,39 @@ class NeighborLists:
 
     def values(self, kind: np.dtype, graph: Graph) -> Any:
         """The values of a graph with these lists, as a type, in the order of the lists."""
-        if graph.values is None:
+        if graph.value_type is None:
             return graph.lists.ones(len(self._lists.indices), kind)
         check_values(graph, kind)
-        values = self.cached_values(graph) if self._values_are_cached else self._lists.by_position(graph.values)
+        values = self.cached_values(graph) if self._values_are_cached else self._lists.by_position(graph.valued.each)
         assert values is not None
         return graph.lists.as_type(values, kind)
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
     """The matrix's values as a type, by edge id: what `edge.back` reads."""
-    if graph.values is None:
+    if graph.value_type is None:
         return graph.lists.ones(graph.m, kind)
     check_values(graph, kind)
-    return graph.lists.as_type(graph.values, kind)
+    return graph.lists.as_type(graph.valued.each, kind)
 
 
 def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
     """Refuse a matrix with values that an edge field of this type can't hold."""
-    if graph.values is None:
+    held = graph.value_type
+    if held is None:
         return
-    if not np.can_cast(graph.values.dtype, kind, "same_kind"):
+    if not np.can_cast(held, kind, "same_kind"):
         raise TypeError(
-            f"the matrix holds {graph.values.dtype}, and the program's edge field is {kind}; "
-            f"convert the matrix, or give the field the type {graph.values.dtype}"
+            f"the matrix holds {held}, and the program's edge field is {kind}; "
+            f"convert the matrix, or give the field the type {held}"
         )
-    bounds = None if np.can_cast(graph.values.dtype, kind, "safe") else bounds_of(kind)
+    bounds = None if np.can_cast(held, kind, "safe") else bounds_of(kind)
     if bounds is not None and graph.value_range is not None:
         least, most = (bound.item() for bound in graph.value_range)
         if least < bounds[0] or most > bounds[1]:
             raise ValueError(
                 f"the matrix holds numbers from {least} to {most}, and the program's edge field is {kind}; "
-                f"convert the matrix, or give the field the type {graph.values.dtype}"
+                f"convert the matrix, or give the field the type {held}"
             )
 
 

@@ -248,13 +248,13 @@ def _whence(lists: NeighborLists, made: str) -> str:
 def _values(name: str, kind: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
     """Where the values of an edge field come from, for one side of the adjacency."""
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * kind.itemsize:,} bytes"
-    if graph.values is None:
+    if graph.value_type is None:
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
-    if graph.values.dtype != kind:
-        return f"{what} is converted from {graph.values.dtype} to {kind}: {size}, made {made}."
+    if graph.value_type != kind:
+        return f"{what} is converted from {graph.value_type} to {kind}: {size}, made {made}."
     if not lists.caches_values(kind, graph):
         return f"{what} is put in the order of the lists: {size}, made {made}."
-    if lists.cached_values(graph) is graph.values:
+    if lists.cached_values(graph) is graph.valued.each:
         return f"{what} is read where it was given."
     return f"{what} is copied into the order of the lists, {size}, which the graph keeps."
 

@@ -138,7 +138,7 @@ def has_lengths(graph: Graph, distance: Any) -> bool:
         raise ValueError(
             f"distance is {distance!r}; expected None (every edge has length 1) or 'weight' (values are lengths)"
         )
-    if distance is None or graph.values is None:
+    if distance is None or graph.value_type is None:
         return False
     graph.notice_values()
     if has_negative(graph):

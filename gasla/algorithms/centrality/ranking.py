@@ -32,10 +32,10 @@ class HubsResult(NamedTuple):
 
 def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
     """The dtype of the weights, or None if unweighted; `in_range` or `weight_range` then checks their values."""
-    if not weighted or graph.values is None:
+    if not weighted or graph.value_type is None:
         return None
     graph.notice_values()
-    kind: np.dtype = graph.values.dtype
+    kind: np.dtype = graph.value_type
     return kind
 
 

@@ -226,12 +226,12 @@ def label_propagation(
     check_choice("method", method, get_args(Method))
     seed, limit = whole_number("seed", seed, MOST_SEED), most_iterations("max_iter", max_iter)
     tol = real_number("tol", tol)
-    weighted = weighted and graph.values is not None
+    weighted = weighted and graph.value_type is not None
     if weighted:
         graph.notice_values()
         graph, _ = in_range(graph)
         check_sums("label_propagation", graph)
-    form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
+    form = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
     xp: Any = module_of(graph.device)
     if method == "synchronous":
         return xp.asarray(run(SynchronousLabels(**form), graph, max_iterations=limit, notice=False).label)

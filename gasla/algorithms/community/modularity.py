@@ -100,7 +100,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     given = as_labels(labels, graph.n)
     if graph.n:
         same_device(graph=graph.out_degrees, labels=given)
-    counted = not weighted or graph.values is None
+    counted = not weighted or graph.value_type is None
     if not counted:
         graph.notice_values()
         graph, _ = in_range(graph)
@@ -109,7 +109,7 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     if total == 0:
         raise ValueError("the weights of all edges sum to 0; expected a positive sum")
     named = given.astype(graph.id_dtype, copy=False)
-    program = Inside(weights=None if counted else graph.values.dtype)
+    program = Inside(weights=None if counted else graph.value_type)
     inside = float(run(program, graph, max_iterations=1, label=named).inside.sum())
     out = reduce_by_key(given, leaving, semirings.plus, graph.n)
     into = out if arriving is leaving else reduce_by_key(given, arriving, semirings.plus, graph.n)

@@ -167,7 +167,7 @@ def pagerank_nibble(
         raise ValueError(
             f"alpha is {alpha}; expected 2**-53 or more: below, 1 - alpha rounds to 1, and pushes never end"
         )
-    weighted = weighted and graph.values is not None
+    weighted = weighted and graph.value_type is not None
     if weighted:
         graph.notice_values()
     degree = graph.kept(("nibble", weighted), partial(_degrees, weighted=weighted))
@@ -200,7 +200,7 @@ def _scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, 
         "score": {source: retained if own else 1.0},
         "sent": {source: (1 - retained) / own if own else 0.0},
     }
-    form = {"weights": graph.values.dtype if weighted else None, "direction": undirected(graph, weighted=weighted)}
+    form = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
     program = Pushes(retained=retained, epsilon=epsilon, **form)
     # Each iteration with a push converts at least `least` into score, and scores sum to 1; twice that for rounding.
     least = retained * epsilon * float(degree[degree > 0].min()) if own else 1.0
@@ -227,7 +227,7 @@ def _swept(graph: Any, source: int, degree: Any, scores: Any, weighted: bool) ->
     order = scored[xp.argsort(-(scores[scored] / xp.maximum(degree[scored], RANGE[0])), kind="stable")]
     place = xp.full(graph.n, graph.n, graph.id_dtype)
     place[order] = xp.arange(len(order))
-    form: dict[str, Any] = {"weights": graph.values.dtype, "sums": np.float64} if weighted else {}
+    form: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **form)
     found = run(program, graph, active=order, max_iterations=1, place=place, notice=False)
     own, opened = degree[order], degree[order] - found.inside[order]  # `opened`: increase of the cut by each vertex

@@ -214,7 +214,7 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
 
 def _taken(graph: Graph, direction: str) -> Any:
     """The ids of the forest's edges, found over the edges in a direction."""
-    kind = np.dtype(np.int8) if graph.values is None else graph.values.dtype
+    kind = np.dtype(np.int8) if graph.value_type is None else graph.value_type
     kind = {"b": np.dtype(np.uint8), "f": max(kind, np.dtype(np.float32))}.get(kind.kind, kind)
     phases: list[Any] = [
         Lightest(kind=kind, direction=direction),
@@ -231,7 +231,8 @@ def _result(graph: Graph, taken: Any) -> ForestResult:
     """The result for the selected edges."""
     xp: Any = module_of(graph.device)
     edges = xp.unique(taken)
-    weights = xp.ones(len(edges), np.int64) if graph.values is None else graph.values[edges]
+    values: Any = graph.valued.each
+    weights = xp.ones(len(edges), np.int64) if values is None else values[edges]
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
     with np.errstate(over="ignore"):  # checked below

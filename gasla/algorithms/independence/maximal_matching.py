@@ -140,12 +140,12 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     """
     graph = as_graph(graph)
     check_flags(weighted=weighted)
-    weighted = weighted and graph.values is not None
+    weighted = weighted and graph.value_type is not None
     form: dict[str, Any] = {"direction": undirected(graph, weighted=weighted)}
     if weighted:
         graph.notice_values()
         check_weights(graph)
-        kind = graph.values.dtype
+        kind = graph.value_type
         form |= {
             "weights": kind if kind.kind == "f" else sum_type(kind),
             "reduce": semirings.argmin,

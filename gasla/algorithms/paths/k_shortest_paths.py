@@ -232,7 +232,7 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
     k = whole_number("k", k)
     graph.notice_values()
     if has_negative(graph):
-        assert graph.values is not None
+        assert graph.value_type is not None
         e = int(graph.values.argmin())
         raise ValueError(f"edge {e} has the length {graph.values[e].item()}; expected 0 or more")
     against: Graph = graph.kept("edges reversed", Graph.reversed)

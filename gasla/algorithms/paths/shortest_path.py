@@ -218,7 +218,7 @@ def shortest_path(
     delta = None if delta is None else real_number("delta", delta, above=True)
     graph.notice_values()
     if has_negative(graph):
-        assert graph.values is not None
+        assert graph.value_type is not None
         e = int(graph.values.argmin())
         raise ValueError(f"edge {e} has the length {graph.values[e].item()}; expected 0 or more, or call gasla.sssp")
     if bound is not None:
@@ -282,7 +282,8 @@ def _path(direction: str, graph: Graph, distance: Any, source: int, target: int)
 
 def _result(graph: Graph, path: list[int], edges: list[int]) -> PathResult:
     numbers = _ids(graph, path, edges)
-    lengths = np.ones(len(edges)) if graph.values is None else moved(graph.values[numbers[1]], "cpu")
+    values: Any = graph.valued.each
+    lengths = np.ones(len(edges)) if values is None else moved(values[numbers[1]], "cpu")
     return PathResult(float(lengths.cumsum(dtype=float_type(graph))[-1]) if edges else 0.0, *numbers)
 
 
@@ -293,7 +294,8 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
 
 def _width(graph: Graph) -> float:
     """Bucket width: mean length over mean degree, and several times that on sparse graphs, to avoid tiny iterations."""
-    some = None if graph.values is None or graph.m == 0 else graph.values[:: max(1, graph.m // SAMPLE)]
+    values = graph.valued.each
+    some = None if values is None or graph.m == 0 else values[:: max(1, graph.m // SAMPLE)]
     mean = 1.0 if some is None else float((some / len(some)).sum(dtype=np.float64))  # this sum cannot overflow
     degree = max(graph.m, 1) / graph.n
     width = max(1.0, 24.0 / degree) * mean / degree
@@ -313,7 +315,8 @@ def _lower_bound(graph: Graph, given: Any, target: int) -> Any:
 def _check_bound(graph: Graph, bound: Any) -> None:
     """Raise ValueError if the bound decreases along an edge by more than the edge's length, beyond rounding."""
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
-    length = 1.0 if graph.out_values is None else graph.out_values.astype(np.float64)
+    lengths = graph.valued.by_out
+    length = 1.0 if lengths is None else lengths.astype(np.float64)
     before, after = bound[src].astype(np.float64), bound[dst].astype(np.float64)
     broken = before - (length + after) > 4 * np.finfo(bound.dtype).eps * before
     if not bool(broken.any()):

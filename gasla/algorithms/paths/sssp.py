@@ -317,7 +317,7 @@ def _initial_state(graph: Graph, sources: list[int], before: Any, kind: np.dtype
 
 def length_types(graph: Graph, kind: np.dtype) -> dict[str, np.dtype]:
     """Options of a shortest-path program: the types of distances (`real`) and of edge lengths (`lengths`)."""
-    return {"real": kind, "lengths": kind if graph.values is None else graph.values.dtype}
+    return {"real": kind, "lengths": kind if graph.value_type is None else graph.value_type}
 
 
 def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:

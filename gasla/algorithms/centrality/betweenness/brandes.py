@@ -14,7 +14,7 @@ U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Socio
 
 from collections.abc import Callable, Iterator, Mapping
 from math import log2
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,9 +22,8 @@ import semirings
 from gasla.algorithms.paths.sssp import DeltaStepping, sssp
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import any_true, array_module, finish
-from gasla.graph.arguments import check_weights
+from gasla.graph.arguments import check_weights, weight_range
 from gasla.graph.graph import Graph
-from gasla.graph.validate import range_of
 from gasla.operations.prepare import Prepared, prepare
 from gasla.operations.run import run
 from gasla.program.fields import edge, vertex
@@ -149,7 +148,7 @@ class SourcePaths(NamedTuple):
 
 def has_lengths(graph: Graph, weighted: bool) -> bool:
     """Whether edges have lengths that count. Raises ValueError if one is not positive."""
-    if not weighted or graph.values is None:
+    if not weighted or graph.value_type is None:
         return False
     graph.notice_values()
     check_weights(graph, positive=True)
@@ -173,7 +172,7 @@ def source_paths(
     graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
 ) -> Iterator[SourcePaths]:
     """Yield the shortest paths from each source; with `accumulates`, scores are sums over the sources so far."""
-    weighted = weighted and graph.values is not None
+    weighted = weighted and graph.value_type is not None
     passes, is_scaled, scores, prepared_for = _prepared(graph, weighted, scaled=False), False, None, graph
     try:
         orders = (_weighted_orders if weighted else _orders)(graph, sources)
@@ -215,20 +214,20 @@ def _orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
 
 def _weighted_orders(graph: Graph, sources: list[int]) -> Iterator[Order]:
     """Yield for each source the schedule by weighted distance, the graph of the tight edges, and the distances."""
-    assert graph.values is not None
-    exact, kind = graph, graph.values.dtype
+    assert graph.value_type is not None
+    exact, kind = graph, graph.value_type
     if kind.kind == "f" and kind.itemsize < 8:  # two sums may be equal in float32 but not in float64
-        assert graph.out_values is not None
-        exact = Graph.from_csr(graph.out.indptr, graph.out.indices, graph.out_values.astype(np.float64))
-    least = float(range_of(graph.values)[0]) if graph.m else np.inf
+        lengths: Any = graph.valued.by_out
+        exact = Graph.from_csr(graph.out.indptr, graph.out.indices, lengths.astype(np.float64))
+    least = float(weight_range(graph, positive=True)[0]) if graph.m else np.inf
     for source in sources:
         distances = sssp(exact, source)
         xp: Any = array_module(distances)
         is_reached = xp.isfinite(distances)
         distances, farthest = xp.where(is_reached, distances, np.nan), float(xp.where(is_reached, distances, 0).max())
         tight_graph = _acyclic_tight_graph(graph, source, distances) if least <= VANISHES * farthest else graph
-        assert tight_graph.values is not None
-        program = Steps(lengths=tight_graph.values.dtype)
+        assert tight_graph.value_type is not None
+        program = Steps(lengths=tight_graph.value_type)
         steps = run(program, tight_graph, active=[source], max_iterations=graph.n, distance=distances, notice=False)
         if not steps.converged:
             raise RuntimeError(
@@ -246,8 +245,8 @@ def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
     tight therefore ascend by (distance, hops), and form no cycle.
     """
     xp: Any = array_module(distances)
-    tails, heads, lengths = graph.out.owners(), graph.out.indices, graph.out_values
-    assert lengths is not None and graph.values is not None
+    tails, heads, values = graph.out.owners(), graph.out.indices, cast(Any, graph.valued.each)
+    lengths = cast(Any, graph.valued.by_out)
     is_tight = xp.equal(distances[tails] + lengths, distances[heads])
     is_flat = is_tight & xp.equal(distances[tails], distances[heads])
     if not any_true(is_flat):
@@ -257,7 +256,7 @@ def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
     hops[source] = 0
     flat = Graph.from_edges(tails[is_flat], heads[is_flat], n=graph.n)
     hops = run(DeltaStepping, flat, active=xp.equal(hops, 0), distance=hops).distance
-    values = graph.values.astype(graph.values.dtype if graph.values.dtype.kind == "f" else np.float64)
+    values = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
     values[graph.out.numbers()[is_flat & xp.not_equal(hops[tails] + 1, hops[heads])]] = np.nan
     return graph.with_values(values)
 
@@ -287,7 +286,7 @@ def _accumulate(
 
 def _prepared(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Prepared]:
     """Prepare the forward pass, which counts paths, and the backward pass, which accumulates dependencies."""
-    lengths = graph.values.dtype if weighted and graph.values is not None else None
+    lengths = graph.value_type if weighted else None
     number, total = (SCALED, scaled_plus) if scaled else (np.float64, semirings.plus)
     count, depend = Count(lengths=lengths, number=number, reduce=total), Depend(lengths=lengths, number=number)
     return prepare(count, graph, scheduled=True, notice=False), prepare(depend, graph, scheduled=True, notice=False)

@@ -172,7 +172,7 @@ def _partners(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
 def _shared(found: SourcePaths, weighted: bool, scores: Any) -> Any:
     """Add the shortest paths from one source to the scores. On a GPU the kernel may still run when this returns."""
     graph, fields = found.graph, dict(found.fields)
-    lengths = graph.values.dtype if weighted and graph.values is not None else None
+    lengths = graph.value_type if weighted else None
     program = Share(lengths=lengths, number=SCALED if found.is_scaled else np.float64)
     if lengths is None:
         fields["level"] = found.levels
