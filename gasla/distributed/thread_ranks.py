@@ -1,8 +1,10 @@
 """Ranks as threads of one process: each with a card, or on the CPU for tests and experiments."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
+
+PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
 
 
 class _Table:
@@ -37,9 +41,11 @@ class ThreadCommunicator(Rounds):
 
     shares_memory = True
 
-    def __init__(self, rank: int, table: _Table) -> None:
+    def __init__(self, rank: int, table: _Table, card: int | None = None) -> None:
         super().__init__(rank, len(table.rows[0]))
-        self._table, self._round = table, 0
+        self._table, self._round, self._card = table, 0, card
+        if card is not None:
+            self.host = f"card {card} of {self.host}"  # in errors
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
@@ -63,7 +69,7 @@ class ThreadCommunicator(Rounds):
         members = [rank for rank in range(self.size) if colors[rank] == color]
         self.end(SPLIT)
         tables = self._share(_Table(len(members)))
-        return ThreadCommunicator(members.index(self.rank), tables[members[0]])
+        return ThreadCommunicator(members.index(self.rank), tables[members[0]], self._card)
 
     def abort(self, error: BaseException) -> None:
         """See `Communicator`."""
@@ -72,12 +78,17 @@ class ThreadCommunicator(Rounds):
 
 
 class ThreadRanks:
-    """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card."""
+    """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card.
+
+    After a failure or Ctrl-C the call waits for the other ranks up to `PATIENCE` seconds. A rank that meets no other
+    rank meanwhile goes on, and the next call waits for it.
+    """
 
     def __init__(self, size: int, cards: Sequence[int] | None = None) -> None:
         self.size, self.here, self._cards = size, range(size), cards
         self.has_cards = cards is not None
         self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
+        self._late: list[threading.Thread] = []  # of ranks that still work for an earlier call
         self._dropped: list[Any] = []
 
     def forget(self, key: Any) -> None:
@@ -86,38 +97,56 @@ class ThreadRanks:
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
+        for thread in self._late:
+            thread.join()
+        self._late = []
         while self._dropped:
             key = self._dropped.pop()
             for store in self._stores:
                 store.pop(key, None)
         table, results = _Table(self.size), [None] * self.size
-        communicators = [ThreadCommunicator(rank, table) for rank in range(self.size)]
+        cards = [None] * self.size if self._cards is None else self._cards
+        communicators = [ThreadCommunicator(rank, table, cards[rank]) for rank in range(self.size)]
         errors: dict[int, BaseException] = {}
+        ended: SimpleQueue[int] = SimpleQueue()
 
         def work(rank: int) -> None:
             try:
-                with nullcontext() if self._cards is None else require_gpu().cuda.Device(self._cards[rank]):
+                with nullcontext() if cards[rank] is None else require_gpu().cuda.Device(cards[rank]):
                     results[rank] = invoke(
                         Rank(communicators[rank], self._stores[rank], self.has_cards), function, arguments
                     )
             except BaseException as error:  # raised again by the thread that waits
                 errors[rank] = error
+            finally:
+                ended.put(rank)
 
         threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(self.size)]
         try:
             for thread in threads:
                 thread.start()
-            for thread in threads:
-                thread.join()
+            for _ in threads:
+                ended.get()
+                if errors:
+                    break
+            else:
+                for thread in threads:
+                    thread.join()
         except BaseException as error:  # Ctrl-C
             table.fail("the calling thread", error)
-            for thread in threads:
-                if thread.is_alive():
-                    thread.join()
+            self._end(threads)
             raise
         if errors:
-            raise_first(errors, [communicator.place for communicator in communicators])
+            self._end(threads)
+            raise_first(dict(errors), [communicator.place for communicator in communicators])
         return results
+
+    def _end(self, threads: Sequence[threading.Thread]) -> None:
+        """Wait a while for the ranks after a failure, of which those that meet others hear at once."""
+        until = time.monotonic() + PATIENCE
+        self._late = [thread for thread in threads if thread.is_alive()]
+        for thread in self._late:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """See `Ranks`."""

@@ -1,9 +1,13 @@
 """Ranks with a card each have the results of one process. Two ranks may share a card, so one card suffices here."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,9 @@ import pytest
 import gasla
 import semirings
 from gasla import distributed
+from gasla.distributed import thread_ranks
+from gasla.distributed.communicator import RankError
+from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
 from gasla.gpu.program import engine
 from gasla.gpu.runtime import compile
@@ -148,6 +155,182 @@ def test_aggregates_at_vertices() -> None:
     one, found = (gasla.run(Groups, g, **options) for g in (GRAPH, distributed.Graph.from_graph(GRAPH, TWO)))
     np.testing.assert_array_equal(found.size, one.size)
     np.testing.assert_array_equal(found.aggregates["count"], one.aggregates["count"])
+
+
+# --- faults: an error that names the card and the superstep, soon, on all ranks --------------------------------------
+
+SOON = 5.0  # seconds
+CARDS = [None, pytest.param([0, 0], marks=pytest.mark.gpu)]
+OPTIONS: dict[str, Any] = {"active": [9], "hops": {9: 0}, "max_iterations": 50}
+PLACE = {True: r"rank 1 of 2 on card 0 of \S+, superstep 3", False: r"rank 1 of 2 on \S+, superstep 3"}
+
+
+@pytest.fixture(params=CARDS, ids=["threads", "cards"])
+def cards(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The messages of the RankErrors that are raised."""
+    found: list[str] = []
+
+    def telling(self: Any, message: str) -> None:
+        found.append(message)
+        RuntimeError.__init__(self, message)
+
+    monkeypatch.setattr(RankError, "__init__", telling)
+    return found
+
+
+def path_over(cards: Any) -> distributed.Graph:
+    """A path of 20 vertices over two ranks."""
+    path = gasla.Graph.from_edges(range(19), range(1, 20), n=20)
+    return distributed.Graph.from_graph(path, ThreadRanks(2, cards))
+
+
+def check_place(error: BaseException, heard: list[str], cards: Any) -> None:
+    """The error has a note, and the other rank heard, where it was."""
+    place = PLACE[cards is not None]
+    assert re.fullmatch(f"on {place}", error.__notes__[0])
+    assert heard and re.match(f"{place} failed: {type(error).__name__}", heard[0])
+
+
+def test_a_rank_that_runs_out_of_memory(cards: Any, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    iterate = RankRun._iterate
+
+    def starved(self: RankRun) -> np.ndarray:
+        if self.communicator.rank != 1 or self.iteration != 3:
+            return iterate(self)
+        if cards is None:
+            raise MemoryError("out of memory")
+        with cupy_without_memory():
+            return iterate(self)
+
+    graph = path_over(cards)
+    gasla.run(programs.Hops, graph, **OPTIONS)
+    with monkeypatch.context() as patched:
+        patched.setattr(RankRun, "_iterate", starved)
+        began = time.monotonic()
+        with pytest.raises(MemoryError) as caught:
+            gasla.run(programs.Hops, graph, **OPTIONS)
+        assert time.monotonic() - began < SOON
+    check_place(caught.value, heard, cards)
+    assert gasla.run(programs.Hops, graph, **OPTIONS).hops[19] == 10, "ranks are ready for the next run"
+
+
+def cupy_without_memory() -> Any:
+    """A context in which each allocation of this thread on a card fails."""
+    import cupy
+
+    def fail(size: int) -> Any:
+        raise cupy.cuda.memory.OutOfMemoryError(size, 0)
+
+    return cupy.cuda.using_allocator(fail)
+
+
+def test_a_rank_with_an_error_in_a_run(cards: Any, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    iterate = RankRun._iterate
+
+    def failing(self: RankRun) -> np.ndarray:
+        if self.communicator.rank == 1 and self.iteration == 3:
+            raise ZeroDivisionError("no such number")
+        return iterate(self)
+
+    graph = path_over(cards)
+    with monkeypatch.context() as patched:
+        patched.setattr(RankRun, "_iterate", failing)
+        began = time.monotonic()
+        with pytest.raises(ZeroDivisionError, match="no such number") as caught:
+            gasla.run(programs.Hops, graph, **OPTIONS)
+        assert time.monotonic() - began < SOON
+    check_place(caught.value, heard, cards)
+    assert gasla.run(programs.Hops, graph, **OPTIONS).hops[19] == 10
+
+
+def test_an_error_in_a_callback_leaves_the_ranks_ready(cards: Any) -> None:
+    """The caller's process calls it, between two supersteps."""
+    graph, began = path_over(cards), time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        gasla.run(programs.Hops, graph, callback=lambda result: 0 // (result.iterations - 3), **OPTIONS)
+    assert time.monotonic() - began < SOON
+    assert gasla.run(programs.Hops, graph, **OPTIONS).hops[19] == 10
+
+
+def test_a_rank_that_meets_no_other_is_not_waited_for(cards: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error comes, though the other rank still works; the next call begins when it has ended."""
+    monkeypatch.setattr(thread_ranks, "PATIENCE", 0.1)
+    ranks, ended, go = ThreadRanks(2, cards), [], threading.Event()
+
+    def work(rank: distributed.Rank) -> int:
+        if rank.communicator.rank == 1:
+            raise OSError("no such card")
+        go.wait(SOON)
+        ended.append(rank)
+        return 0
+
+    began = time.monotonic()
+    with pytest.raises(OSError, match="no such card") as caught:
+        ranks.each(work)
+    assert time.monotonic() - began < 1 and not ended
+    assert re.match(r"on rank 1 of 2 on (card 0 of )?\S+$", caught.value.__notes__[0])
+    go.set()
+    assert ranks.each(lambda rank: len(ended)) == [1, 1]
+
+
+ENDLESS = """
+import sys, threading, time
+import gasla
+from gasla import distributed
+from gasla.distributed import thread_ranks
+from gasla.distributed.communicator import RankError
+from gasla.distributed.engine.rank_run import RankRun
+from gasla.distributed.thread_ranks import ThreadRanks
+from tests.helpers import programs
+
+class Endless(gasla.VertexProgram):
+    count = gasla.vertex(int, init=0)
+    import semirings
+    reduce = semirings.plus
+    everyone = True
+    def gather(self, src, dst, edge): return 1
+    def apply(self, vertex, gathered): return {"count": vertex.count + 1}
+
+path = gasla.Graph.from_edges(range(19), range(1, 20), n=20)
+graph = distributed.Graph.from_graph(path, ThreadRanks(2, %s))
+gasla.run(Endless, graph, max_iterations=3)
+work = %s
+print("running", flush=True)
+try:
+    work()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+assert (gasla.run(Endless, graph, max_iterations=3).count.compute() == 3).all()
+print("ready", flush=True)
+"""
+RUN = "lambda: gasla.run(Endless, graph, max_iterations=10**12)"
+MAP = "lambda: graph.map_shares(lambda one, items, first: time.sleep(20), [0, 1])"
+
+
+@pytest.mark.parametrize("work", [RUN, MAP], ids=["run", "function"])
+def test_ctrl_c_is_heard(cards: Any, work: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(ENDLESS % (cards, work))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    process = subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "running\n"
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            assert process.stdout.readline() == "interrupted\n"
+            assert time.monotonic() - began < SOON
+            if work is RUN:
+                assert process.stdout.readline() == "ready\n"
+        finally:
+            process.kill()
 
 
 @pytest.mark.gpu
