@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gasla.arrays import moved
 from gasla.graph.graph import as_graph
 from gasla.verify._common import SAMPLES, Edges, VerificationError, check_source, edges_of, sample, takes_names
 
@@ -169,8 +170,8 @@ def _check_next(
 
 
 def _ids(name: str, given: ArrayLike) -> Any:
-    """An array of ids."""
-    ids = np.asarray(given)
+    """An array of ids, in the host's memory."""
+    ids = np.asarray(given if isinstance(given, list | tuple) else moved(given, "cpu"))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise VerificationError(f"{name}: integers in one dimension were expected, not {ids.dtype}{ids.shape}")
     return ids.astype(np.int64)
