@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gasla.arrays import moved
 from gasla.distributed.communicator import Rank, Ranks
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _whole(x: Any) -> Any:
 
 
 def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
-    found: np.ndarray = rank.kept[key][name]
+    found: np.ndarray = moved(rank.kept[key][name], "cpu")  # a GPU's results stay there until someone reads them
     return found
 
 

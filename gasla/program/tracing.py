@@ -104,6 +104,14 @@ class Traced:
         return {f for n in names if n in self.functions for f in self.functions[n].result}
 
     @functools.cached_property
+    def seen_by_neighbors(self) -> list[str]:
+        """The fields that a vertex's neighbors read and the program writes: what ranks and GPUs send each other."""
+        functions = [self.functions[n] for n in ("gather", "key", "edge_mask", "scatter") if n in self.functions]
+        read = {field for function in functions for field in function.reads("src")}
+        read |= {field for function in self.functions.values() for field in function.reads("other")}
+        return sorted(read & self.writes("apply", "post_apply"))
+
+    @functools.cached_property
     def renames(self) -> bool:
         """Whether any inner name differs from the given one."""
         types = self.vertex_types, self.edge_types, self.parameter_types, self.aggregate_types

@@ -21,7 +21,7 @@ from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
-from gasla.gpu.program import engine
+from gasla.gpu.program import engine, relabel
 from gasla.gpu.runtime import compile
 from gasla.operations.prepare import Variant, runs_of
 from gasla.program.binding import AUTO
@@ -342,3 +342,15 @@ def test_a_rank_that_fails_is_named_and_ends_all() -> None:
 
     with distributed.Cluster(cards=[0, 0]) as cluster, pytest.raises(OSError, match="no such card"):
         cluster.each(fail)
+
+
+@pytest.mark.gpu
+def test_renumbered_vertices_are_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On skewed graphs kernels number vertices by use, and mirrors are sent in the order of the receiver's numbers."""
+    monkeypatch.setattr(relabel, "is_worthwhile", lambda *_: True)
+    rng = np.random.default_rng(3)
+    graph = gasla.Graph.from_edges(rng.integers(0, 500, 9000), (500 * rng.random(9000) ** 3).astype(int), n=500)
+    spread = distributed.Graph.from_graph(graph, ThreadRanks(3, [0, 0, 0]))
+    for _ in range(2):  # the second run finds the orders of mirrors
+        np.testing.assert_allclose(gasla.pagerank(spread).ranks, gasla.pagerank(graph).ranks, rtol=1e-9)
+    np.testing.assert_allclose(gasla.hits(spread).hubs, gasla.hits(graph).hubs, atol=1e-6)

@@ -83,7 +83,7 @@ class EmulatedLoop(Binding):
         for name, size in workspace_sizes(self.plan, graph, blocks).items():
             self.put(name, np.full(size, 0 if name == "segments" else 0xAB, np.uint8))
         self.zeroed, page = self.put("barrier", np.zeros(ZEROED, np.uint8)), self.put("page", np.zeros(1024, np.uint8))
-        self.page = Page.from_address(page.ctypes.data)
+        self.page, self.page_array = Page.from_address(page.ctypes.data), page
         self.arguments.shown = page.ctypes.data + 512
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
             setattr(self.arguments, name, self.zeroed.ctypes.data + place)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.distributed_run import make_once, shard_on
@@ -45,7 +46,11 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArr
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
     """Multiply the rank's shard, and keep the rows of own vertices; returns their type."""
     shard = shard_on(rank, graph, "in" if by_column else "out")
-    rows = shard.with_mirrors(rank.communicator, rank.kept[x[0]][x[1]]) if isinstance(x, tuple) else x[shard.ids]
+    rows = (
+        shard.with_mirrors(rank.communicator, moved(rank.kept[x[0]][x[1]], "cpu"))
+        if isinstance(x, tuple)
+        else x[shard.ids]
+    )
     rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
     lists = make_once(rank, graph, ("lists of a product", by_column), lambda: _lists(rank.communicator, shard))
     key = semiring, by_column, rows.dtype, rows.ndim

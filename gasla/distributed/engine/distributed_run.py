@@ -6,13 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.arrays import device_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.card_run import CardRun, shared_cards
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
-from gasla.distributed.engine.rank_run import Options, RankRun, on_host
+from gasla.distributed.engine.options import Options
+from gasla.distributed.engine.rank_run import RankRun, on_host
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.graph.arguments import NO_LIMIT
@@ -86,6 +89,7 @@ class Status(NamedTuple):
     ended: bool
     stopped: bool
     rows: np.ndarray
+    holds: bool  # whether ranks hold something that other runs wait for
 
 
 class DistributedRun:
@@ -110,29 +114,36 @@ class DistributedRun:
             name: _Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()
         }
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
-        self._rows = np.zeros((0, 5), np.int64)
+        self._rows, self._holds = np.zeros((0, 5), np.int64), True
         self._saver = Saver.of_run(out)
 
-    def _begin(self, drains: bool) -> None:
+    def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
         if self._beginning is None:
             return
         (options, program, sent, frontier), self._beginning = self._beginning, None
-        self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains)
+        together = together and self._saver is None
+        self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains, together, until, trace)
         if self._saver is not None and self._saver.resume:
             self._tell(_restore, self._saver)
 
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
         status: Status = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
-        self.iteration, self.edges, self.ended, self.stopped, self._rows = status
+        self.iteration, self.edges, self.ended, self.stopped, self._rows, self._holds = status
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
-        self._begin(drains=until >= NO_LIMIT and not trace)
         rows = [self._rows[:0]]
         follow(lambda: (self.iteration, 0), "supersteps")
-        while not self.ended and self.iteration < until:
+        while self._beginning is not None or (not self.ended and self.iteration < until):
             stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
-            self._tell(_advance, stop if self._saver is None else self._saver.next_stop(stop, self.iteration), trace)
+            if self._beginning is not None:  # and advance in the same call, unless a checkpoint is read first
+                first = stop if self._saver is None else 0
+                self._begin(until >= NO_LIMIT and not trace, not trace, first, trace)
+                if first == 0:
+                    continue
+            else:
+                stop = stop if self._saver is None else self._saver.next_stop(stop, self.iteration)
+                self._tell(_advance, stop, trace)
             rows.append(self._rows)
             if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
                 self._graph.ranks.each(_save, self._handle.key, self._saver)
@@ -161,7 +172,7 @@ class DistributedRun:
 
     def found(self) -> Found:
         """The current results of the run; fields are copies."""
-        self._begin(drains=False)
+        self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
         fields, active, aggregates, at_vertices = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
         n = self._graph.n
@@ -187,8 +198,8 @@ class DistributedRun:
 
     def close(self) -> None:
         """Drop the run on all ranks."""
-        if self._beginning is None:
-            self._graph.ranks.each(_close, self._handle.key)
+        if self._beginning is None and self._holds:
+            self._graph.ranks.each(_close, self._handle.key)  # otherwise ranks drop the run with the handle
         self._beginning = ()
 
 
@@ -236,6 +247,9 @@ def _begin(
     sent: Mapping[str, Any],
     active: Frontier,
     drains: bool,
+    together: bool,
+    until: int,
+    trace: bool,
 ) -> Status:
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
@@ -250,16 +264,21 @@ def _begin(
     values = dict(sent)
     for name, x in sent.items():
         if isinstance(x, _Reference):
-            held = rank.kept[x.key][x.name]
+            held = on_host(rank.kept[x.key][x.name])
             make = from_input_order if name in program.edge_fields else Shard.with_mirrors
             values[name] = LocalArray(make(shard, rank.communicator, held))
-    run = RankRun(rank.communicator, shard, known, program, options, values, active, drains)
+    cards = shared_cards(rank.communicator, shard, program, options) if together else []
+    run: Any = (
+        RankRun(rank.communicator, shard, known, program, options, values, active, drains)
+        if not cards
+        else CardRun(rank.communicator, shard, known, program, options, values, active, cards)
+    )
     rank.kept[key] = run
-    return _status(run)
+    return _advance(rank, key, until, trace)
 
 
 def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Status:
-    run: RankRun = rank.kept[key]
+    run: RankRun | CardRun = rank.kept[key]
     run.communicator, run.traces = rank.communicator, trace
     run.advance(until)
     return _status(run)
@@ -278,17 +297,17 @@ def _restore(rank: Rank, key: Any, saver: Saver) -> Status:
     return _status(run)
 
 
-def _status(run: RankRun) -> Status:
+def _status(run: RankRun | CardRun) -> Status:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
     if run.traces:  # bytes sent are summed over ranks; all other columns are equal on all ranks
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
-    return Status(run.iteration, run.edges, run.ended, run.stopped, rows)
+    return Status(run.iteration, run.edges, run.ended, run.stopped, rows, isinstance(run, RankRun))
 
 
 def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
-    run: RankRun = rank.kept[key]
+    run: RankRun | CardRun = rank.kept[key]
     own = run.shard.own
-    rank.kept[result] = {name: on_host(array[:own].copy()) for name, array in run.state.items()}
+    rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
     fields = {name: ((run.shard.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
     for name, array in run.edge_state.items():
         rank.kept[result][name] = to_input_order(rank.communicator, run.shard, array)
@@ -303,7 +322,7 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
 
 
 def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
-    rank.kept[to][array][...] = rank.kept[result][name]
+    rank.kept[to][array][...] = moved(rank.kept[result][name], device_of(rank.kept[to][array]))
 
 
 def _changed(rank: Rank, key: Any) -> dict[str, Any]:

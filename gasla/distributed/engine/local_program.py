@@ -2,7 +2,8 @@
 
 Values that depend on the whole graph are replaced: global ids and degrees become vertex fields; the number of vertices,
 the iteration and the values of aggregates become parameters. Functions that control the whole run (`stop`, `idle`,
-`wake`, `bucket`) and `scatter` are removed, because all ranks call them together.
+`wake`, `bucket`) and `scatter` are removed, because all ranks call them together. Where the kernels of all ranks
+exchange values themselves (`together`), they know the iteration and the aggregates, and call `stop`.
 """
 
 import functools
@@ -167,7 +168,9 @@ def _differs(before: Any, after: Any, applied: list[str]) -> Any:
 
 
 @functools.cache
-def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bool) -> type[VertexProgram]:
+def local_program(
+    base: type[VertexProgram], id_type: np.dtype, has_priority: bool, together: bool = False
+) -> type[VertexProgram]:
     """The program that a rank runs; `id_type` is the type of global ids."""
     traced = base.traced(id_type)
     used = {f.sources[s.name] for f in traced.functions.values() for s in f.symbols}
@@ -179,20 +182,20 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
     kinds = {"id": id_type, "in_degree": np.dtype(np.int64), "out_degree": np.dtype(np.int64)}
     asked = {of for role, of in used if role not in ("self", "edge", "")}
     body |= {PREFIX + name: VertexField(kind, 0) for name, kind in kinds.items() if name in asked}
-    body |= {PREFIX + name: Parameter(np.int64, 0) for name in GLOBAL_NUMBERS}
+    body |= {PREFIX + name: Parameter(np.int64, 0) for name in (("n",) if together else GLOBAL_NUMBERS)}
     body |= {name: Parameter(np.int64, 0) for name in (OWN, FIRST)}
     if ("edge", "id") in used:
         body[EDGE_ID] = EdgeField(np.int64, 0)
     if ("edge", "leaves") in used:
         body[LEAVES] = EdgeField(np.bool_, 0)
-    for name, kinds_of in RECORDS.items():
+    for name, kinds_of in {**RECORDS, **({"stop": ()} if together else {})}.items():
         if getattr(base, name, None) is not None:
             body[name] = _wrapped(base, id_type, getattr(base, name), kinds_of)
     if base.everyone:
         body["mask"] = _own_mask(body.get("mask"))
     # `self.iteration` becomes a parameter: the engine would not see that it changes, and might take values as absorbed.
     varies = not base.everyone and any(f.reads("self") & traced.changing for f in traced.functions.values())
-    if {"bucket", "scatter"} & traced.functions.keys() or varies:
+    if not together and ({"bucket", "scatter"} & traced.functions.keys() or varies):
         applied = [] if "apply" not in traced.functions else list(traced.functions["apply"].result)
         body["activate"] = _activate(body.get("activate"), sorted(applied))
     if base.everyone and "scatter" in traced.functions:
@@ -209,7 +212,7 @@ def local_program(base: type[VertexProgram], id_type: np.dtype, has_priority: bo
             body[PREFIX + name] = Aggregate(aggregate.monoid, kind, call, place)
             continue
         kind = traced.aggregate_types[inner(name)]
-        body[name] = Parameter(kind, 0)
-        body[PREFIX + name] = Aggregate(aggregate.monoid, kind, _own_aggregate(call, aggregate, kind))
+        own = Aggregate(aggregate.monoid, kind, _own_aggregate(call, aggregate, kind))
+        body |= {name: own} if together else {name: Parameter(kind, 0), PREFIX + name: own}
     body["_most"] = {PREFIX + "id": int(np.iinfo(id_type).max) - 1}
     return type(base.__name__, (base,), body)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_values
+from gasla.arrays import Device, as_values
 from gasla.distributed.engine.local_program import PREFIX
 from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
@@ -32,12 +32,15 @@ class InitialState(Binding):
         shard: Shard,
         id_type: np.dtype,
         degrees: Mapping[str, np.ndarray],
+        device: Device = "cpu",
     ) -> None:
         self.plan, self.shard = plan, shard
         plan.doubled = set()  # one copy of each field; the engine on this rank makes second copies
-        super().__init__(program, shard.graph)
+        super().__init__(program, shard.graph_on(device))
         self.ids = id_type
-        self.global_values = {"id": shard.ids.astype(id_type), **degrees}  # values of local vertices besides fields
+        known = {"id": shard.ids_as(id_type), **degrees}
+        # Values of local vertices besides fields, on the device on which start values are computed.
+        self.global_values = {name: shard.array_on(device, (name, array.dtype), array) for name, array in known.items()}
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
         """A record of all local vertices, with global ids and degrees."""
@@ -52,6 +55,23 @@ class InitialState(Binding):
         for name in self.traced.vertex_types:
             given = values.get(given_name(name))
             found[given_name(name)] = np.ascontiguousarray(self._start_array(name, self._here(name, given)))
+        return found
+
+    def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What an engine needs to fill the vertex fields itself: numbers, values of some local vertices, or arrays.
+
+        Fields that start with the program's own number are left out.
+        """
+        self.check(self.by_inner_name({name: x for name, x in values.items() if not isinstance(x, LocalArray)}))
+        found = {}
+        for name in self.traced.vertex_types:
+            given = self._here(name, values.get(given_name(name)))
+            if callable(self.program.vertex_fields[given_name(name)].init) and (
+                given is None or isinstance(given, FEW)
+            ):
+                given = self._start_array(name, given)
+            if given is not None:
+                found[given_name(name)] = given
         return found
 
     def _here(self, name: str, given: Any) -> Any:
@@ -73,7 +93,8 @@ class InitialState(Binding):
             raise ValueError(
                 f"{self._where(name)} starts with an array of shape {shape}; expected {wanted}, one value per vertex"
             )
-        return np.asarray(given)[shard.ids]
+        values = np.asarray(given)
+        return np.concatenate([values[shard.first : shard.first + shard.own], values[shard.mirrors]])
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The start values given for the program's edge fields, in the order of the shard's edges."""

@@ -8,18 +8,19 @@ and its part of the aggregates. Then all ranks have the same totals, and make th
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, as_values, device_of, finish, module_of, moved
+from gasla.arrays import as_values, device_of, finish, module_of, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.any_vertex import VertexAggregates, read_others
+from gasla.distributed.engine.card_run import choices
 from gasla.distributed.engine.edge_fields import scatter
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
 from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
+from gasla.distributed.engine.options import Options
 from gasla.distributed.engine.restarted import RestartedPart
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.unsupported import check_supported
@@ -37,22 +38,6 @@ from gasla.program.tracing import Traced
 from semirings.types import computed
 
 NUMBERS = struct.Struct("=qq")  # begin of a message: number of active (or updated) vertices; edges traversed
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a run."""
-
-    way: int
-    deterministic: bool
-    compiled: bool
-    id_type: np.dtype
-    has_card: bool = False
-
-    @property
-    def device(self) -> Device:
-        """Where the engine and the fields are."""
-        return "gpu" if self.has_card else "cpu"
 
 
 class RankRun:
@@ -103,7 +88,7 @@ class RankRun:
     def _find_sent_fields(self) -> None:
         """Determine the fields to send to mirrors, and whether only those of active vertices change."""
         traced = self.traced
-        travels = exchanged_fields(traced)
+        travels = traced.seen_by_neighbors
         self.sent_fields = [given_name(name) for name in travels]
         later = set(travels) & traced.writes("post_apply")
         is_default = not self.everyone and not {"activate", "bucket"} & traced.functions.keys()
@@ -500,17 +485,6 @@ def _differ(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
     return found
 
 
-READING = ("gather", "key", "edge_mask", "scatter")  # functions that read fields of a neighbor
-
-
-def exchanged_fields(traced: Traced) -> list[str]:
-    """The fields that ranks send each other, by inner names: those that neighbors read and the program writes."""
-    functions = [traced.functions[name] for name in READING if name in traced.functions]
-    read = {field for function in functions for field in function.reads("src")}
-    read |= {field for function in traced.functions.values() for field in function.reads("other")}
-    return sorted(read & traced.writes("apply", "post_apply"))
-
-
 def drains(traced: Traced, deterministic: bool) -> bool:
     """Whether a rank may iterate until it has no work left between exchanges, because the program absorbs."""
     if traced.looks_up or {"stop", "idle", "wake"} & traced.functions.keys():
@@ -523,14 +497,16 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
     check_supported(program, traced)
-    names = [given_name(name) for name in exchanged_fields(traced)]
+    names = [given_name(name) for name in traced.seen_by_neighbors]
     what = f"changed values of {', '.join(names)}" if names else "no fields"
     found = [
         f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
-    if options.has_card:
-        found.append("Each rank has a card; values are copied from card to card, and the host decides what follows.")
+    if options.has_card and choices(kind, options.id_type, options.deterministic).exchanges:
+        found.append("Cards of one process run all supersteps by themselves: each stores what changes at the others.")
+    elif options.has_card:
+        found.append("Values are copied from card to card, and the host decides what follows after each superstep.")
     if traced.looks_up:
         found.append(
             "Each rank mirrors all vertices of the others, as the program reads or reduces at any vertex: each rank "

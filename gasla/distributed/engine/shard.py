@@ -5,13 +5,15 @@ ranks own, by global id and therefore by owner. In the local graph every edge is
 over it, whatever the direction of the program; edges are in the order of the input.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device
+from gasla.arrays import Device, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.partition import Edges, Share, exchange_arrays, owners_of, send_to
 from gasla.graph.arguments import NO_LIMIT
@@ -34,11 +36,22 @@ class Shard:
     edge_ids: np.ndarray  # global edge number of each local edge
     leaves: np.ndarray | None = None  # for direction "all": whether each edge is stored in this direction
     copy: Graph | None = None  # of the local graph, on this rank's card
+    cards: list[int] | None = None  # the cards of all ranks; empty if their kernels cannot exchange values
 
     @cached_property
     def ids(self) -> np.ndarray:
         """The global id of each local vertex."""
         return np.concatenate([np.arange(self.first, self.first + self.own, dtype=np.int64), self.mirrors])
+
+    def array_on(self, device: Device, key: Hashable, array: np.ndarray) -> Any:
+        """An array that belongs to the shard, on a device; a copy on a card is kept by its key."""
+        if device == self.graph.device:
+            return array
+        return self.graph_on(device).kept(("of the shard", key), lambda _: moved(array, device))
+
+    def ids_as(self, kind: np.dtype) -> np.ndarray:
+        """The same in a smaller type; the array is kept."""
+        return self.graph.kept(("ids", kind), lambda _: self.ids.astype(kind))
 
     def graph_on(self, device: Device) -> Graph:
         """The local graph on a device; the copy on a card is kept."""

@@ -116,6 +116,15 @@ __device__ __forceinline__ void add_release(u32* address, u32 value) {
 __device__ __forceinline__ void add_release(u64* address, u64 value) {
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
+// The same between GPUs, or processes, that store into each other's memory.
+__device__ __forceinline__ u64 load_acquire_of_peer(const u64* address) {
+    u64 value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    return value;
+}
+__device__ __forceinline__ void store_release_to_peer(u64* address, u64 value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
 // Atomic add in shared memory by one lane of a warp. For atomicAdd the compiler would first find out which lanes take
 // part.
 __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {

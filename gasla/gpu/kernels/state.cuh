@@ -16,6 +16,7 @@ struct Control {
     long long bucket;
     double threshold, last_threshold;
     u32 form, done, splits, slot, stamp;
+    u64 round, everywhere;  // over several GPUs: their meetings so far; active and waiting vertices of all
 };
 
 // Pinned host memory that host and device share while a kernel runs.

@@ -14,7 +14,7 @@ from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.host_memory import free_bytes
-from gasla.gpu.runtime.waiting import wait
+from gasla.gpu.runtime.waiting import PATIENCE, wait
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
@@ -62,6 +62,7 @@ class Run(Binding):
     """One run, and its arrays."""
 
     log_rows = 1024
+    patience = PATIENCE
     iteration, edges, ended, stopped = 0, 0, False, False
     _shown: Mapping[str, Any] | None = None  # aggregates in device memory, of a run that nothing waits for
 
@@ -77,7 +78,8 @@ class Run(Binding):
     ) -> None:
         self._cached, self.plan, self._way = cached, cached.plan, way
         super().__init__(program, graph)
-        self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
+        by_use = self.plan.variant.peers
+        self.numbering = relabel.numbering(graph, program.direction, by_use) if self.plan.relabelled else None
         fields = self.by_inner_name(fields)
         self.check(fields)
         self._caller_arrays = self.check_out(out, fields) if out else {}
@@ -307,7 +309,8 @@ class Run(Binding):
         page = self._workspace.page
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
-            wait(page, self._workspace.launched, None if progress is None else lambda: progress(int(page.progress)))
+            show = None if progress is None else lambda: progress(int(page.progress))
+            wait(page, self._workspace.launched, show, self.patience)
         except BaseException:
             self._stop()
             raise

@@ -15,7 +15,7 @@ from gasla.program.binding import AUTO, PULL
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
 from gasla.program.tracing import Traced
-from semirings import VectorType
+from semirings import TupleType, VectorType
 from semirings.bounds import bounds
 from semirings.printers.cuda import ctype
 from semirings.types import HALF, SHORT, has_wide
@@ -69,6 +69,8 @@ class Variant:
         That block's shared memory has room for gathered fields.
     table_slots : int
         Slots per warp of hash tables in shared memory (see `tables`).
+    peers : bool
+        The kernel exchanges values with those of other GPUs (see `peers`).
     """
 
     offset_type: np.dtype
@@ -82,6 +84,7 @@ class Variant:
     small: bool = False
     shared: bool = False
     table_slots: int = 0
+    peers: bool = False
 
 
 class Start:
@@ -343,6 +346,7 @@ class GpuPlan(Plan):
         pointers += [("waits", "gasla::u64")] if self.waits else []
         pointers += [("waiting", "gasla::u32")] if self.has_buckets else []
         pointers += [("changed", "Changed")] if self.changes else []
+        pointers += [("peers", "const gasla::Peer")] if self.variant.peers else []
         result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
@@ -351,6 +355,7 @@ class GpuPlan(Plan):
             kind = self.starts[n].kind
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
+        result += [("ranks", "unsigned int", np.uint32)] if self.variant.peers else []
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.partitions_rows else [])
 
     @functools.cached_property
@@ -381,6 +386,14 @@ def has_wide_values(traced: Traced) -> bool:
     """Whether a field or the gathered value is, or contains, a wide vector."""
     kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
     return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
+
+
+def bytes_of(kind: Any) -> int:
+    """Bytes of a value of this type."""
+    if isinstance(kind, VectorType):
+        return int(kind.length * kind.scalar.itemsize)
+    assert not isinstance(kind, TupleType)
+    return int(kind.itemsize)
 
 
 def as_held(value: Any, kind: Any) -> Any:

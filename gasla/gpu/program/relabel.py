@@ -1,7 +1,8 @@
 """Renumbers vertices by descending degree, so that hubs, where most edges start, share cache lines.
 
 A numbering is made once for a graph and the lists that a program gathers over. Users never see it: fields are permuted
-on their way in and back on their way out; ids and degrees are looked up under the user's numbers.
+on their way in and back on their way out; ids and degrees are looked up under the user's numbers. Where a GPU has a
+part of a graph, whose mirrors have no lists, vertices are numbered by how often they occur in lists.
 """
 
 import threading
@@ -28,7 +29,7 @@ _lock = threading.Lock()  # one numbering at a time: two may not fit in memory
 
 
 class Numbering:
-    """Vertices numbered by descending length of their lists.
+    """Vertices numbered by descending length of their lists; or by how often they occur in lists (`by_use`).
 
     Attributes
     ----------
@@ -38,10 +39,11 @@ class Numbering:
         The new id of each of the user's vertices.
     """
 
-    def __init__(self, base: NeighborLists) -> None:
+    def __init__(self, base: NeighborLists, by_use: bool = False) -> None:
         xp: Any = module_of(base.graph.device)
         indptr, indices = base.indptr(), base.indices()
-        order = xp.argsort(indptr[:-1] - indptr[1:])  # a stable radix sort
+        less = -xp.bincount(indices, minlength=base.graph.n) if by_use else indptr[:-1] - indptr[1:]
+        order = xp.argsort(less)  # a stable radix sort
         self.originals = order.astype(base.graph.id_dtype)
         self.inverse = xp.empty_like(self.originals)
         self.inverse[order] = xp.arange(len(order), dtype=self.originals.dtype)
@@ -91,10 +93,12 @@ class RenumberedLists(NeighborLists):
         )
 
 
-def numbering(graph: Graph, side: str) -> Numbering:
+def numbering(graph: Graph, side: str, by_use: bool = False) -> Numbering:
     """The numbering for lists of a graph ("in", "out" or "all"), made when first asked for."""
     with _lock:
-        return graph.kept(("numbering", side), lambda graph: Numbering(NeighborLists(graph, side, ordered=False)))
+        return graph.kept(
+            ("numbering", side), lambda graph: Numbering(NeighborLists(graph, side, ordered=False), by_use)
+        )
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.gpu.program import generate, relabel, rows, tables
 from gasla.gpu.program.inputs import graph_arrays
-from gasla.gpu.program.plan import GpuPlan, Variant
+from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program.binding import PULL, Binding, field_layouts, layout
@@ -34,6 +34,7 @@ class Control(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("iteration", "total", "size", "edges", "remaining", "far", "bucket")),
         *((name, ctypes.c_double) for name in ("threshold", "last_threshold")),
         *((name, ctypes.c_uint32) for name in ("form", "done", "splits", "slot", "stamp")),
+        *((name, ctypes.c_int64) for name in ("round", "everywhere")),
     ]
 
 
@@ -331,14 +332,6 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
 def _piece_bytes(plan: GpuPlan) -> int:
     ids, offset = plan.traced.id_type, plan.offset_type
     return np.dtype([("row", ids), ("of", "u4"), ("first", offset), ("last", offset)], align=True).itemsize
-
-
-def bytes_of(kind: Any) -> int:
-    """Bytes of a value of this type."""
-    if isinstance(kind, VectorType):
-        return int(kind.length * kind.scalar.itemsize)
-    assert not isinstance(kind, TupleType)
-    return int(kind.itemsize)
 
 
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:

@@ -12,15 +12,16 @@ PATIENCE, WAKEFUL = 2e-3, 2e-2
 NOT_READY = 600  # cudaErrorNotReady
 
 
-def wait(page: Any, launch: int, show: Callable[[], Any] | None = None) -> None:
+def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, patience: float = PATIENCE) -> None:
     """Poll `page.ended` until it is the number of the launch; `show` is called ten times a second.
 
-    Returns as well when the current stream is idle. Raises CuPy's error if a kernel failed.
+    Up to `patience` seconds it does not pause, and no other thread of Python runs. Returns as well when the current
+    stream is idle. Raises CuPy's error if a kernel failed.
     """
     began = shown = time.perf_counter()
     while page.ended != launch:
         now = time.perf_counter()
-        if now - began < PATIENCE:
+        if now - began < patience:
             continue
         if show is not None and now - shown > 0.1:
             shown = now

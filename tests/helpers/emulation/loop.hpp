@@ -14,6 +14,11 @@ template <class T> T load_acquire(const T* address) {
 template <class T, class V> void add_release(T* address, V value) {
     __atomic_fetch_add(address, (T)value, __ATOMIC_SEQ_CST);
 }
+template <class T> T load_acquire_of_peer(const T* address) { return load_acquire(address); }
+template <class T> void store_release_to_peer(T* address, T value) {
+    warp::now_and_then();
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);
+}
 inline unsigned add_in_block(unsigned* address, unsigned value) { return atomicAdd(address, value); }
 inline void prefetch(const void*) {}
 BLOCKS_OWN double memory_of_launch[1 << 12];

@@ -5,6 +5,8 @@
 namespace gasla {
 
 template <class P> __device__ __forceinline__ bool Loop<P>::goes_on() const {
+    if constexpr (P::PEERS)
+        return (!P::ENDS_WHEN_STILL || now.everywhere > 0) && !now.done && c.u.self_iteration < c.a.limit && !s.stops;
     const bool more = P::ENDS_WHEN_STILL ? now.size > 0 || (P::PRIORITISED && now.far > 0) : c.a.self_n > 0;
     return more && !now.done && c.u.self_iteration < c.a.limit && !read[STOPPED];
 }

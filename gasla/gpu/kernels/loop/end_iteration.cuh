@@ -13,7 +13,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     }
     if constexpr (P::PRIORITISED) now.far = read[FAR];
     lower_remaining();
-    if constexpr (P::HAS_STOP) now.done = P::stop(c);
+    if constexpr (P::HAS_STOP && !P::PEERS) now.done = P::stop(c);
     // all blocks must have read the fields before any writes them again
     if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();
     rotate_counters();

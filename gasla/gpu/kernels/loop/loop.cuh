@@ -44,6 +44,7 @@ template <class P> struct Shared {
     bool is_small;
     bool builds_bitmap;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
     bool ended;  // whether `end_iteration` has run for this iteration
+    bool stops;  // whether the host of any GPU asks to stop
     long long next_poll;
     SmallFrontierShared small;
     u64 pieces;  // number of pieces of long rows
@@ -259,6 +260,14 @@ template <class P> struct Loop {
     __device__ void catch_up(const vertex_t* list);
     __device__ void clear_deposits();
 
+    // Supersteps over several GPUs (peers.cuh).
+    __device__ void exchange(bool begins);
+    __device__ void pass();
+    __device__ void send();
+    __device__ void meet();
+    __device__ void take_in();
+    __device__ void hear();
+
     // Bookkeeping (end_iteration.cuh).
     __device__ void end_iteration();
     __device__ void note(u64 touched);
@@ -280,6 +289,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::run() {
     else if constexpr (P::RESUMES) {
         if (c.a.fresh) wait_all();
         for (resume(); goes_on(); resume()) iterate();
+    } else if constexpr (P::PEERS) {
+        for (exchange(true); goes_on(); exchange(false))
+            if (P::EVERYONE || now.size + now.far > 0)
+                iterate();
+            else
+                pass();
     } else
         while (goes_on()) iterate();
     if constexpr (P::SMALL_FRONTIERS)
@@ -351,6 +366,7 @@ template <class P> __device__ __forceinline__ void run_program(const typename P:
 #include "choose.cuh"
 #include "long_rows.cuh"
 #include "loop_wide.cuh"
+#include "peers.cuh"
 #include "pull.cuh"
 #include "push.cuh"
 #include "resume.cuh"

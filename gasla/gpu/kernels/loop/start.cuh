@@ -34,7 +34,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         if (stamp >> 31) stamp = SmallFrontier<Loop>::renew((Slot*)c.a.segments, stamp);
     by_one_thread([&] {
         const u32 slot = now.slot;
-        now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp};
+        now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
         enter(0);
     });
     const u64 n = c.a.self_n;

@@ -14,7 +14,7 @@ from gasla.gpu.program.generate.declarations import body, flags, types
 from gasla.gpu.program.generate.edge_records import edge_records, scatter
 from gasla.gpu.program.generate.reduction import aggregates, reduction
 from gasla.gpu.program.generate.syntax import INDENT, combination
-from gasla.gpu.program.generate.vertex import starts, vertex
+from gasla.gpu.program.generate.vertex import peers, starts, vertex
 from gasla.gpu.program.plan import GpuPlan, Variant
 from gasla.program.program import VertexProgram
 from semirings import Symbol
@@ -66,7 +66,7 @@ class Module(GpuPlan):
     def source(self) -> str:
         """The source without the headers that it includes."""
         parts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
-        parts += [*starts(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
+        parts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return SOURCE.format(
             vertex_t=cuda.ctype(self.traced.id_type),
             offset_t=cuda.ctype(self.offset_type),

@@ -92,6 +92,7 @@ def flags(plan: GpuPlan) -> str:
         "HAS_POST_APPLY": has("post_apply"),
         "HAS_STOP": has("stop"),
         "STOP_SEES_FIELDS": plan.stop_sees_fields,
+        "PEERS": plan.variant.peers,
         "SUMS_LOOK_UP": plan.sums_look_up,
         "DEPOSITS": bool(plan.traced.deposits),
         "FALLS_BEHIND": bool(plan.behind),

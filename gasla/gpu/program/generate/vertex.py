@@ -3,7 +3,7 @@
 from gasla.gpu.program.generate.edge_records import ALONG
 from gasla.gpu.program.generate.rendering import call, got, kind_of, load, local, of_run, place, put, rendered
 from gasla.gpu.program.generate.syntax import function, literal, struct
-from gasla.gpu.program.plan import GpuPlan
+from gasla.gpu.program.plan import GpuPlan, bytes_of
 from gasla.program.statements import Call, Load, applied, applied_once_more, loads, read, watched, written_by
 from semirings.printers import cuda, warp
 from semirings.types import has_wide
@@ -26,6 +26,23 @@ def vertex(plan: GpuPlan) -> list[str]:
     if "stop" in plan.functions:
         parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
     return [*parts, *(_priority(plan) if plan.prioritised else []), *(_going_on(plan) if plan.resumes else [])]
+
+
+def peers(plan: GpuPlan) -> list[str]:
+    """Functions that store a vertex's fields in the memory of another GPU, and take what was stored here."""
+    if not plan.variant.peers:
+        return []
+    before, stores, takes = 0, [], []
+    for name in plan.traced.seen_by_neighbors:
+        kind = cuda.ctype(kind_of(plan, name))
+        stores.append(f"(({kind}*)(to + {before} * entries))[i] = {load(plan, name)};")
+        takes += put(plan, place(plan, name), f"((const {kind}*)(from + {before} * entries))[i]")
+        before += bytes_of(kind_of(plan, name))
+    at = "gasla::u64 i, gasla::u64 entries"
+    return [
+        function(f"void send(const Context& c, vertex_t v, char* to, {at})", stores),
+        function(f"void receive(const Context& c, vertex_t v, const char* from, {at})", takes),
+    ]
 
 
 def _finish(plan: GpuPlan) -> list[str]:

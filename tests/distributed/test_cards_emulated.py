@@ -1,0 +1,109 @@
+"""Kernels of several GPUs that exchange values themselves, without a GPU: each rank's kernel on an emulated grid."""
+
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+import gasla
+import semirings
+from gasla import distributed
+from gasla.gpu.program import peers
+from gasla.program.plan import Plan
+from tests.distributed.test_ranks import SHAPES, check, is_taken, over, random_graph
+from tests.helpers import programs
+from tests.helpers.emulated_peers import EmulatedPeerRun, without_gpus
+from tests.helpers.generated_programs import Case, cases
+
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_gpus(monkeypatch)
+
+
+def is_exchanged(case: Case) -> bool:
+    """Whether kernels exchange the program's values themselves."""
+    if not is_taken(case):
+        return False
+    kind: Any = case.program
+    return peers.can_exchange(Plan(kind.traced(np.dtype(np.int32)), case.mode == "deterministic"))
+
+
+def test_some_programs_have_the_bits_of_one_process() -> None:
+    @settings(
+        max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+    )
+    @given(cases(("run", "deterministic")).filter(is_exchanged), st.integers(1, 4))
+    def attempt(case: Case, ranks: int) -> None:
+        check(case, ranks, compiled=False)
+
+    seed(2026)(attempt)()
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_have_the_answers_of_one_process(name: str) -> None:
+    graph = SHAPES[name]
+    start: dict[str, Any] = {"active": [0], "cost": {0: 0}} if graph.n else {}
+    one, found = (gasla.run(programs.Cheapest, g, compile=False, **start) for g in (graph, over(graph, 3)))
+    np.testing.assert_array_equal(found.cost, one.cost)
+
+
+class Converging(gasla.VertexProgram):
+    """Every vertex takes part; the run stops by an aggregate of all ranks, which the program also reads."""
+
+    everyone = True
+    x = gasla.vertex(np.float64, init=lambda vertex: (vertex.id + 1) / 8)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered / 16 + self.highest % 3}
+
+    @gasla.aggregate(semirings.max, np.int64)
+    def highest(self, before, after):
+        return after.id
+
+    def stop(self):
+        return self.iteration >= self.highest // 8
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_a_run_stops_by_what_all_ranks_have(ranks: int) -> None:
+    graph = random_graph()
+    one, found = (gasla.run(Converging, g, max_iterations=50, compile=False) for g in (graph, over(graph, ranks)))
+    np.testing.assert_array_equal(found.x, one.x)
+    assert (found.iterations, found.converged, found.aggregates) == (one.iterations, one.converged, one.aggregates)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_run_goes_on_where_it_has_ended(at_once: int) -> None:
+    """Each launch begins with the numbers of active vertices of all ranks."""
+    graph = gasla.Graph.from_edges(range(20), range(1, 21))
+    spread, seen = over(graph, 3), list[int]()
+    run = gasla.run(programs.Hops, spread, active=[0], hops={0: 0}, max_iterations=at_once, compile=False)
+    while not run.converged:
+        seen.append(run.iterations)
+        run = gasla.run(programs.Hops, spread, active=run.active, hops=run.hops, max_iterations=at_once, compile=False)
+    np.testing.assert_array_equal(run.hops, np.arange(21))
+    assert len(seen) >= 20 // at_once - 1
+
+
+def test_kernels_are_used_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(peers, "PeerRun", lambda *given: made.append(given) or EmulatedPeerRun(*given))
+    graph = random_graph()
+    spread = distributed.Graph.from_graph(graph, distributed.ThreadRanks(2))
+    np.testing.assert_array_equal(
+        gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False).hops,
+        gasla.run(programs.Hops, graph, active=[3], hops={3: 0}, compile=False).hops,
+    )
+    assert len(made) == 2
+    gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, trace=True, compile=False)
+    assert len(made) == 2  # the host takes part in a run that is traced
