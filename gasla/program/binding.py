@@ -354,7 +354,8 @@ def values_in_order(graph: Graph, kind: Any) -> Any:
     if graph.value_type is None:
         return graph.lists.ones(graph.m, kind)
     check_values(graph, kind)
-    return graph.lists.as_type(graph.valued.each, kind)
+    each: Any = graph.valued.each
+    return graph.lists.as_type(each, kind)
 
 
 def check_values(graph: Graph, kind: np.dtype[Any]) -> None:
