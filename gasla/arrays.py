@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from types import ModuleType
 from typing import Any, Literal
 
@@ -142,6 +143,9 @@ def finish(device: Device) -> None:
         require_gpu().cuda.get_current_stream().synchronize()
 
 
+_first_look = Lock()  # CuPy says that there is no GPU to a thread that asks while another one asks first
+
+
 @cache  # an error is not cached: CuPy may be installed later
 def require_gpu() -> ModuleType:
     """CuPy, or an error that says what is missing."""
@@ -151,7 +155,9 @@ def require_gpu() -> ModuleType:
         raise RuntimeError(
             "the GPU needs CuPy, which is not installed: pip install gasla[cuda12], or gasla[cuda13]"
         ) from None
-    if not cupy.cuda.is_available():
+    with _first_look:
+        is_there = cupy.cuda.is_available()
+    if not is_there:
         raise RuntimeError(
             "CuPy found no NVIDIA GPU; if there is one, its driver may be older than this CuPy needs: "
             "pip install gasla[cuda12], or gasla[cuda13]"

@@ -255,6 +255,11 @@ class OneThread(Protocol):
         """Communities after each level, of offsets, neighbors and weights."""
 
 
+def peers() -> Any:
+    """The module whose `PeerRun` runs a program on several GPUs that exchange values themselves; see its docstring."""
+    return import_module("gasla.gpu.program.peers")
+
+
 class Runner(Protocol):
     """Runs vertex programs."""
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from gasla import __version__
-from gasla.cli import answer_table, bench, compute, derived_graphs, link_tables, picture, tools
+from gasla.cli import answer_table, bench, compute, link_tables, made_graphs, picture, tools
 from gasla.cli.parser import Parser
 from gasla.graph.validate import physical_memory
 from gasla.verify import VerificationError
@@ -65,7 +65,7 @@ def parser() -> Parser:
     answer_table.add_commands(commands)
     picture.add_commands(commands)
     link_tables.add_commands(commands)
-    derived_graphs.add_commands(commands)
+    made_graphs.add_commands(commands)
     tools.add_commands(commands)
     bench.add_commands(commands)
     return top

@@ -1,6 +1,7 @@
 """Kernels of several GPUs that exchange values themselves, without a GPU: each rank's kernel on an emulated grid."""
 
 import shutil
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import distributed
+from gasla.distributed.engine.card_run import CardRun
 from gasla.gpu.program import peers
 from gasla.program.plan import Plan
 from tests.distributed.test_ranks import SHAPES, check, is_taken, over, random_graph
@@ -107,3 +109,25 @@ def test_kernels_are_used_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(made) == 2
     gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, trace=True, compile=False)
     assert len(made) == 2  # the host takes part in a run that is traced
+
+
+def test_an_error_on_one_rank_ends_the_kernels_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that waits for a peer is asked to stop by its host, which hears of the error."""
+    advance = CardRun.advance
+
+    def fail(run: CardRun, until: int) -> None:
+        if run.communicator.rank == 1:
+            raise OSError("no such card")
+        advance(run, until)
+
+    spread = over(random_graph(), 3)
+    with monkeypatch.context() as patched:
+        patched.setattr(CardRun, "advance", fail)
+        began = time.monotonic()
+        with pytest.raises(OSError, match="no such card"):
+            gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False)
+        assert time.monotonic() - began < 30  # seconds, with the compilation of three kernels
+    found = gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False)
+    np.testing.assert_array_equal(
+        found.hops, gasla.run(programs.Hops, random_graph(), active=[3], hops={3: 0}, compile=False).hops
+    )

@@ -161,7 +161,8 @@ def test_aggregates_at_vertices() -> None:
 
 SOON = 5.0  # seconds
 CARDS = [None, pytest.param([0, 0], marks=pytest.mark.gpu)]
-OPTIONS: dict[str, Any] = {"active": [9], "hops": {9: 0}, "max_iterations": 50}
+# A trace has the host take part in every superstep, over cards as well.
+OPTIONS: dict[str, Any] = {"active": [9], "hops": {9: 0}, "max_iterations": 50, "trace": True}
 PLACE = {True: r"rank 1 of 2 on card 0 of \S+, superstep 3", False: r"rank 1 of 2 on \S+, superstep 3"}
 
 

@@ -88,9 +88,20 @@ class EmulatedPeerRun(EmulatedRun):
             self.put("active_ids", np.asarray(frontier.ids, self.ids))
 
     def advance(self, until: int, progress: Any = None) -> None:
-        """Run until an iteration, or the end."""
+        """Run until an iteration, or the end; an error of `progress` asks the kernel to stop."""
         self.arguments.limit = until
-        assert self.kernel(ctypes.byref(self.arguments)) == 0
+        kernel = threading.Thread(target=self.kernel, args=(ctypes.byref(self.arguments),), daemon=True)
+        self.page.stop = 0
+        kernel.start()
+        try:
+            while kernel.is_alive():
+                kernel.join(0.05)
+                if progress is not None:
+                    progress(int(self.page.progress))
+        except BaseException:
+            self.page.stop = LAUNCH
+            kernel.join()
+            raise
         self.arguments.fresh, now = False, self.page.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or self.plan.is_over(now.everywhere, 1)

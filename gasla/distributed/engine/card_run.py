@@ -13,10 +13,9 @@ from gasla.arrays import Device, finish, moved
 from gasla.distributed.engine.any_vertex import VertexAggregates
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
-from gasla.distributed.engine.options import Options
+from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard
-from gasla.gpu.program import peers
-from gasla.gpu.runtime import compile
+from gasla.engines import peers
 from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
@@ -37,7 +36,7 @@ class Choices(NamedTuple):
 def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
     """Decide for a program, once."""
     plan = Plan(kind.traced(id_type), deterministic)
-    return Choices(plan, peers.can_exchange(plan), local_program(kind, id_type, plan.is_single, True))
+    return Choices(plan, peers().can_exchange(plan), local_program(kind, id_type, plan.is_single, True))
 
 
 def shared_cards(communicator: Any, shard: Shard, program: VertexProgram, options: Options) -> list[int]:
@@ -45,9 +44,9 @@ def shared_cards(communicator: Any, shard: Shard, program: VertexProgram, option
     if not (options.has_card and getattr(communicator, "shares_memory", False)):
         return []
     if shard.cards is None:
-        here = np.array([compile.device(), shard.graph.n], np.int64)
+        here = np.array([peers().current(), shard.graph.n], np.int64)
         cards, sizes = zip(*(found.tolist() for found in communicator.allgather(here)), strict=True)
-        shard.cards = [] if min(sizes) == 0 or peers.sharing(cards) is None else list(cards)
+        shard.cards = [] if min(sizes) == 0 or peers().sharing(cards) is None else list(cards)
     kind: Any = type(program)
     return shard.cards if choices(kind, options.id_type, options.deterministic).exchanges else []
 
@@ -87,16 +86,16 @@ class CardRun:
             fields[name] = moved(given, DEVICE) if isinstance(given, np.ndarray) else given
         sends = [shard.array_on(DEVICE, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
         finish(DEVICE)
-        peers.enable(cards)
-        self._stream = peers.own_stream(rank, len(set(cards)) < len(cards))
+        peers().enable(cards)
+        self._stream = peers().own_stream(rank, len(set(cards)) < len(cards))
         with self._stream:
-            self._run = peers.PeerRun(
+            self._run = peers().PeerRun(
                 local(**numbers),
                 graph,
                 fields,
                 options.way,
                 options.deterministic,
-                peers.Mirrors(sends, [int(cut) for cut in shard.cuts], rank),
+                peers().Mirrors(sends, [int(cut) for cut in shard.cuts], rank),
                 communicator.exchange,
                 cards.count(cards[rank]),
             )

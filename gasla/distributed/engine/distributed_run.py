@@ -14,8 +14,8 @@ from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.card_run import CardRun, shared_cards
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
-from gasla.distributed.engine.options import Options
 from gasla.distributed.engine.rank_run import RankRun, on_host
+from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.graph.arguments import NO_LIMIT

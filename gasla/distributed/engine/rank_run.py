@@ -20,8 +20,8 @@ from gasla.distributed.engine.edge_fields import scatter
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
 from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
-from gasla.distributed.engine.options import Options
 from gasla.distributed.engine.restarted import RestartedPart
+from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.engines import Part, Runs, runner

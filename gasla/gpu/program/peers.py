@@ -51,6 +51,11 @@ def can_exchange(plan: Plan) -> bool:
     return plan.active_only or not ({"activate"} & functions.keys() or later)
 
 
+def current() -> int:
+    """The current GPU's number."""
+    return compile.device()
+
+
 def sharing(cards: Sequence[int]) -> bool | None:
     """Whether some ranks have the same GPU; None if two GPUs cannot reach each other's memory, or are too many."""
     runtime: Any = require_gpu().cuda.runtime
