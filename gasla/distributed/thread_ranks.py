@@ -17,6 +17,10 @@ from gasla.distributed.rounds import SPLIT, Rounds, invoke
 PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
 
 
+# One call over cards at a time: kernels of two calls that wait for each other's cards would wait for ever.
+_turn = threading.Lock()
+
+
 class _Table:
     """Shared memory of the threads: two rows with one entry per rank, used alternately.
 
@@ -102,6 +106,10 @@ class ThreadRanks:
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
+        with nullcontext() if self._cards is None else _turn:
+            return self._each(function, arguments)
+
+    def _each(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
         for thread in self._late:
             thread.join()
         self._late = []

@@ -46,7 +46,7 @@ def shared_cards(communicator: Any, shard: Shard, program: VertexProgram, option
     if shard.cards is None:
         here = np.array([peers().current(), shard.graph.n], np.int64)
         cards, sizes = zip(*(found.tolist() for found in communicator.allgather(here)), strict=True)
-        shard.cards = [] if min(sizes) == 0 or peers().sharing(cards) is None else list(cards)
+        shard.cards = list(cards) if min(sizes) > 0 and peers().are_peers(cards) else []
     kind: Any = type(program)
     return shard.cards if choices(kind, options.id_type, options.deterministic).exchanges else []
 
@@ -95,7 +95,7 @@ class CardRun:
                 fields,
                 options.way,
                 options.deterministic,
-                peers().Mirrors(sends, [int(cut) for cut in shard.cuts], rank),
+                peers().Mirrors(sends, [int(cut) for cut in shard.cuts]),
                 communicator.exchange,
                 cards.count(cards[rank]),
             )

@@ -31,6 +31,7 @@ PEER = np.dtype(  # gasla::Peer
     + [(f"{kind}_{side}", np.uint64, 2) for kind in KINDS for side in ("there", "here")]
 )
 ALIGNMENT = 256  # bytes
+WAIT = 60  # seconds for which a kernel waits for a peer (peers.cuh)
 ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 
@@ -56,13 +57,11 @@ def current() -> int:
     return compile.device()
 
 
-def sharing(cards: Sequence[int]) -> bool | None:
-    """Whether some ranks have the same GPU; None if two GPUs cannot reach each other's memory, or are too many."""
+def are_peers(cards: Sequence[int]) -> bool:
+    """Whether the GPUs of all ranks can reach each other's memory, and are not too many."""
     runtime: Any = require_gpu().cuda.runtime
     pairs = {(a, b) for a in cards for b in cards if a != b}
-    if len(cards) > MOST or not all(runtime.deviceCanAccessPeer(a, b) for a, b in pairs):
-        return None
-    return len(set(cards)) < len(cards)
+    return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(a, b) for a, b in pairs)
 
 
 def enable(cards: Sequence[int]) -> None:
@@ -97,14 +96,12 @@ class Mirrors:
         `sends[r]`: own vertices that rank r mirrors, in the order of its mirrors; arrays on the GPU.
     cuts : sequence of int
         Vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r.
-    rank : int
     receives : list of array, optional
         `receives[r]`: the same mirrors, where vertices are renumbered.
     """
 
     sends: list[Any]
     cuts: Sequence[int]
-    rank: int
     receives: list[Any] | None = None
 
 
@@ -224,6 +221,11 @@ class PeerRun(Run):
         """Wait for the kernel to end, and read where the run stands."""
         super().finish(progress)
         self.ended = self.stopped or self.plan.is_over(self.everywhere, 1)
+        if not self.ended and self.iteration < self._arguments.limit:
+            raise TimeoutError(
+                f"the kernel waited {WAIT} s for that of another GPU, in superstep {self.iteration + 1}; expected all "
+                "GPUs to be free for this run: other work on one of them may have to end first"
+            )
 
     @property
     def everywhere(self) -> int:

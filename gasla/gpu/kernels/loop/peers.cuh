@@ -105,9 +105,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::send() {
 }
 
 // Tell all peers that this GPU has ended the superstep, and wait until they have. The first warp does so, a lane for each
-// peer. A peer that fails does not answer: then the host, which hears of it, asks this kernel to stop.
+// peer. A peer that fails does not answer: then the host, which hears of it, asks this kernel to stop. A peer whose kernel
+// cannot start is waited for up to a limit.
 template <class P> __device__ __forceinline__ void Loop<P>::meet() {
     constexpr u32 POLLS = 1 << 10;  // polls between looks at the host's page
+    constexpr u64 WAIT = 60000000000;  // nanoseconds, as in peers.py
     const u32 half = now.round & 1;
     barrier.wait();
     if (blockIdx.x == 0 && threadIdx.x < c.a.ranks) {
@@ -118,11 +120,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::meet() {
         there->stops = count_now(STOPPED);
         there->sums = s.sums[0];
         store_release_to_peer(&there->round, now.round);
-        for (u32 i = 1; load_acquire_of_peer(&here->round) < now.round; ++i)
-            if (i % POLLS == 0 && ((volatile Page*)c.a.page)->stop == c.a.launch) {
-                *counter(STOPPED) = 1;
-                break;
-            }
+        const u64 began = nanoseconds();
+        for (u32 i = 1; load_acquire_of_peer(&here->round) < now.round; ++i) {
+            if (i % POLLS) continue;
+            if (((volatile Page*)c.a.page)->stop != c.a.launch && nanoseconds() - began < WAIT) continue;
+            *counter(STOPPED) = 1;
+            break;
+        }
     }
     barrier.wait();
 }
