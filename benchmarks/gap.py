@@ -182,7 +182,9 @@ class Kernel(NamedTuple):
 
 
 def _pagerank(g: GapGraph, _: list[int]) -> Any:
-    return gasla.pagerank(g.graph, weighted=False, tol=TOLERANCE, max_iter=ITERATIONS, dtype=np.float32).ranks
+    """In place and in float32, as the reference code computes them."""
+    options: dict[str, Any] = {"tol": TOLERANCE, "max_iter": ITERATIONS, "dtype": np.float32, "order": "in place"}
+    return gasla.pagerank(g.graph, weighted=False, **options).ranks
 
 
 def _betweenness(g: GapGraph, sources: list[int]) -> Any:
