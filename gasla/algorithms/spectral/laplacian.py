@@ -89,10 +89,10 @@ class Laplacian(NamedTuple):
 def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian:
     """The Laplacian of the mean of a matrix and its transpose, without loops."""
     weights, exponent, n = None, 0, graph.n
-    if weighted and graph.values is not None:
+    if weighted and graph.value_type is not None:
         graph.notice_values()
         largest = weight_range(graph, shares=True)[1]
-        weights, exponent = graph.values.dtype, max(int(np.frexp(float(largest))[1]), -1000)
+        weights, exponent = graph.value_type, max(int(np.frexp(float(largest))[1]), -1000)
     is_symmetric = graph.has_symmetric_values if weights else graph.is_symmetric and not graph.has_parallel_edges
     step = prepare(Filter(weights=weights, direction="in" if is_symmetric else "all"), graph, deterministic=True)
     unit = float(np.ldexp(1.0 if is_symmetric else 0.5, -exponent))
