@@ -56,7 +56,8 @@ class EmulatedPeerRun(EmulatedRun):
         with _compiling:
             super().__init__(_Instance(program), graph, variant, BLOCKS, {}, Path(tempfile.mkdtemp()))
             self.kernel  # noqa: B018 (compiled when first read)
-        self._share_all_rows()
+        if self.plan.rows:
+            self._share_rows()
         given = self.by_inner_name(fields)
         self._fields = {name: self.field(name, given.get(name)) for name in self.traced.vertex_types}
         for name in self.plan.edge_states:
@@ -73,11 +74,6 @@ class EmulatedPeerRun(EmulatedRun):
             self.arguments.way = PULL
         self.arguments.fresh, self.arguments.delta = True, 1.0
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
-
-    def _share_all_rows(self) -> None:
-        """Share out rows of numbers as well, of which the emulated loop has no others."""
-        if self.plan.rows:
-            self._share_rows()
 
     def activate(self, frontier: Frontier, delta: float | None) -> None:
         """Set the initial active set."""
@@ -160,10 +156,6 @@ def without_gpus(patch: pytest.MonkeyPatch) -> None:
         return nullcontext()
 
     patch.setattr(distributed_run, "shared_cards", cards)
-    patch.setattr(card_run, "moved", lambda array, device: array)
-    patch.setattr(card_run, "finish", lambda device: None)
-    patch.setattr(Shard, "graph_on", lambda shard, device: shard.graph)
     patch.setattr(peers, "enable", lambda cards: None)
     patch.setattr(peers, "own_stream", stream)
     patch.setattr(peers, "PeerRun", EmulatedPeerRun)
-    patch.setattr(card_run, "DEVICE", "cpu")

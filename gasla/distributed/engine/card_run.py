@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import Device, finish, moved
+from gasla.arrays import finish, moved
 from gasla.distributed.engine.any_vertex import VertexAggregates
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
@@ -20,8 +20,6 @@ from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
-
-DEVICE: Device = "gpu"
 
 
 class Choices(NamedTuple):
@@ -75,19 +73,21 @@ class CardRun:
         self.at_vertices = VertexAggregates(self.traced, shard)
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.traces, self.rows = False, list[tuple[int, ...]]()  # no superstep is traced
-        start = InitialState(program, base, shard, options.id_type, degrees, DEVICE)
+        self._device = device = options.device
+        start = InitialState(program, base, shard, options.id_type, degrees, device)
         numbers = {**start.parameters_of(program), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
-        rank, graph = communicator.rank, shard.graph_on(DEVICE)
+        rank, graph = communicator.rank, shard.graph_on(device)
         constant = {EDGE_ID: shard.edge_ids, LEAVES: shard.leaves}
         declared = local.vertex_fields.keys() | local.edge_fields.keys()
-        fields = {n: shard.array_on(DEVICE, n, x) for n, x in constant.items() if n in declared and x is not None}
+        fields = {n: shard.array_on(device, n, x) for n, x in constant.items() if n in declared and x is not None}
         fields |= start.global_fields(local)
         for name, given in start.starting_fields(values).items():
-            fields[name] = moved(given, DEVICE) if isinstance(given, np.ndarray) else given
-        sends = [shard.array_on(DEVICE, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
-        finish(DEVICE)
+            fields[name] = moved(given, device) if isinstance(given, np.ndarray) else given
+        sends = [shard.array_on(device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
+        finish(device)
         peers().enable(cards)
-        self._stream = peers().own_stream(rank, len(set(cards)) < len(cards))
+        share = cards.count(cards[rank])
+        self._stream = peers().own_stream(rank, share > 1)
         with self._stream:
             self._run = peers().PeerRun(
                 local(**numbers),
@@ -97,10 +97,10 @@ class CardRun:
                 options.deterministic,
                 peers().Mirrors(sends, [int(cut) for cut in shard.cuts]),
                 communicator.exchange,
-                cards.count(cards[rank]),
+                share,
             )
             is_all = active.is_all or not base.keeps_active
-            here = Frontier.all(graph.n, DEVICE) if is_all else Frontier.of(graph.n, local_vertices(shard, active))
+            here = Frontier.all(graph.n, device) if is_all else Frontier.of(graph.n, local_vertices(shard, active))
             self._run.activate(here, None)
         self._launched = False
 
@@ -114,7 +114,7 @@ class CardRun:
         self._launched = True
         with self._stream:
             self._run.advance(until, progress=self._watch)
-            finish(DEVICE)
+            finish(self._device)
         run = self._run
         self.iteration, self.ended, self.stopped = run.iteration, run.ended, run.stopped
         self.edges = int(np.sum(self.communicator.allgather(np.array([run.edges], np.int64))))

@@ -49,8 +49,7 @@ class InitialState(Binding):
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The start values of all vertex fields, by the names in the program."""
-        own = {name: x for name, x in values.items() if not isinstance(x, LocalArray)}
-        self.check(self.by_inner_name(own))
+        self._check_given(values)
         found = {}
         for name in self.traced.vertex_types:
             given = values.get(given_name(name))
@@ -62,7 +61,7 @@ class InitialState(Binding):
 
         Fields that start with the program's own number are left out.
         """
-        self.check(self.by_inner_name({name: x for name, x in values.items() if not isinstance(x, LocalArray)}))
+        self._check_given(values)
         found = {}
         for name in self.traced.vertex_types:
             given = self._here(name, values.get(given_name(name)))
@@ -73,6 +72,11 @@ class InitialState(Binding):
             if given is not None:
                 found[given_name(name)] = given
         return found
+
+    def _check_given(self, values: Mapping[str, Any]) -> None:
+        """Check the start values given; those already on this rank are results of runs."""
+        own = {name: x for name, x in values.items() if not isinstance(x, LocalArray)}
+        self.check(self.by_inner_name(own))
 
     def _here(self, name: str, given: Any) -> Any:
         """Start values given for all vertices, restricted to local vertices."""

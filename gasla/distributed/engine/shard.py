@@ -50,7 +50,7 @@ class Shard:
         return self.graph_on(device).kept(("of the shard", key), lambda _: moved(array, device))
 
     def ids_as(self, kind: np.dtype) -> np.ndarray:
-        """The same in a smaller type; the array is kept."""
+        """`ids` in the type of the ids of the whole graph; the array is kept."""
         return self.graph.kept(("ids", kind), lambda _: self.ids.astype(kind))
 
     def graph_on(self, device: Device) -> Graph:
