@@ -290,8 +290,7 @@ ACYCLIC = ("topological-order", "longest-path")
 WITHOUT_TIMES = [
     verb
     for verb in VERBS
-    if "arrival" not in verb.name
-    and verb.name not in ("latest-departure", "fastest-durations", "temporal-reachability")
+    if verb.name not in ("earliest-arrival", "latest-departure", "fastest-durations", "temporal-reachability")
 ]
 
 
