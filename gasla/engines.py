@@ -255,6 +255,7 @@ class OneThread(Protocol):
         """Communities after each level, of offsets, neighbors and weights."""
 
 
+@cache
 def peers() -> Any:
     """The module whose `PeerRun` runs a program on several GPUs that exchange values themselves; see its docstring."""
     return import_module("gasla.gpu.program.peers")

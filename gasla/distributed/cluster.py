@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Ranks
+from gasla.distributed.communicator import Member, Ranks
 from gasla.graph.arguments import check_flags
 
 __all__ = ["Cluster", "current"]
@@ -106,6 +106,10 @@ class Cluster:
     @property
     def here(self) -> Sequence[int]:
         return self._open_ranks().here
+
+    def members(self) -> Sequence[Member]:
+        """All ranks, if each has a GPU of this process; see `Ranks`."""
+        return self._open_ranks().members()
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call ``function(rank, *arguments)`` on each rank in `here`; returns the results in rank order.

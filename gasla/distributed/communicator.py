@@ -7,7 +7,7 @@ every process runs the same script and calls it on its own rank (`mpiexec`). Use
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -59,6 +59,14 @@ class Rank:
         return "gpu" if self.has_card else "cpu"
 
 
+class Member(NamedTuple):
+    """A rank with a GPU of this process."""
+
+    card: int
+    host: str  # with the card, for errors
+    kept: dict[Any, Any]
+
+
 class Ranks(Protocol):
     """Calls functions on ranks."""
 
@@ -73,6 +81,9 @@ class Ranks(Protocol):
     @property
     def has_cards(self) -> bool:
         """Whether each rank has a GPU, and runs vertex programs there."""
+
+    def members(self) -> Sequence[Member]:
+        """All ranks, if each has a GPU of this process, which may then drive them without `each`; else none."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`; returns the results in order.

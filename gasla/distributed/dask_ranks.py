@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from gasla.distributed.communicator import RankError
+from gasla.distributed.communicator import Member, RankError
 from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, register, unregister, work
 from gasla.distributed.failures import WorkerLost, place, raise_first
 
@@ -88,6 +88,10 @@ class DaskRanks:
             lambda rank, _: (keep, self._session, rank, key, own[rank], [futures[number] for number in own[rank]]),
         )
         return True
+
+    def members(self) -> Sequence[Member]:
+        """See `Ranks`."""
+        return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
         """See `Ranks`. The function can't communicate with other ranks."""

@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gasla.arrays import moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
@@ -297,6 +298,12 @@ class Graph(OneGraph):
         """See `gasla.Graph.map_shares`: each rank has the whole graph, and computes a range of the rows."""
         return map_shares(self, function, items)
 
+    def placed(self, values: Any) -> BlockArray:
+        """See `gasla.Graph.placed`: each rank keeps the entries of its vertices."""
+        handle, values = Handle(self.ranks), np.asarray(super().placed(values))
+        self.ranks.each(_keep_block, self.handle.key, handle.key, values)
+        return BlockArray(handle, "values", values.shape, values.dtype)
+
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> np.ndarray:
         """See `gasla.Graph.sum_shares`: each rank has the whole graph, and computes some of the terms."""
         return sum_shares(self, function, items)
@@ -456,6 +463,11 @@ def _share_of(rank: Rank, src: np.ndarray, dst: np.ndarray, values: np.ndarray |
     part = slice(m * rank.communicator.rank // size, m * (rank.communicator.rank + 1) // size)
     ids = np.arange(part.start, part.stop)
     return Edges(src[part], dst[part], ids, None if values is None else values[part])
+
+
+def _keep_block(rank: Rank, graph: Any, key: Any, values: np.ndarray) -> None:
+    bounds, here = rank.kept[graph][SHARE].bounds, rank.communicator.rank
+    rank.kept[key] = {"values": moved(values[bounds[here] : bounds[here + 1]].copy(), rank.device)}
 
 
 def _degrees(rank: Rank, graph: Any, key: Any, which: str) -> np.dtype:

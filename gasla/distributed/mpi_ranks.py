@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Rank, RankError
+from gasla.distributed.communicator import Member, Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
 
@@ -219,6 +219,10 @@ class MPIRanks:
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """See `Ranks`."""
         return False
+
+    def members(self) -> Sequence[Member]:
+        """See `Ranks`."""
+        return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
         """See `Ranks`."""

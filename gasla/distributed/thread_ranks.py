@@ -1,5 +1,6 @@
 """Ranks as threads of one process: each with a card, or on the CPU for tests and experiments."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Rank, RankError
+from gasla.distributed.communicator import Member, Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
 
 
-# One call over cards at a time: kernels of two calls that wait for each other's cards would wait for ever.
-_turn = threading.Lock()
+turn_over_cards = threading.Lock()
+"""Held by a call over cards: kernels of two calls that wait for each other's cards would wait for ever."""
+_on_rank = threading.local()  # whether this thread is a rank's
 
 
 class _Table:
@@ -100,23 +102,40 @@ class ThreadRanks:
         self._late: list[threading.Thread] = []  # of ranks that still work for an earlier call
         self._dropped: list[Any] = []
 
+    def members(self) -> Sequence[Member]:
+        """See `Ranks`."""
+        self._drop()
+        host = socket.gethostname()
+        return [
+            Member(card, f"card {card} of {host}", kept)
+            for card, kept in zip(self._cards or (), self._stores, strict=False)
+        ]
+
     def forget(self, key: Any) -> None:
         """Drop the data that ranks keep under a key, at the next call of `each`; see `Ranks`."""
         self._dropped.append(key)
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
-        with nullcontext() if self._cards is None else _turn:
+        if getattr(_on_rank, "is_here", False):
+            raise RuntimeError(
+                f"{getattr(function, '__name__', function)} was called for all ranks on one of them; expected the "
+                "calling process to do so: read arrays of ranks with compute() before a function is called on ranks"
+            )
+        with nullcontext() if self._cards is None else turn_over_cards:
             return self._each(function, arguments)
+
+    def _drop(self) -> None:
+        while self._dropped:
+            key = self._dropped.pop()
+            for store in self._stores:
+                store.pop(key, None)
 
     def _each(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
         for thread in self._late:
             thread.join()
         self._late = []
-        while self._dropped:
-            key = self._dropped.pop()
-            for store in self._stores:
-                store.pop(key, None)
+        self._drop()
         table, results = _Table(self.size), [None] * self.size
         cards = [None] * self.size if self._cards is None else self._cards
         communicators = [ThreadCommunicator(rank, table, cards[rank]) for rank in range(self.size)]
@@ -124,6 +143,7 @@ class ThreadRanks:
         ended: SimpleQueue[int] = SimpleQueue()
 
         def work(rank: int) -> None:
+            _on_rank.is_here = True
             try:
                 with nullcontext() if cards[rank] is None else require_gpu().cuda.Device(cards[rank]):
                     results[rank] = invoke(

@@ -1608,6 +1608,39 @@ class Graph:
         """
         return function(self, items, 0)
 
+    def placed(self, values: Any) -> Any:
+        """Place values of all vertices where runs on this graph read them: on its device, or in blocks on its ranks.
+
+        Runs take other arrays, too, but move them each time.
+
+        Parameters
+        ----------
+        values : array
+            One entry per vertex.
+
+        Returns
+        -------
+        array
+            For a distributed graph a `BlockArray`; else the array itself, or a copy on the graph's device.
+
+        Raises
+        ------
+        ValueError
+            If there is not one entry per vertex.
+
+        Examples
+        --------
+        >>> import gasla, numpy as np
+        >>> from gasla import distributed
+        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
+        >>> spread.placed(np.array([0.5, 1, 2])).compute()
+        array([0.5, 1. , 2. ])
+        """
+        if len(values) != self.n:
+            raise ValueError(f"values has {len(values)} entries; expected {self.n}, one per vertex")
+        return moved(values, self.device)
+
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
         """Sum one array per item, computed independently; ranks of a distributed graph share the items.
 

@@ -105,6 +105,8 @@ def walk(
     starts = vertex_ids(graph, "starts", starts)
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program
+    # Ranks that walk cannot ask each other for the blocks of an array.
+    values = {name: given.compute() if hasattr(given, "compute") else given for name, given in values.items()}
     form = program, steps, key, weighted, by_number(graph, values)
     return graph.map_shares(partial(_walks, form), starts)  # ranks share the walkers
 

@@ -46,6 +46,7 @@ WITHOUT = {
 NOT_MADE = {
     "map_shares",
     "sum_shares",
+    "placed",
     "kept",
     "known",
     "ends_since",

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import distributed
-from gasla.distributed.engine.card_run import CardRun
 from gasla.gpu.program import peers
 from gasla.program.plan import Plan
 from tests.distributed.test_ranks import SHAPES, check, is_taken, over, random_graph
@@ -113,19 +112,21 @@ def test_kernels_are_used_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_error_on_one_rank_ends_the_kernels_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that waits for a peer is asked to stop by its host, which hears of the error."""
-    advance = CardRun.advance
+    launch, launched = EmulatedPeerRun.launch, list[EmulatedPeerRun]()
 
-    def fail(run: CardRun, until: int) -> None:
-        if run.communicator.rank == 1:
+    def fail(run: EmulatedPeerRun, until: int) -> None:
+        if len(launched) == 1:
             raise OSError("no such card")
-        advance(run, until)
+        launched.append(run)
+        launch(run, until)
 
     spread = over(random_graph(), 3)
     with monkeypatch.context() as patched:
-        patched.setattr(CardRun, "advance", fail)
+        patched.setattr(EmulatedPeerRun, "launch", fail)
         began = time.monotonic()
-        with pytest.raises(OSError, match="no such card"):
+        with pytest.raises(OSError, match="no such card") as caught:
             gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False)
+        assert caught.value.__notes__ == ["on rank 1 of 3 on thread 1"]
         assert time.monotonic() - began < 30  # seconds, with the compilation of three kernels
     found = gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False)
     np.testing.assert_array_equal(

@@ -637,6 +637,29 @@ def test_replicas_are_the_graph() -> None:
         np.testing.assert_array_equal(found, arrays(graph, [0] * 4, 0))
 
 
+def test_values_are_placed_where_runs_read_them() -> None:
+    values = np.arange(2.0 * GRAPH.n).reshape(-1, 2)
+    for ranks in (1, 3, GRAPH.n + 2):
+        spread = over(GRAPH, ranks)
+        held = spread.placed(values)
+        np.testing.assert_array_equal(held.compute(), values)
+        np.testing.assert_array_equal(
+            gasla.run(Sums, spread, max_iterations=2, x=held).x,
+            gasla.run(Sums, GRAPH, max_iterations=2, x=GRAPH.placed(values)).x,
+        )
+        with pytest.raises(ValueError, match=f"values has 2 entries; expected {GRAPH.n}, one per vertex"):
+            spread.placed(values[:2])
+
+
+def test_a_rank_cannot_call_all_ranks() -> None:
+    """On cards it would wait for itself; a function that ranks call gets arrays, which are read before."""
+    spread = over(GRAPH, 2)
+    degrees = spread.in_degrees
+    with pytest.raises(RuntimeError, match="was called for all ranks on one of them"):
+        spread.map_shares(lambda graph, items, first: degrees[items], [0, 1])
+    np.testing.assert_array_equal(spread.map_shares(lambda graph, items, first: np.array(items), [3, 1]), [3, 1])
+
+
 def test_a_rank_that_fails_in_its_share_is_named() -> None:
     def failing(graph: gasla.Graph, items: list[int]) -> Any:
         for item in items:

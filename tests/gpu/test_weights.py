@@ -200,7 +200,7 @@ def test_graphs_made_from_others_on_the_gpu_own_their_values() -> None:
             graph.subgraph(cupy.arange(3)),
             graph.symmetrized(semirings.plus),
             graph.simple(semirings.min),
-            graph.changed(remove=[0]),
+            graph.changed(remove=cupy.zeros(1, np.int64)),
         ]
         assert all(one.valued.are_private for one in made)
         assert [gasla.sssp(one, 0).get().tolist()[0] for one in made] == 5 * [0]

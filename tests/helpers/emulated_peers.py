@@ -3,16 +3,18 @@
 import ctypes
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gasla.distributed.engine import card_run, distributed_run
-from gasla.distributed.engine.shard import Shard
+from gasla import distributed
+from gasla.distributed.communicator import Member
+from gasla.distributed.engine import cards_run, distributed_run
 from gasla.gpu.program import peers
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Variant
@@ -45,8 +47,6 @@ class EmulatedPeerRun(EmulatedRun):
         fields: Mapping[str, Any],
         way: int,
         deterministic: bool,
-        mirrors: peers.Mirrors,
-        swap: Callable[[Sequence[Any]], Sequence[Any]],
         share: int,
     ) -> None:
         lanes = 4 if program.everyone else 0
@@ -64,16 +64,14 @@ class EmulatedPeerRun(EmulatedRun):
             self.put(f"e_{name}", self._edge_array(name, given))
         for name, value in self.parameters().items():
             setattr(self.arguments, f"self_{name}", value.item())
-        buffers = peers.Buffers(self.plan, mirrors, lambda size: np.full(size, 0xAB, np.uint8), address)
-        self._swapped = swap([(row, None, buffers.memory) for row in buffers.places])
-        there = np.array([row for row, _, _ in self._swapped], np.uint64)
-        self.put("peers", buffers.peers(there, address).view(np.uint8))
-        self.arguments.ranks = len(there)
+        self.numbering = None
+        self.meetings = graph.kept(("meetings", type(program)), lambda _: deque())
         self.arguments.lanes, self.arguments.way, self.arguments.launch = 4, way, LAUNCH
         if self.plan.only_pulls:
             self.arguments.way = PULL
         self.arguments.fresh, self.arguments.delta = True, 1.0
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
+        self._kernel: threading.Thread | None = None
 
     def activate(self, frontier: Frontier, delta: float | None) -> None:
         """Set the initial active set."""
@@ -83,24 +81,52 @@ class EmulatedPeerRun(EmulatedRun):
         if not frontier.is_all:
             self.put("active_ids", np.asarray(frontier.ids, self.ids))
 
-    def advance(self, until: int, progress: Any = None) -> None:
-        """Run until an iteration, or the end; an error of `progress` asks the kernel to stop."""
-        self.arguments.limit = until
-        kernel = threading.Thread(target=self.kernel, args=(ctypes.byref(self.arguments),), daemon=True)
-        self.page.stop = 0
-        kernel.start()
-        try:
-            while kernel.is_alive():
-                kernel.join(0.05)
-                if progress is not None:
-                    progress(int(self.page.progress))
-        except BaseException:
-            self.page.stop = LAUNCH
-            kernel.join()
-            raise
+    def memory(self, size: int) -> np.ndarray:
+        """Memory, not zero at first."""
+        return np.full(size, 0xAB, np.uint8)
+
+    def join(self, known: np.ndarray, ranks: int, rounds: int) -> None:
+        """Set what the kernel knows of the others."""
+        self.put("peers", known)
+        self.arguments.ranks, self.arguments.met = ranks, rounds
+
+    @property
+    def rounds(self) -> int:
+        """How often this kernel and its predecessors have met the others."""
+        return int(self.page.control.round)
+
+    @property
+    def superstep(self) -> int:
+        """The current iteration."""
+        return int(self.page.progress)
+
+    def launch(self, until: int) -> None:
+        """Start the kernel."""
+        self.arguments.limit, self.page.stop = until, 0
+        self._kernel = threading.Thread(target=self.kernel, args=(ctypes.byref(self.arguments),), daemon=True)
+        self._kernel.start()
+
+    def finish(self, progress: Callable[[int], Any]) -> None:
+        """Wait for its end."""
+        kernel: Any = self._kernel
+        while kernel.is_alive():
+            kernel.join(0.05)
+            progress(self.superstep)
         self.arguments.fresh, now = False, self.page.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or self.plan.is_over(now.everywhere, 1)
+
+    def raise_failure(self) -> None:
+        """A thread does not fail."""
+
+    def ask_to_stop(self) -> None:
+        """Ask the kernel to end."""
+        self.page.stop = LAUNCH
+
+    def wait_for_end(self) -> None:
+        """Wait until it has."""
+        if self._kernel is not None:
+            self._kernel.join()
 
     @property
     def everywhere(self) -> int:
@@ -138,24 +164,20 @@ class EmulatedPeerRun(EmulatedRun):
         """Nothing is kept."""
 
 
-def address(array: np.ndarray) -> int:
-    """Where an array begins."""
-    return array.ctypes.data
-
-
 def without_gpus(patch: pytest.MonkeyPatch) -> None:
     """Let ranks that are threads run such programs by emulated kernels, and refuse none that GPUs take."""
 
-    def cards(communicator: Any, shard: Shard, program: Any, options: Any) -> list[int]:
-        sizes = communicator.allgather(np.array([shard.graph.n]))
+    def members(ranks: distributed.ThreadRanks) -> list[Member]:
+        ranks._drop()
+        return [Member(0, f"thread {rank}", kept) for rank, kept in enumerate(ranks._stores)]
+
+    def exchanges(program: Any, options: Any) -> bool:
         kind: Any = type(program)
-        exchanges = card_run.choices(kind, options.id_type, options.deterministic).exchanges
-        return [0] * communicator.size if exchanges and np.min(sizes) > 0 else []
+        return cards_run.choices(kind, options.id_type, options.deterministic).exchanges
 
-    def stream(rank: int, shares_card: bool) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    patch.setattr(distributed_run, "shared_cards", cards)
+    patch.setattr(distributed_run, "members_of", members)
+    patch.setattr(distributed_run, "exchanges", exchanges)
+    patch.setattr(peers, "are_peers", lambda cards: True)
     patch.setattr(peers, "enable", lambda cards: None)
-    patch.setattr(peers, "own_stream", stream)
+    patch.setattr(peers, "on", lambda *_: nullcontext())
     patch.setattr(peers, "PeerRun", EmulatedPeerRun)

@@ -263,7 +263,7 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     rank = kind.type(1 / graph.n)
     if weights is None:
         inverse, share = _divided(graph.out_degrees, rank)
-        return None, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+        return None, {"rank": 1 / graph.n, "share": graph.placed(share), "inverse": graph.placed(inverse)}
     check_weights(graph, shares=True)
     far, scaled = 2.0 ** (np.finfo(kind).maxexp // 2), None
     total = mxv(graph, module_of(graph.device).ones(graph.n))
@@ -271,7 +271,7 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
     if not all(range_of(each)[1] <= far for each in (total, inverse)):
         scaled = graph.with_values(_scaled(graph))
         inverse, share = _divided(mxv(scaled, module_of(graph.device).ones(graph.n)), rank)
-    return scaled, {"rank": 1 / graph.n, "share": share, "inverse": inverse}
+    return scaled, {"rank": 1 / graph.n, "share": graph.placed(share), "inverse": graph.placed(inverse)}
 
 
 def _scaled(graph: Graph) -> Any:

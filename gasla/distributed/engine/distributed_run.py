@@ -1,7 +1,7 @@
 """Runs of the distributed engine, as `gasla.engines` defines them: the calling process controls `RankRun`s on ranks."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +10,15 @@ from gasla.arrays import device_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
-from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.card_run import CardRun, shared_cards
+from gasla.distributed.communicator import Member, Rank
+from gasla.distributed.engine.cards_run import CardsRun, Reference, can_meet, exchanges
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
 from gasla.distributed.engine.rank_run import RankRun, on_host
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
+from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
@@ -89,7 +90,6 @@ class Status(NamedTuple):
     ended: bool
     stopped: bool
     rows: np.ndarray
-    holds: bool  # whether ranks hold something that other runs wait for
 
 
 class DistributedRun:
@@ -110,25 +110,34 @@ class DistributedRun:
         self._graph, self._handle = graph, Handle(graph.ranks)
         check_out(program, graph.n, out)
         self._out, fields = out, {**out, **fields}
-        sent = {
-            name: _Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()
-        }
+        sent = {name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
-        self._rows, self._holds = np.zeros((0, 5), np.int64), True
+        self._rows = np.zeros((0, 5), np.int64)
+        self._together: CardsRun | None = None  # where kernels exchange values themselves
         self._saver = Saver.of_run(out)
 
     def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
         if self._beginning is None:
             return
         (options, program, sent, frontier), self._beginning = self._beginning, None
-        together = together and self._saver is None
-        self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains, together, until, trace)
+        parts = _parts_together(self._graph, program, options) if together and self._saver is None else None
+        if parts is not None:
+            self._together = CardsRun(*parts, program, options, sent, frontier)
+            self._advance_together(until)
+            return
+        self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains, until, trace)
         if self._saver is not None and self._saver.resume:
             self._tell(_restore, self._saver)
 
+    def _advance_together(self, until: int) -> None:
+        run: Any = self._together
+        with turn_over_cards:
+            run.advance(until)
+        self.iteration, self.edges, self.ended, self.stopped = run.iteration, run.edges, run.ended, run.stopped
+
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
         status: Status = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
-        self.iteration, self.edges, self.ended, self.stopped, self._rows, self._holds = status
+        self.iteration, self.edges, self.ended, self.stopped, self._rows = status
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
@@ -143,7 +152,10 @@ class DistributedRun:
                     continue
             else:
                 stop = stop if self._saver is None else self._saver.next_stop(stop, self.iteration)
-                self._tell(_advance, stop, trace)
+                if self._together is None:
+                    self._tell(_advance, stop, trace)
+                else:
+                    self._advance_together(stop)
             rows.append(self._rows)
             if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
                 self._graph.ranks.each(_save, self._handle.key, self._saver)
@@ -174,7 +186,11 @@ class DistributedRun:
         """The current results of the run; fields are copies."""
         self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
-        fields, active, aggregates, at_vertices = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
+        if self._together is None:
+            fields, active, aggregates, at_vertices = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
+        else:
+            fields, active = self._together.leave(handle.key), self._together.active()
+            aggregates, at_vertices = self._together.aggregates, {}
         n = self._graph.n
         state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
         aggregates |= {name: BlockArray(handle, name, (n,), kind) for name, kind in at_vertices.items()}
@@ -193,24 +209,45 @@ class DistributedRun:
 
     def changed(self) -> Mapping[str, Any]:
         """The current values of the parameters, if `idle` may change them."""
+        if self._together is not None:  # programs with `idle` are not run so
+            return {}
         found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
         return found
 
     def close(self) -> None:
         """Drop the run on all ranks."""
-        if self._beginning is None and self._holds:
-            self._graph.ranks.each(_close, self._handle.key)  # otherwise ranks drop the run with the handle
+        if self._together is not None:
+            self._together.close()
+        elif self._beginning is None:
+            self._graph.ranks.each(_close, self._handle.key)
         self._beginning = ()
 
 
+def _parts_together(
+    graph: Any, program: VertexProgram, options: Options
+) -> tuple[Sequence[Member], Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None:
+    """All GPUs with their parts of the graph, if their kernels exchange the program's values; else None.
+
+    The parts are kept by the ranks, so that the memory of their GPUs is free when the cluster is closed.
+    """
+    members = members_of(graph.ranks)
+    if not members or not exchanges(program, options):
+        return None
+    key = graph.handle.key
+    kept, name = members[0].kept[key], (TOGETHER, type(program))
+    if name not in kept:
+        shards, known = zip(*graph.ranks.each(_part_on, key, program, options), strict=True)
+        kept[name] = (shards, known) if can_meet(members, shards) else None
+    return kept[name] and (members, *kept[name])
+
+
+def members_of(ranks: Any) -> Any:
+    """See `Ranks.members`."""
+    return ranks.members()
+
+
+TOGETHER = "together"  # the begin of keys under which the first rank keeps all parts
 PIECE = 16  # supersteps between calls of the progress function
-
-
-class _Reference(NamedTuple):
-    """A reference to start values that ranks already hold."""
-
-    key: Any
-    name: str
 
 
 # --- on each rank -----------------------------------------------------------------------------------------------------
@@ -238,6 +275,20 @@ def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
     return parts[key]
 
 
+def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -> tuple[Shard, dict[str, np.ndarray]]:
+    """The shard that a program runs on, and the degrees of its vertices that the program may read (collective)."""
+    kind: Any = type(program)
+    traced = kind.traced(options.id_type)
+    shard = shard_on(rank, graph, program.direction, traced.looks_up)
+    used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
+    has_start = any(callable(field.init) for field in program.vertex_fields.values())
+    return shard, {
+        f"{which}_degree": degrees_on(rank, graph, program.direction, which, traced.looks_up)
+        for which in ("in", "out")
+        if has_start or f"{which}_degree" in used
+    }
+
+
 def _begin(
     rank: Rank,
     key: Any,
@@ -247,38 +298,22 @@ def _begin(
     sent: Mapping[str, Any],
     active: Frontier,
     drains: bool,
-    together: bool,
     until: int,
     trace: bool,
 ) -> Status:
-    kind: Any = type(program)
-    traced = kind.traced(options.id_type)
-    shard = shard_on(rank, graph, program.direction, traced.looks_up)
-    used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
-    has_start = any(callable(field.init) for field in program.vertex_fields.values())
-    known = {
-        f"{which}_degree": degrees_on(rank, graph, program.direction, which, traced.looks_up)
-        for which in ("in", "out")
-        if has_start or f"{which}_degree" in used
-    }
+    shard, known = _part_on(rank, graph, program, options)
     values = dict(sent)
     for name, x in sent.items():
-        if isinstance(x, _Reference):
+        if isinstance(x, Reference):
             held = on_host(rank.kept[x.key][x.name])
             make = from_input_order if name in program.edge_fields else Shard.with_mirrors
             values[name] = LocalArray(make(shard, rank.communicator, held))
-    cards = shared_cards(rank.communicator, shard, program, options) if together else []
-    run: Any = (
-        RankRun(rank.communicator, shard, known, program, options, values, active, drains)
-        if not cards
-        else CardRun(rank.communicator, shard, known, program, options, values, active, cards)
-    )
-    rank.kept[key] = run
+    rank.kept[key] = RankRun(rank.communicator, shard, known, program, options, values, active, drains)
     return _advance(rank, key, until, trace)
 
 
 def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Status:
-    run: RankRun | CardRun = rank.kept[key]
+    run: RankRun = rank.kept[key]
     run.communicator, run.traces = rank.communicator, trace
     run.advance(until)
     return _status(run)
@@ -297,15 +332,15 @@ def _restore(rank: Rank, key: Any, saver: Saver) -> Status:
     return _status(run)
 
 
-def _status(run: RankRun | CardRun) -> Status:
+def _status(run: RankRun) -> Status:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
     if run.traces:  # bytes sent are summed over ranks; all other columns are equal on all ranks
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
-    return Status(run.iteration, run.edges, run.ended, run.stopped, rows, isinstance(run, RankRun))
+    return Status(run.iteration, run.edges, run.ended, run.stopped, rows)
 
 
 def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
-    run: RankRun | CardRun = rank.kept[key]
+    run: RankRun = rank.kept[key]
     own = run.shard.own
     rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
     fields = {name: ((run.shard.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}

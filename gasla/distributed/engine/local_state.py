@@ -22,6 +22,15 @@ def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
     return found
 
 
+def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
+    """The part of a frontier in this shard, by local numbers."""
+    n = shard.graph.n
+    if frontier.only is None:
+        return Frontier.of(n, local_vertices(shard, frontier))
+    place = shard.local_of(frontier.only)
+    return Frontier.none(n) if place is None else Frontier.one(n, place)
+
+
 class InitialState(Binding):
     """Validates and computes the start values of the user's program for the vertices of a shard, by global ids."""
 
@@ -87,7 +96,8 @@ class InitialState(Binding):
             for v in given:
                 if not 0 <= v < n:
                     raise ValueError(f"{self._where(name)} has a value for vertex {v}, outside a graph of {n} vertices")
-            return {int(u): x for v, x in given.items() for u in shard.local(np.array([v]))}
+            places = ((shard.local_of(int(v)), x) for v, x in given.items())
+            return {place: x for place, x in places if place is not None}
         shape = np.shape(given)
         kind = self.traced.vertex_types[name]
         wanted = (n, kind.length) if hasattr(kind, "length") else (n,)

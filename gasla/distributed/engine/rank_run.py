@@ -15,7 +15,7 @@ import numpy as np
 from gasla.arrays import as_values, device_of, finish, module_of, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.any_vertex import VertexAggregates, read_others
-from gasla.distributed.engine.card_run import choices
+from gasla.distributed.engine.cards_run import exchanges
 from gasla.distributed.engine.edge_fields import scatter
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
@@ -503,7 +503,7 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
         f"{graph.ranks.size} ranks; each owns a range of vertices and all edges over which these gather.",
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
-    if options.has_card and choices(kind, options.id_type, options.deterministic).exchanges:
+    if exchanges(program, options):
         found.append("Cards of one process run all supersteps by themselves: each stores what changes at the others.")
     elif options.has_card:
         found.append("Values are copied from card to card, and the host decides what follows after each superstep.")

@@ -36,7 +36,6 @@ class Shard:
     edge_ids: np.ndarray  # global edge number of each local edge
     leaves: np.ndarray | None = None  # for direction "all": whether each edge is stored in this direction
     copy: Graph | None = None  # of the local graph, on this rank's card
-    cards: list[int] | None = None  # the cards of all ranks; empty if their kernels cannot exchange values
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -65,6 +64,13 @@ class Shard:
     def nbytes(self) -> int:
         """Bytes held now."""
         return self.graph.nbytes + self.mirrors.nbytes + self.edge_ids.nbytes + sum(ids.nbytes for ids in self.sends)
+
+    def local_of(self, vertex: int) -> int | None:
+        """The local number of a global vertex; None if it is not in this shard."""
+        if 0 <= vertex - self.first < self.own:
+            return vertex - self.first
+        place = int(self.mirrors.searchsorted(vertex))
+        return self.own + place if place < len(self.mirrors) and self.mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
         """The local numbers of some global vertices; vertices not in this shard are dropped."""

@@ -4,21 +4,23 @@ Each GPU has one persistent kernel, on its part of the graph. kernels/loop/peers
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import require_gpu
+from gasla.arrays import finish, require_gpu
 from gasla.gpu.program.engine import Run
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
 from gasla.gpu.runtime import compile
+from gasla.gpu.runtime.waiting import is_idle
 from gasla.graph.graph import Graph
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
@@ -52,11 +54,6 @@ def can_exchange(plan: Plan) -> bool:
     return plan.active_only or not ({"activate"} & functions.keys() or later)
 
 
-def current() -> int:
-    """The current GPU's number."""
-    return compile.device()
-
-
 def are_peers(cards: Sequence[int]) -> bool:
     """Whether the GPUs of all ranks can reach each other's memory, and are not too many."""
     runtime: Any = require_gpu().cuda.runtime
@@ -81,9 +78,16 @@ def _stream(card: int, rank: int) -> Any:
     return require_gpu().cuda.Stream(non_blocking=True)
 
 
-def own_stream(rank: int, shares_card: bool) -> AbstractContextManager[Any]:
-    """The stream of a rank: one of its own if ranks share a GPU, where kernels of one stream would run in turn."""
-    return _stream(compile.device(), rank) if shares_card else nullcontext()
+def on(card: int, rank: int = 0, shares_card: bool = False) -> AbstractContextManager[Any]:
+    """Make a GPU the current one; if ranks share it, with a stream of the rank's own, as kernels of one run in turn."""
+    device: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
+    return _both(device, _stream(card, rank)) if shares_card else device
+
+
+@contextmanager
+def _both(one: AbstractContextManager[Any], other: AbstractContextManager[Any]) -> Iterator[None]:
+    with one, other:
+        yield
 
 
 @dataclass
@@ -108,36 +112,37 @@ class Mirrors:
 class Buffers:
     """The memory into which other GPUs store: for each rank notices, bitmaps and values, each with two halves."""
 
-    def __init__(
-        self, plan: GpuPlan, mirrors: Mirrors, empty: Callable[[int], Any], address: Callable[[Any], int]
-    ) -> None:
-        self.mirrors = mirrors
+    def __init__(self, plan: GpuPlan, cuts: Sequence[int], empty: Callable[[int], Any]) -> None:
         per_vertex = sum(bytes_of(plan.traced.vertex_types[name]) for name in plan.traced.seen_by_neighbors)
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
-        counts = np.diff(np.asarray(mirrors.cuts, np.int64))
+        counts = np.diff(np.asarray(cuts, np.int64))
         each = [np.full(len(counts), 24 + sums), -(-counts // 32) * 4, -(-counts // 16) * 16 * per_vertex]
         sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT  # of kind and half, for each rank
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
         self.memory[: ends[1, -1]] = 0  # no notice has come yet
-        self.places = (ends - sizes).T.astype(np.uint64) + np.uint64(address(self.memory))  # (rank, kind and half)
+        self.places = (ends - sizes).T.astype(np.uint64) + np.uint64(_address(self.memory))  # (rank, kind and half)
 
-    def peers(self, there: np.ndarray, address: Callable[[Any], int]) -> np.ndarray:
+    def peers(self, mirrors: Mirrors, there: np.ndarray) -> np.ndarray:
         """The structs for the kernel; `there[r]` are the addresses that rank r has for this rank."""
         found = np.zeros(len(self.places), PEER)
-        cuts = np.asarray(self.mirrors.cuts, np.int64)
+        cuts = np.asarray(mirrors.cuts, np.int64)
         found["first"], found["received"] = cuts[:-1], np.diff(cuts)
-        for rank, ids in enumerate(self.mirrors.sends):
-            found[rank]["sends"], found[rank]["sent"] = (address(ids) if len(ids) else 0), len(ids)
-        for rank, ids in enumerate(self.mirrors.receives or []):
-            found[rank]["receives"] = address(ids) if len(ids) else 0
+        for rank, ids in enumerate(mirrors.sends):
+            found[rank]["sends"], found[rank]["sent"] = (_address(ids) if len(ids) else 0), len(ids)
+        for rank, ids in enumerate(mirrors.receives or []):
+            found[rank]["receives"] = _address(ids) if len(ids) else 0
         for i, kind in enumerate(KINDS):
             found[f"{kind}_here"], found[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (self.places, there))
         return found
 
 
+def _address(array: Any) -> int:
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
 class PeerRun(Run):
-    """The part of a run on one GPU. All GPUs must make the same calls, at about the same time.
+    """The part of a run on one GPU. All GPUs must be launched before one is waited for.
 
     Parameters
     ----------
@@ -149,15 +154,9 @@ class PeerRun(Run):
         Start values.
     way : int
     deterministic : bool
-    mirrors : Mirrors
-    swap : callable
-        Sends one object to each rank, and returns those received (collective).
     share : int
         How many ranks have this GPU.
     """
-
-    # A wait without a pause would keep the interpreter from the threads that launch the other kernels.
-    patience = 0.0
 
     def __init__(
         self,
@@ -166,56 +165,34 @@ class PeerRun(Run):
         fields: Mapping[str, Any],
         way: int,
         deterministic: bool,
-        mirrors: Mirrors,
-        swap: Callable[[Sequence[Any]], Sequence[Any]],
         share: int,
     ) -> None:
         super().__init__(_find_cached(program, graph, deterministic), program, graph, fields, way, None, None)
-        cupy = self.xp
-        buffers = Buffers(
-            self.plan, mirrors, lambda size: cupy.empty(size, np.uint8), lambda array: int(array.data.ptr)
-        )
-        cupy.cuda.get_current_stream().synchronize()  # notices are zero before another GPU writes one
-        orders = [None] * len(mirrors.sends) if self.numbering is None else self._renumber_mirrors(mirrors)
-        # The memory of all ranks is kept until this run ends: a kernel that is told to stop may still store there.
-        self._swapped = swap([(*each, buffers.memory) for each in zip(buffers.places, orders, strict=True)])
-        there = np.array([row for row, _, _ in self._swapped], np.uint64)
-        mirrors.sends = [
-            self._sent(rank, ids, order)
-            for rank, (ids, (_, order, _)) in enumerate(zip(mirrors.sends, self._swapped, strict=True))
-        ]
-        peers = buffers.peers(there, lambda array: int(array.data.ptr))
-        self._set("peers", cupy.asarray(peers.view(np.uint8)))
-        self._arguments.ranks = len(peers)
         self._workspace.blocks = max(1, min(self._workspace.blocks, self._workspace.kernel.blocks // share))
 
-    def _renumber_mirrors(self, mirrors: Mirrors) -> list[Any]:
-        """Set the mirrors by their new numbers, ascending; returns the order in which each rank must send to this."""
-        numbering: Any = self.numbering
+    @property
+    def meetings(self) -> deque[Any]:
+        """Meetings that no run uses."""
+        return self._cached.meetings
 
-        def make(graph: Graph) -> list[tuple[Any, Any]]:
-            found = []
-            for first, last in pairwise(mirrors.cuts):
-                new = numbering.inverse[first:last]
-                order = self.xp.argsort(new)
-                found.append((order, new[order]))
-            return found
+    def memory(self, size: int) -> Any:
+        """Memory on this GPU, of some bytes."""
+        return self.xp.empty(size, np.uint8)
 
-        made = self.graph.kept(("mirrors", self.program.direction), make)
-        mirrors.receives = [new for _, new in made]
-        return [order for order, _ in made]
+    def join(self, peers: Any, ranks: int, rounds: int) -> None:
+        """Set what the kernel knows of the others, and how often kernels have met there."""
+        self._set("peers", peers)
+        self._arguments.ranks, self._arguments.met = ranks, rounds
 
-    def _sent(self, rank: int, ids: Any, order: Any) -> Any:
-        """The vertices to send to a rank, by their numbers here, in the order that it asks for; kept for later runs."""
-        if order is None and self.numbering is None:
-            return ids
-        key = "sent", self.program.direction, rank, self.numbering is not None
-        known = self.graph.known(key)
-        if known is None or known[0] is not order:
-            here = ids if order is None else ids[self.xp.asarray(order)]
-            known = order, here if self.numbering is None else self.numbering.inverse[here]
-            self.graph.kept(key, lambda _: known)
-        return known[1]
+    @property
+    def rounds(self) -> int:
+        """How often this kernel and its predecessors have met the others."""
+        return int(self._workspace.control.round)
+
+    @property
+    def everywhere(self) -> int:
+        """How many vertices are active or waiting on all GPUs; a vertex counts again where it is mirrored."""
+        return int(self._workspace.control.everywhere)
 
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
         """Wait for the kernel to end, and read where the run stands."""
@@ -228,15 +205,109 @@ class PeerRun(Run):
             )
 
     @property
-    def everywhere(self) -> int:
-        """How many vertices are active or waiting on all GPUs; a vertex counts again where it is mirrored."""
-        return int(self._workspace.control.everywhere)
+    def superstep(self) -> int:
+        """The current iteration, while the kernel runs."""
+        return int(self._workspace.page.progress)
+
+    def raise_failure(self) -> None:
+        """Raise CuPy's error if the kernel has failed."""
+        is_idle()
+
+    def ask_to_stop(self) -> None:
+        """Ask the kernel to end; it need not meet the others before."""
+        self._workspace.stop()
+
+    def wait_for_end(self) -> None:
+        """Wait until the kernel has ended."""
+        self.xp.cuda.get_current_stream().synchronize()
 
     def frontier(self) -> Frontier:
         """The currently active vertices, mirrors among them."""
         if self.plan.keeps_active:
             return super().frontier()
         return Frontier.none(self.graph.n) if self.ended else Frontier.all(self.graph.n)
+
+
+class Meeting:
+    """What the kernels of all GPUs share, for one run of a program at a time.
+
+    Notices have the number of a meeting, and the next run goes on counting. So no notice has to be taken back.
+    """
+
+    def __init__(
+        self, runs: Sequence[Any], mirrors: Callable[[int], Mirrors], on: Callable[[int], AbstractContextManager[Any]]
+    ) -> None:
+        self.rounds = 0
+        self._buffers: list[Buffers] = []
+        known: list[Mirrors] = []
+        orders = []
+        for rank, run in enumerate(runs):
+            with on(rank):
+                renumbered, order = _renumber(run, mirrors(rank))
+                known.append(renumbered)
+                orders.append(order)
+                self._buffers.append(Buffers(run.plan, renumbered.cuts, run.memory))
+                finish(run.graph.device)  # notices are zero before another GPU writes one
+        self.peers: list[Any] = []
+        self._mirrors: list[Mirrors] = []
+        for rank, run in enumerate(runs):
+            with on(rank):
+                sends = [_sent(run, r, ids, orders[r][rank]) for r, ids in enumerate(known[rank].sends)]
+                self._mirrors.append(replace(known[rank], sends=sends))
+                there = np.array([buffers.places[rank] for buffers in self._buffers], np.uint64)
+                structs = self._buffers[rank].peers(self._mirrors[rank], there)
+                self.peers.append(run.xp.asarray(structs.view(np.uint8)))
+                finish(run.graph.device)
+
+
+def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
+    """The mirrors by their new numbers, ascending, and the order in which each rank must send them."""
+    if run.numbering is None:
+        return mirrors, [None] * len(mirrors.sends)
+
+    def make(graph: Graph) -> list[tuple[Any, Any]]:
+        found = []
+        for first, last in pairwise(mirrors.cuts):
+            new = run.numbering.inverse[first:last]
+            order = run.xp.argsort(new)
+            found.append((order, new[order]))
+        return found
+
+    made = run.graph.kept(("mirrors", run.program.direction), make)
+    return replace(mirrors, receives=[new for _, new in made]), [order for order, _ in made]
+
+
+def _sent(run: Any, rank: int, ids: Any, order: Any) -> Any:
+    """The vertices to send to a rank, by their numbers here, in the order that it asks for; kept for later runs."""
+    if order is None and run.numbering is None:
+        return ids
+    key = "sent", run.program.direction, rank, run.numbering is not None
+    known = run.graph.known(key)
+    if known is None or known[0] is not order:
+        here = ids if order is None else ids[run.xp.array(order)]
+        known = order, here if run.numbering is None else run.numbering.inverse[here]
+        run.graph.kept(key, lambda _: known)
+    return known[1]
+
+
+def meet(
+    runs: Sequence[Any], mirrors: Callable[[int], Mirrors], on: Callable[[int], AbstractContextManager[Any]]
+) -> Meeting:
+    """Take a meeting that no run uses, or make one, and let all runs join it."""
+    try:
+        meeting: Meeting = runs[0].meetings.popleft()
+    except IndexError:
+        meeting = Meeting(runs, mirrors, on)
+    for run, peers in zip(runs, meeting.peers, strict=True):
+        run.join(peers, len(runs), meeting.rounds)
+    return meeting
+
+
+def part(runs: Sequence[Any], meeting: Meeting) -> None:
+    """Keep the meeting of runs that have ended for another run."""
+    if len(rounds := {run.rounds for run in runs}) == 1:
+        (meeting.rounds,) = rounds
+        runs[0].meetings.append(meeting)
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> Cached:

@@ -66,6 +66,7 @@ class Cached:
         self.field_layouts = field_layouts(self.plan, graph.n)
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
         self.workspaces: deque[Workspace] = deque()
+        self.meetings: deque[Any] = deque()  # of runs over several GPUs, whose parts this is the first of (peers.py)
         self.delta: float | None = None  # default width of a bucket, computed once
         _cached.add(self)
 
@@ -245,6 +246,7 @@ def _memory_for_page() -> PageMemory | None:
 def free_workspaces() -> None:
     """Free the workspaces that no kernel uses."""
     for one in list(_cached):
+        one.meetings.clear()
         one.workspaces = deque(workspace for workspace in list(one.workspaces) if workspace.is_busy)
 
 

@@ -35,6 +35,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     by_one_thread([&] {
         const u32 slot = now.slot;
         now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
+        if constexpr (P::PEERS) now.round = c.a.met;
         enter(0);
     });
     const u64 n = c.a.self_n;

@@ -1,0 +1,239 @@
+"""A run over the GPUs of one process whose kernels exchange values themselves, driven by the calling thread.
+
+The host only starts the kernels and waits: every superstep takes place on the GPUs. No rank has a thread.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import finish, module_of, moved
+from gasla.distributed.communicator import Member
+from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
+from gasla.distributed.engine.local_state import InitialState, LocalArray, local_frontier
+from gasla.distributed.engine.run_options import Options
+from gasla.distributed.engine.shard import Shard
+from gasla.distributed.failures import note, place
+from gasla.engines import peers
+from gasla.names import given as given_name
+from gasla.program.frontier import Frontier
+from gasla.program.plan import Plan
+from gasla.program.program import VertexProgram
+
+
+class Choices(NamedTuple):
+    """What all runs of a program share."""
+
+    plan: Plan
+    exchanges: bool  # whether kernels can exchange its values themselves
+    local: type[VertexProgram]  # the program that a rank runs then
+
+
+@functools.cache
+def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
+    """Decide for a program, once."""
+    plan = Plan(kind.traced(id_type), deterministic)
+    return Choices(plan, peers().can_exchange(plan), local_program(kind, id_type, plan.is_single, True))
+
+
+def exchanges(program: VertexProgram, options: Options) -> bool:
+    """Whether kernels can exchange the program's values themselves."""
+    kind: Any = type(program)
+    return options.has_card and choices(kind, options.id_type, options.deterministic).exchanges
+
+
+def can_meet(members: Sequence[Member], shards: Sequence[Shard]) -> bool:
+    """Whether kernels of these GPUs can exchange values: each has vertices, and reaches the memory of the others."""
+    return all(shard.graph.n > 0 for shard in shards) and peers().are_peers([member.card for member in members])
+
+
+class Reference(NamedTuple):
+    """Start values that ranks already hold."""
+
+    key: Any
+    name: str
+
+
+class CardsRun:
+    """A run. Fields and aggregates have the names of the user's program.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        The GPUs and what each keeps, by rank.
+    shards : sequence of Shard
+    degrees : sequence of mapping
+        The global degrees of each shard's vertices that the program reads.
+    program : VertexProgram
+    options : Options
+    values : mapping
+        Start values; of blocks on the ranks their key and name (`Reference`).
+    active : Frontier
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        shards: Sequence[Shard],
+        degrees: Sequence[Mapping[str, np.ndarray]],
+        program: VertexProgram,
+        options: Options,
+        values: Mapping[str, Any],
+        active: Frontier,
+    ) -> None:
+        self._members, self._shards, self._device = members, shards, options.device
+        kind: Any = type(program)
+        self._choices = choices(kind, options.id_type, options.deterministic)
+        self._names = list(program.vertex_fields)
+        self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
+        given = self._with_mirrors({name: x for name, x in values.items() if isinstance(x, Reference)})
+        self._runs: list[Any] = []
+        for rank, shard in enumerate(shards):
+            with self._on(rank), self._naming(rank):
+                here = {**values, **given[rank]}
+                self._runs.append(self._part(rank, shard, degrees[rank], program, options, here, active))
+        self._meeting: Any = peers().meet(self._runs, self._mirrors, self._on)
+
+    def _on(self, rank: int) -> AbstractContextManager[Any]:
+        """The GPU of a rank, and the stream of its kernels."""
+        card = self._members[rank].card
+        return peers().on(card, rank, self._share(rank) > 1)
+
+    def _share(self, rank: int) -> int:
+        """How many ranks have the GPU of this one."""
+        return sum(member.card == self._members[rank].card for member in self._members)
+
+    def _part(
+        self,
+        rank: int,
+        shard: Shard,
+        degrees: Mapping[str, np.ndarray],
+        program: VertexProgram,
+        options: Options,
+        values: Mapping[str, Any],
+        active: Frontier,
+    ) -> Any:
+        """The run on one GPU."""
+        (base, _, local), device = self._choices, self._device
+        start = InitialState(program, base, shard, options.id_type, degrees, device)
+        numbers = {**start.parameters_of(program), f"{PREFIX}n": shard.n, OWN: shard.own, FIRST: shard.first}
+        graph, constant = shard.graph_on(device), {EDGE_ID: shard.edge_ids, LEAVES: shard.leaves}
+        declared = local.vertex_fields.keys() | local.edge_fields.keys()
+        fields = {n: shard.array_on(device, n, x) for n, x in constant.items() if n in declared and x is not None}
+        fields |= start.global_fields(local)
+        for name, one in start.starting_fields(values).items():
+            fields[name] = moved(one, device) if isinstance(one, np.ndarray) else one
+        run = peers().PeerRun(local(**numbers), graph, fields, options.way, options.deterministic, self._share(rank))
+        is_all = active.is_all or not base.keeps_active
+        run.activate(Frontier.all(graph.n, device) if is_all else local_frontier(shard, active), None)
+        return run
+
+    def _sends(self, rank: int) -> list[Any]:
+        """On a rank's GPU, for each rank the vertices that it mirrors."""
+        shard = self._shards[rank]
+        return [shard.array_on(self._device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
+
+    def _mirrors(self, rank: int) -> Any:
+        """What a rank needs to exchange values, with its GPU able to reach the memory of the others."""
+        peers().enable([member.card for member in self._members])
+        return peers().Mirrors(self._sends(rank), [int(cut) for cut in self._shards[rank].cuts])
+
+    def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
+        """Start values of each rank from blocks on all of them, copied from GPU to GPU."""
+        found: list[dict[str, LocalArray]] = [{} for _ in self._members]
+        xp: Any = module_of(self._device)
+        for name, (key, block) in references.items():
+            pieces, own = [], []
+            for rank, member in enumerate(self._members):
+                with self._on(rank):
+                    own.append(moved(member.kept[key][block], self._device))
+                    pieces.append([own[rank][ids] for ids in self._sends(rank)])
+                    finish(self._device)
+            for rank in range(len(self._members)):
+                with self._on(rank):
+                    received = [xp.array(sent[rank]) for sent in pieces]
+                    found[rank][name] = LocalArray(xp.concatenate([own[rank], *received]))
+                    finish(self._device)  # before another GPU reuses the memory of the pieces
+        return found
+
+    def advance(self, until: int) -> None:
+        """Run supersteps until iteration `until` or the end of the run."""
+        try:
+            self._each(lambda run: run.launch(until))
+            self._each(lambda run: run.finish(self._watch))
+        except BaseException:
+            self._stop()
+            raise
+        first = self._runs[0]
+        self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
+        self.edges = sum(run.edges for run in self._runs)
+
+    def _each(self, step: Callable[[Any], None]) -> None:
+        """Do a step for each GPU."""
+        for rank, run in enumerate(self._runs):
+            with self._on(rank), self._naming(rank):
+                step(run)
+
+    @contextmanager
+    def _naming(self, rank: int) -> Iterator[None]:
+        """Add to an error of a GPU where it was raised."""
+        try:
+            yield
+        except (MemoryError, RuntimeError, OSError) as error:  # not one of what the caller gave
+            if not hasattr(error, "__notes__"):  # while another GPU is waited for
+                superstep = self._runs[rank].superstep if rank < len(self._runs) else 0
+                note(error, place(rank, len(self._members), self._members[rank].host, superstep))
+            raise
+
+    def _watch(self, _: int) -> None:
+        """Called while a kernel is waited for: an error of another one is raised here."""
+        self._each(lambda run: run.raise_failure())
+
+    def _stop(self) -> None:
+        """Ask all kernels to end, and wait until they have; they won't meet again with what they share now."""
+        self._meeting = None
+        for stop in ("ask_to_stop", "wait_for_end"):
+            for rank, run in enumerate(self._runs):
+                with suppress(Exception), self._on(rank):  # a GPU that has failed refuses this, too
+                    getattr(run, stop)()
+
+    @property
+    def aggregates(self) -> dict[str, Any]:
+        """The aggregates of the last iteration, of all ranks."""
+        found = self._runs[0].aggregates()
+        return {name: found[name] for name in map(given_name, self._choices.plan.traced.aggregate_types)}
+
+    def leave(self, key: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
+        """Leave the fields on the ranks, under a key; returns the shape and the type of each."""
+        fields = {}
+        for rank, run in enumerate(self._runs):
+            with peers().on(self._members[rank].card):
+                shard, state = self._shards[rank], run.state()
+                left = {name: state[name][: shard.own].copy() for name in self._names}
+                self._members[rank].kept[key] = left
+                fields = {name: ((shard.n, *array.shape[1:]), array.dtype) for name, array in left.items()}
+        return fields
+
+    def active(self) -> np.ndarray | None:
+        """The active vertices, by global ids; None for all."""
+        if self.ended and not self.stopped:
+            return np.zeros(0, np.int64)
+        if not self._choices.plan.keeps_active:
+            return None
+        found = []
+        for rank, run in enumerate(self._runs):
+            with peers().on(self._members[rank].card):
+                shard, ids = self._shards[rank], run.frontier().ids
+                found.append(moved(ids[ids < shard.own], "cpu").astype(np.int64) + shard.first)
+        return np.concatenate(found)
+
+    def close(self) -> None:
+        """Release resources for the next run."""
+        if self._meeting is not None:
+            peers().part(self._runs, self._meeting)
+        self._meeting = None
+        for run in self._runs:
+            run.close()
