@@ -22,13 +22,22 @@ _PARALLEL_FROM = 1 << 16  # edges
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
     """Whether j -> i is stored as often as i -> j, for all i and j; with `values`, as often with each value (bits)."""
+    return _sum(_imbalance, indptr.astype(np.int64, copy=False), indices, values) == 0
+
+
+def imbalance(src: Array, dst: Array, values: Array | None = None) -> int:
+    """The sum for some of the edges, as pairs: those for all parts of a symmetric graph add up to 0 modulo 2**64."""
+    return _sum(_imbalance_of_pairs, src, dst, values)
+
+
+def _sum(kernel: Any, ends: Array, indices: Array, values: Array | None) -> int:
+    """Run a kernel on all threads, and add up what it finds."""
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
     bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # fewer types to compile for
-    indptr = indptr.astype(np.int64, copy=False)
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
-    run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums), threads, short=len(indices) <= SHORT)
-    return int(sums.sum()) == 0
+    run_parallel(kernel, new_control(), (ends, indices, bits, sums), threads, short=len(indices) <= SHORT)
+    return int(sums.sum())
 
 
 @compiled
@@ -71,4 +80,19 @@ def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: 
             if with_values:
                 extra = _mix(np.uint64(bits[k]) * _ODD)
             total += _hash(u, v, extra) - _hash(v, u, extra)
+    sums[thread] = total
+
+
+@compiled
+def _imbalance_of_pairs(thread, threads, control, src, dst, bits, sums):  # type: ignore[no-untyped-def]
+    """One thread's part of the sum: m / threads edges."""
+    m = len(src)
+    total = np.uint64(0)
+    extra = np.uint64(0)
+    with_values = len(bits) > 0
+    for k in range(m * thread // threads, m * (thread + 1) // threads):
+        u, v = np.uint64(src[k]), np.uint64(dst[k])
+        if with_values:
+            extra = _mix(np.uint64(bits[k]) * _ODD)
+        total += _hash(u, v, extra) - _hash(v, u, extra)
     sums[thread] = total

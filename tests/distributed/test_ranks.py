@@ -155,6 +155,20 @@ def test_each_shape_gives_a_right_answer(name: str) -> None:
     assert found.cost.shape == (graph.n,)
 
 
+@settings(max_examples=80, deadline=None, database=None)
+@given(st.data(), st.integers(1, 4), st.booleans(), st.sampled_from([np.float32, np.float64, np.int8, np.int64]))
+def test_symmetry_is_that_of_one_process(data: Any, ranks: int, both: bool, kind: type) -> None:
+    """Of edges, and of edges with values."""
+    ends, some = st.integers(0, 6), [0, 1, 2] if np.dtype(kind).kind == "i" else [0.0, -0.0, np.nan, 2.0]
+    edges = data.draw(st.lists(st.tuples(ends, ends, st.sampled_from(some)), max_size=12))
+    edges += [(j, i, x) for i, j, x in edges] if both else []
+    src, dst, values = (list(column) for column in zip(*edges, strict=True)) if edges else ([], [], [])
+    graph = gasla.Graph.from_edges(src, dst, np.array(values, kind), n=7)
+    spread = over(graph, ranks)
+    assert spread.is_symmetric == graph.is_symmetric
+    assert spread.has_symmetric_values == graph.has_symmetric_values
+
+
 def test_ranges_are_balanced_by_edges_and_vertices() -> None:
     n, rng = 1000, np.random.default_rng(0)
     graph = gasla.Graph.from_edges(rng.integers(0, n, 8 * n), (n * rng.random(8 * n) ** 3).astype(int), n=n)

@@ -7,6 +7,7 @@ import numpy as np
 from gasla.arrays import with_bits_of_numbers
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.partition import Edges, Share, send_to
+from gasla.graph.symmetry import imbalance
 
 SHARE = "share"  # the key under which a rank keeps its share of a graph
 
@@ -14,27 +15,19 @@ SHARE = "share"  # the key under which a rank keeps its share of a graph
 def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
     """Whether the graph is symmetric (with `weighted`, values too), has self loops, and has parallel edges."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
-    own = np.array([_is_symmetric(communicator, share, weighted), *_loops_and_repeats(share.edges)], np.int64)
-    found = np.stack(communicator.allgather(own))
+    found = np.stack(communicator.allgather(np.array(_loops_and_repeats(share.edges))))
     return {
-        "is_symmetric": bool(found[:, 0].all()),
-        "has_self_loops": bool(found[:, 1].any()),
-        "has_parallel_edges": bool(found[:, 2].any()),
+        "is_symmetric": is_symmetric(communicator, share, weighted),
+        "has_self_loops": bool(found[:, 0].any()),
+        "has_parallel_edges": bool(found[:, 1].any()),
     }
 
 
-def _is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
-    """Whether own vertices have the same in- and out-neighbors; with `weighted`, also equal values, in any order."""
-    into = share.edges
-    out = send_to(communicator, share.owners(into.src), into)
-    columns = []
-    for own, other, values in [(into.dst, into.src, into.values), (out.src, out.dst, out.values)]:
-        keys = [other, own]
-        if weighted and values is not None:
-            keys.insert(0, with_bits_of_numbers(values).view(f"u{values.dtype.itemsize}"))
-        order = np.lexsort(keys)
-        columns.append([key[order] for key in keys])
-    return all(np.array_equal(a, b) for a, b in zip(*columns, strict=True))
+def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
+    """Whether j -> i is stored as often as i -> j, for all i and j; with `weighted`, as often with each value."""
+    edges, values = share.edges, share.edges.values if weighted else None
+    own = imbalance(edges.src, edges.dst, None if values is None else with_bits_of_numbers(values))
+    return not np.sum(communicator.allgather(np.array([own], np.uint64)), dtype=np.uint64)
 
 
 def _loops_and_repeats(edges: Edges) -> tuple[bool, bool]:
