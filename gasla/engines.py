@@ -157,6 +157,13 @@ class Primitives(Protocol):
     def link(self, graph: Graph, parents: Any, first: int, last: int | None, known: int | None) -> None:
         """Unite the trees at both ends of edges, in place."""
 
+    def link_groups(self, lists: Adjacency, groups: Any, parents: Any, known: int | None) -> None:
+        """Unite the trees of the groups at both ends of edges, in place, in a forest whose entries are groups.
+
+        `groups` has the group of each vertex, in the type of `parents` and of ids. The lists of vertices in the group
+        `known` are not read.
+        """
+
     def compress(self, parents: Any) -> None:
         """Set every parent to the root of its tree, in place."""
 

@@ -3,7 +3,7 @@
 from gasla.cpu.primitive.cliques import count_cliques
 from gasla.cpu.primitive.depth_first import depth_first, peel
 from gasla.cpu.primitive.draw_samples import append_distinct, list_guides, list_sums, sample, sample_lists
-from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
+from gasla.cpu.primitive.forest import compress, hook, label_components, likely_largest, link, link_groups, number
 from gasla.cpu.primitive.intersections import intersect
 from gasla.cpu.primitive.listing import common, has_edges
 from gasla.cpu.primitive.louvain import louvain_levels
@@ -26,6 +26,7 @@ __all__ = [
     "label_components",
     "likely_largest",
     "link",
+    "link_groups",
     "list_guides",
     "list_sums",
     "louvain_levels",

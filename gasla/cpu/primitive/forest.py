@@ -16,6 +16,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.runtime.blocks import block_size, blocks, go_on, inlined, run, threads_for
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, prefetch, store_unordered
 from gasla.cpu.runtime.threads import barrier
+from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -40,6 +41,12 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
     root = -1 if known is None else known
     with _packed(parents) as flat:
         run(kernel, graph.n + graph.m, lists.indptr, lists.indices, flat, *positions, root, _grain(graph.n), loose=True)
+
+
+def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
+    """Unite the groups at both ends of every edge in a forest of groups, in place."""
+    n, m, group = len(lists.indptr) - 1, len(lists.indices), -1 if known is None else known
+    run(_link_groups, n + m, lists.indptr, lists.indices, groups, parents, group, _grain(n), loose=True)
 
 
 def compress(parents: Array) -> None:
@@ -156,6 +163,17 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
                 for k in range(low, high):
                     if load_unordered(parents, np.uint64(indices[k])) != known:
                         _link_list(parents, v, indices, k, k + _ONE)
+
+
+@compiled
+def _link_groups(thread, threads, control, indptr, indices, groups, parents, known, grain):
+    n = np.uint64(len(indptr)) - _ONE
+    for start, end in blocks(control, n, grain):
+        for v in range(start, end):
+            if groups[v] != known:
+                root = _find(parents, np.uint64(groups[v]))
+                for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+                    root = _unite(parents, root, np.uint64(groups[np.uint64(indices[k])]))
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Primitives on the GPU (`gasla.engines.Primitives`): forests, neighbor lists, intersections, sampling, walks."""
 
-from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, number
+from gasla.gpu.primitive.forest import compress, hook, label_components, likely_largest, link, link_groups, number
 from gasla.gpu.primitive.intersections import intersect
 from gasla.gpu.primitive.listing import common, count_cliques, has_edges
 from gasla.gpu.primitive.neighbors import count_at_edges, count_common_neighbors, orient, simplify
@@ -21,6 +21,7 @@ __all__ = [
     "label_components",
     "likely_largest",
     "link",
+    "link_groups",
     "list_guides",
     "list_sums",
     "number",

@@ -8,6 +8,7 @@ import numpy as np
 
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.counters import counters
+from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
@@ -49,6 +50,21 @@ def link(graph: Graph, parents: Array, first: int, last: int | None, known: int 
         *(lists.indptr, lists.indices, graph.n, parents, *limits, int(outward)),
         *(cupy.empty(_slice_capacity(graph.m), np.uint64), _counters(kernel)),
         blocks=_blocks(graph.n),
+    )
+
+
+def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
+    """Unite the groups at both ends of every edge in a forest of groups, in place."""
+    import cupy
+
+    n, m = len(lists.indptr) - 1, len(lists.indices)
+    if not n:
+        return
+    kernel = _kernel("forest_link_groups", parents, lists.indptr)
+    kernel.cooperative(
+        *(lists.indptr, lists.indices, n, m, groups, parents, -1 if known is None else known),
+        *(cupy.empty(_slice_capacity(m), np.uint64), _counters(kernel)),
+        blocks=_blocks(n),
     )
 
 

@@ -158,6 +158,12 @@ inline unsigned long long __shfl_up_sync(unsigned, unsigned long long word, unsi
     const unsigned low = __shfl_up_sync(0u, (unsigned)word, step), high = __shfl_up_sync(0u, (unsigned)(word >> 32), step);
     return (unsigned long long)high << 32 | low;
 }
+inline int __shfl_up_sync(unsigned mask, int word, unsigned step) {
+    return (int)__shfl_up_sync(mask, (unsigned)word, step);
+}
+inline long long __shfl_up_sync(unsigned mask, long long word, unsigned step) {
+    return (long long)__shfl_up_sync(mask, (unsigned long long)word, step);
+}
 inline unsigned __match_any_sync(unsigned, unsigned word) {
     return warp::exchange(word, [&](const unsigned* slots) {
         unsigned alike = 0;

@@ -27,7 +27,7 @@ KERNEL label_components(const offset_t* offsets, const vertex_t* neighbors, u64 
     compress(parents, n);
     barrier.wait();
     const vertex_t known = (vertex_t)fresh(&control->known);
-    Linker{lists, order, parents, known, outward != 0}.link(0, m, slices, control, barrier);
+    Linker<false>{lists, order, parents, known, outward != 0, nullptr}.link(0, m, slices, control, barrier);
     compress(parents, work, n);
     barrier.wait();
     ComponentNumbering(parents, work, n).run(control, barrier, result);

@@ -10,7 +10,16 @@ KERNEL forest_link(const offset_t* offsets, const vertex_t* neighbors, u64 n, ve
                    u64 known, u64 outward, Slice* slices, Control* control) {
     Barrier barrier(control->barrier);
     const Lists lists{offsets, neighbors, n};
-    Linker{lists, Order{false}, parents, (vertex_t)known, outward != 0}.link(first, last, slices, control, barrier);
+    Linker<false>{lists, Order{false}, parents, (vertex_t)known, outward != 0, nullptr}.link(
+        first, last, slices, control, barrier);
+    barrier.leave();
+}
+
+KERNEL forest_link_groups(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, const vertex_t* groups,
+                          vertex_t* parents, u64 known, Slice* slices, Control* control) {
+    Barrier barrier(control->barrier);
+    const Lists lists{offsets, neighbors, n};
+    Linker<true>{lists, Order{false}, parents, (vertex_t)known, false, groups}.link(0, m, slices, control, barrier);
     barrier.leave();
 }
 

@@ -176,20 +176,31 @@ __device__ void link_others(Order order, vertex_t* parents, vertex_t* others, u6
 }
 
 // Unites trees along the edges of vertices outside the known tree; with `outward` also along those that lead out of it.
-struct Linker {
+// GROUPED: the forest is one of groups of vertices. An edge unites the groups of its ends, and `known` is a group.
+template <bool GROUPED> struct Linker {
     Lists lists;
     Order order;
     vertex_t* parents;
     vertex_t known;  // a root, or -1
     bool outward;
+    const vertex_t* groups;
+
+    __device__ __forceinline__ vertex_t entry(vertex_t v) const {  // of v in the forest
+        if constexpr (GROUPED) return __ldg(groups + v);
+        return v;
+    }
+    __device__ __forceinline__ bool is_known(vertex_t v) const {  // a group stays known when its root changes
+        if constexpr (GROUPED) return __ldg(groups + v) == known;
+        return parents[v] == known;
+    }
 
     __device__ __forceinline__ void walk(vertex_t v, position_t low, position_t high, u32 step) const {
         if (low >= high) return;
-        const bool inside = parents[v] == known;
-        vertex_t root = find(parents, v);
+        const bool inside = is_known(v);
+        vertex_t root = find(parents, entry(v));
         for (; low < high; low += step) {
             const vertex_t other = lists.neighbor(low);
-            if (!inside || parents[other] != known) root = unite(parents, order, root, other);
+            if (!inside || !is_known(other)) root = unite(parents, order, root, entry(other));
         }
     }
 
@@ -198,7 +209,7 @@ struct Linker {
         for (u64 start = warp_of_grid() * WARP; start < lists.n; start += threads_of_grid()) {
             const u64 v = start + lane();
             position_t low = 0, high = 0;
-            if (v < lists.n && (outward || parents[v] != known)) {
+            if (v < lists.n && (outward || !is_known((vertex_t)v))) {
                 low = lists.begin(v);
                 high = least(lists.begin(v + 1), (position_t)(low + last));
                 low = least((position_t)(low + first), high);
