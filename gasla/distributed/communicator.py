@@ -58,6 +58,11 @@ class Rank:
         """Where the rank computes."""
         return "gpu" if self.has_card else "cpu"
 
+    @property
+    def reaches_cards(self) -> bool:
+        """Whether the ranks have a card each in one process, so that arrays go from card to card."""
+        return self.has_card and self.communicator.shares_memory
+
 
 class Member(NamedTuple):
     """A rank with a GPU of this process."""

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, finish, module_of, moved
+from gasla.arrays import Device, module_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.distributed_run import make_once
-from gasla.distributed.engine.partition import exchange_arrays
+from gasla.distributed.engine.partition import exchange_on_device
 from gasla.distributed.engine.unsupported import caller
 from gasla.engines import compiles, engine, running_as
 from gasla.graph.graph import Graph
@@ -107,8 +107,7 @@ def _sum(
     """Sum the terms of all items, in rounds of one item per rank; each rank adds up a range of entries."""
     communicator, whole = rank.communicator, _replica_on(rank, graph)
     size, total, bounds, kind = communicator.size, EMPTY, None, np.dtype(np.float64)
-    between_cards = rank.has_card and communicator.shares_memory
-    device: Device = rank.device if between_cards else "cpu"
+    device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)
     with running_as(compiled):
         terms = iter(function(whole, items[communicator.rank :: size]))
@@ -122,18 +121,9 @@ def _sum(
             if term is None:
                 term = xp.zeros(0, kind)
             spans = [term[a:b] for a, b in pairwise(bounds)]
-            parts = _from_cards(communicator, spans) if between_cards else exchange_arrays(communicator, spans)
-            for part in parts[: len(items) - first]:
+            for part in exchange_on_device(rank, spans)[: len(items) - first]:
                 total = part if total is EMPTY else total + part
     return np.concatenate(communicator.allgather(moved(total, "cpu")))
-
-
-def _from_cards(communicator: Any, parts: Sequence[Any]) -> list[Any]:
-    """Exchange arrays on cards of this process: copies of the other ranks' parts."""
-    finish("gpu")
-    found = [array_module(part).array(part) for part in communicator.exchange(parts)]
-    finish("gpu")  # before another rank releases its part
-    return found
 
 
 def _name_of(term: Any) -> np.ndarray:

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.collectives.card_components import label_on_cards
 from gasla.distributed.collectives.components import label_components
 from gasla.distributed.collectives.triangles import count_triangles
+from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.unsupported import unsupported
 
 
@@ -16,7 +18,7 @@ class DistributedPrimitives:
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
         """The number of components, and the component of each vertex."""
         handle = Handle(graph.ranks)
-        count = graph.ranks.each(label_components, graph.handle.key, handle.key, graph.id_dtype)[0]
+        count = graph.ranks.each(_label, graph.handle.key, handle.key, graph.id_dtype)[0]
         return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)
 
     def simplify(self, graph: Any) -> Any:
@@ -35,3 +37,8 @@ class DistributedPrimitives:
 
     def __getattr__(self, name: str) -> Any:
         raise unsupported(f"distributed graphs don't support {name}: it needs the neighbor lists of the whole graph")
+
+
+def _label(rank: Rank, *arguments: Any) -> int:
+    """Number the components, on the cards if these reach each other."""
+    return (label_on_cards if rank.reaches_cards else label_components)(rank, *arguments)

@@ -6,11 +6,12 @@ Ranks start with arbitrary subsets of the edges, and send each edge to the owner
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from gasla.arrays import running_sums
-from gasla.distributed.communicator import Communicator
+from gasla.arrays import array_module, finish, running_sums
+from gasla.distributed.communicator import Communicator, Rank
 
 BINS = 1 << 16  # number of bins of the histogram by which ranges are balanced; ranges end at bounds of bins
 
@@ -106,3 +107,13 @@ def exchange_arrays(communicator: Communicator, parts: Sequence[np.ndarray]) -> 
     row = parts[0].shape[1:]
     sent = [np.ascontiguousarray(part).reshape(-1).view(np.uint8) for part in parts]
     return [np.array(got, np.uint8).view(kind).reshape(-1, *row) for got in communicator.exchange(sent)]
+
+
+def exchange_on_device(rank: Rank, parts: Sequence[Any]) -> list[Any]:
+    """`exchange_arrays` for arrays on the ranks' device: they go from card to card if those are in one process."""
+    if not rank.reaches_cards:
+        return exchange_arrays(rank.communicator, parts)
+    finish("gpu")
+    found = [array_module(part).array(part) for part in rank.communicator.exchange(parts)]
+    finish("gpu")  # before another rank releases its part
+    return found

@@ -1,0 +1,120 @@
+"""Connected components over cards of one process: each labels its own vertices, then the forests of all are merged.
+
+A *part* is a component of the edges between a card's own vertices, which the kernels for one GPU find. Parts are
+numbered over all ranks, by their least vertices, because ranks own ascending ranges. A card asks for the parts of its
+mirrors, and unites parts along the edges between cards in a forest of all parts. Then it unites that forest with those
+of the other cards, which takes log2(ranks) exchanges. A tree is numbered by its least part, so labels are those of one
+process.
+
+Most edges between cards join the largest parts of two cards. A sample of edges tells which of these are one component:
+in a symmetric graph, a card does not read the lists of that part's vertices, because vertices outside of it have the
+reverse edges. Any part may be left out in this way, so a poor sample costs time only.
+
+A forest has an entry for each part, at most one for each vertex of the graph.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.arrays import module_of, moved, running_sums
+from gasla.distributed.collectives.properties import SHARE, is_symmetric
+from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.distributed_run import make_once, shard_on
+from gasla.distributed.engine.partition import exchange_on_device
+from gasla.engines import engine
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.graph import Graph
+
+SAMPLE = 256  # edges between cards, of each rank
+
+
+class _Edges(NamedTuple):
+    """A rank's edges, on its card."""
+
+    inner: Graph  # between own vertices
+    lists: Adjacency  # of own vertices: all neighbors, by their local numbers
+    sends: Any  # own vertices that other ranks mirror, by rank
+    cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are those for rank r
+    sample: Any  # own vertex and mirror of some edges, of shape (k, 2)
+    is_symmetric: bool  # the whole graph
+
+
+def label_on_cards(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
+    """Number the components; returns their number, and keeps those of own vertices on the card."""
+    communicator, me = rank.communicator, rank.communicator.rank
+    edges: _Edges = make_once(rank, graph, "edges of components", lambda: _edges(rank, graph, kind))
+    primitives, xp = engine(rank.device).primitives(), module_of(rank.device)
+    found, labels = primitives.label_components(edges.inner)
+    counts = running_sums(np.concatenate(communicator.allgather(np.array([int(found)], np.int64))))
+    parts = labels.astype(kind, copy=False) + kind.type(counts[me])
+    sent = parts[edges.sends]
+    groups = xp.concatenate([parts, *exchange_on_device(rank, [sent[a:b] for a, b in pairwise(edges.cuts)])])
+    forest, known = xp.arange(int(counts[-1]), dtype=kind), None
+    if edges.is_symmetric:
+        one = one_component(communicator.allgather(largest_part(moved(groups[edges.sample], "cpu"))))
+        if len(one) > 1:
+            forest[moved(np.array(one), rank.device)] = one[0]
+        known = next((part for part in one if counts[me] <= part < counts[me + 1]), None)
+    primitives.link_groups(edges.lists, groups, forest, known)
+    forest = _merged(rank, forest)
+    count = primitives.number(forest)
+    rank.kept[result] = {"labels": forest[parts]}
+    return count
+
+
+def _edges(rank: Rank, graph: Any, kind: np.dtype) -> _Edges:
+    """Divide the edges of the rank's shard (collective)."""
+    shard = shard_on(rank, graph, "in")
+    lists, own = shard.graph_on(rank.device).in_, shard.own
+    indptr, indices = lists.indptr[: own + 1], lists.indices
+    xp: Any = module_of(rank.device)
+    places = xp.flatnonzero(xp.less(indices, own))
+    inner = Graph.from_csr(xp.searchsorted(places, indptr).astype(indptr.dtype), indices[places])
+    del places
+    outer = xp.flatnonzero(xp.greater_equal(indices, own))
+    outer = outer[:: max(1, len(outer) // SAMPLE)]
+    sample = xp.stack([xp.searchsorted(indptr, outer, side="right") - 1, indices[outer]], axis=1)
+    return _Edges(
+        inner,
+        Adjacency(indptr, indices.astype(kind, copy=False)),
+        moved(np.concatenate(shard.sends), rank.device),
+        running_sums(np.array([len(ids) for ids in shard.sends])).tolist(),
+        sample,
+        is_symmetric(rank.communicator, rank.kept[graph][SHARE], False),
+    )
+
+
+def largest_part(sample: np.ndarray) -> np.ndarray:
+    """The part at most of the edges whose two parts are given, and after it the parts that these edges join to it."""
+    if not len(sample):
+        return sample.ravel()
+    parts, counts = np.unique(sample[:, 0], return_counts=True)
+    part = parts[counts.argmax()]
+    return np.append(part, np.unique(sample[sample[:, 0] == part, 1]))
+
+
+def one_component(largest: Sequence[np.ndarray]) -> list[int]:
+    """The largest parts of ranks, ascending, as far as edges join them to that of the first rank that has any."""
+    joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
+    found = set(list(joined)[:1])
+    for _ in joined:
+        found |= {part for part, others in joined.items() if others & found or any(part in joined[f] for f in found)}
+    return sorted(found)
+
+
+def _merged(rank: Rank, forest: Any) -> Any:
+    """The union of the forests of all ranks, on each of them."""
+    size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
+    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # of one entry each
+    ahead = 1
+    while ahead < size:  # the forest has those of ranks me to me + ahead - 1
+        nothing = forest[:0]
+        sent = [forest if r == (me - ahead) % size else nothing for r in range(size)]
+        # Other cards may still read this one, so that which has come is changed.
+        theirs = exchange_on_device(rank, sent)[(me + ahead) % size]
+        engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], theirs, None)
+        forest, ahead = theirs, 2 * ahead
+    return forest
