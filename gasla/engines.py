@@ -145,6 +145,10 @@ class Runs(Protocol):
         """Begin a run from a frontier or along a schedule; the program may have other parameters than before."""
 
 
+Share = tuple[int, int]  # (i, k): share i of k equal ones
+WHOLE: Share = (0, 1)
+
+
 class Primitives(Protocol):
     """The primitives, documented in `gasla.primitives`, for arguments that it has checked.
 
@@ -182,8 +186,11 @@ class Primitives(Protocol):
     def orient(self, graph: Graph) -> Any:
         """The engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
 
-    def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[Any, Any]:
-        """Count triangles, and if wanted those at each vertex. A whole algorithm (forward lists)."""
+    def count_common_neighbors(self, lists: Any, per_vertex: bool, share: Share = WHOLE) -> tuple[Any, Any]:
+        """Count triangles, and if wanted those at each vertex. A whole algorithm (forward lists).
+
+        Each triangle is in one share of the work. Shares of the same lists can be counted by several engines.
+        """
 
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
         """Count triangles, and those at each stored edge, in the order of the input."""

@@ -236,6 +236,24 @@ def test_int64_ids(offset: type, seed: int) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.sanitize
+@pytest.mark.parametrize("count", [2, 3, 200])
+def test_shares_add_up(count: int) -> None:
+    """Also where there are fewer vertices than shares take."""
+    import cupy
+
+    matrix = undirected(3000, 100_000, 1, True)
+    indptr, indices = cupy.asarray(matrix.indptr), cupy.asarray(matrix.indices)
+    expected = scipy_triangles(matrix)
+    for lists in (Adjacency(indptr, indices), module.by_degree(indptr, indices, cupy.diff(indptr))):
+        found = [module.count_common_neighbors(lists, True, (i, count)) for i in range(count)]
+        np.testing.assert_array_equal(sum(counts.get() for _, counts in found), expected)
+        totals = [int(module.count_common_neighbors(lists, False, (i, count))[0]) for i in range(count)]
+        assert totals == [int(total) for total, _ in found] and sum(totals) == expected.sum() // 3
+        assert max(totals) < sum(totals)
+
+
+@pytest.mark.gpu
 def test_orient_is_what_it_is_on_the_cpu(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph(undirected(100, 800, 4, True))
     monkeypatch.setattr("gasla.cpu.primitive.neighbors.SHORT", WAYS[way])

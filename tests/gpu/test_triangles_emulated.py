@@ -93,6 +93,19 @@ def test_triangles_of_each_vertex_are_right(way: str) -> None:
     assert int(total) * 6 == support.sum()
 
 
+@pytest.mark.usefixtures("emulated")
+@pytest.mark.parametrize("way", ["merged", "looked up"])
+def test_shares_add_up(way: str) -> None:
+    """Of which each GPU counts one."""
+    graph = Graph(with_a_clique())
+    lists: Any = graph.sorted_out
+    if way == "looked up":
+        lists = neighbors.by_degree(lists.indptr, lists.indices, graph.out_degrees)
+    support = support_of(graph.n, graph.out.owners(), graph.out.indices)
+    totals = [int(neighbors.count_common_neighbors(lists, False, (i, 2))[0]) for i in range(2)]
+    assert all(totals) and sum(totals) * 6 == support.sum()
+
+
 def test_without_edges() -> None:
     total, found = neighbors.count_at_edges(Graph.from_edges([], [], n=3), Graph.from_edges([], [], n=3).sorted_out)
     assert int(total) == 0 and len(found) == 0

@@ -73,9 +73,13 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
-def count_common_neighbors(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
-    """Count the triangles; with `per_vertex`, also those at each vertex."""
-    return _by_merging(lists, per_vertex) if isinstance(lists, Adjacency) else _by_marking(lists, per_vertex)
+def count_common_neighbors(
+    lists: Adjacency | ByDegree, per_vertex: bool, share: tuple[int, int] = (0, 1)
+) -> tuple[int, Array | None]:
+    """Count the triangles, or a share (i, k) of them; with `per_vertex`, also those at each vertex."""
+    count: Any = _by_merging if isinstance(lists, Adjacency) else _by_marking
+    found: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
+    return found
 
 
 def _most(m: int) -> int:
@@ -83,13 +87,15 @@ def _most(m: int) -> int:
     return m * math.isqrt(m)
 
 
-def _by_merging(lists: Adjacency, per_vertex: bool) -> tuple[int, Array | None]:
+def _by_merging(lists: Adjacency, per_vertex: bool, share: np.uint64, shares: np.uint64) -> tuple[int, Array | None]:
     n, m = len(lists.indptr) - 1, len(lists.indices)
     work = _LOOKS * (n + m)
     team = threads_for(work)
     totals = np.zeros(team, np.int64)
     counts = np.zeros((team, n), np.int64) if per_vertex else None
-    run(_merge, work, lists.indptr, lists.indices, totals, counts, block_size(n, team), most=_most(m), loose=True)
+    grain = block_size(n, team) if shares == _ONE else _GRAIN  # shares are the same on any number of threads
+    given = lists.indptr, lists.indices, totals, counts, grain, share, shares
+    run(_merge, work, *given, most=_most(m), loose=True)
     return sum(totals.tolist()), None if counts is None else counts.sum(axis=0)
 
 
@@ -115,14 +121,14 @@ def by_degree(graph: Graph) -> ByDegree:
     return result
 
 
-def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
+def _by_marking(lists: ByDegree, per_vertex: bool, share: np.uint64, shares: np.uint64) -> tuple[int, Array | None]:
     n, m = len(lists.vertices), 2 * len(lists.indices)
     work = _LOOKS * (n + m)
     team = threads_for(work)
     totals, marks = np.zeros(team, np.int64), np.zeros((team, n), np.uint8)
     counts = np.zeros((team, n), np.int64) if per_vertex else None
     closed = np.zeros(len(lists.indices), np.int32) if per_vertex else None
-    run(_probe, work, *lists[1:], marks, totals, counts, closed, most=_most(m))
+    run(_probe, work, *lists[1:], marks, totals, counts, closed, share, shares, most=_most(m))
     if counts is None:
         return sum(totals.tolist()), None
     result = np.empty(n, np.int64)
@@ -134,13 +140,15 @@ def _by_marking(lists: ByDegree, per_vertex: bool) -> tuple[int, Array | None]:
 
 
 @compiled
-def _merge(thread, threads, control, indptr, indices, totals, counts, grain):
+def _merge(thread, threads, control, indptr, indices, totals, counts, grain, share, shares):
     """For u, its smaller neighbors v, and its neighbors w smaller than those: is w in v's list?
 
     v's list holds u, which is larger than any w, so no search in it runs over its end.
     """
     n, total = np.uint64(len(indptr) - 1), 0
     for start, end in blocks(control, n, grain):
+        if start // grain % shares != share:
+            continue
         low = np.uint64(indptr[start])
         for u in range(start, end):
             high = np.uint64(indptr[u + _ONE])
@@ -281,9 +289,13 @@ def _fill(control, indptr, indices, ranks, vertices, places, heads, rest_starts,
 
 
 @compiled
-def _probe(thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed):
+def _probe(
+    thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed, share, shares
+):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
     for taken, end in blocks(control, n, _GRAIN):  # from the highest ranks down, as those take longest
+        if taken // _GRAIN % shares != share:
+            continue
         for r in range(n - end, n - taken):
             low, high = np.uint64(indptr[r]), np.uint64(indptr[r + _ONE])
             if low == high:

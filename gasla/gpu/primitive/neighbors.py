@@ -25,6 +25,7 @@ from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
+Share = tuple[int, int]  # (i, k): share i of k
 
 FLAT = 128  # largest degree up to which lists are merged
 
@@ -121,23 +122,25 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
     return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
 
 
-def count_common_neighbors(lists: Adjacency | ByDegree, per_vertex: bool) -> tuple[Array, Array | None]:
-    """Count the triangles; with `per_vertex` also those at each vertex.
+def count_common_neighbors(
+    lists: Adjacency | ByDegree, per_vertex: bool, share: Share = (0, 1)
+) -> tuple[Array, Array | None]:
+    """Count the triangles, or a share (i, k) of them; with `per_vertex` also those at each vertex.
 
     The total is a 0-dimensional array, whose computation is not waited for.
     """
     if isinstance(lists, ByDegree):
-        return by_tables(lists, per_vertex)
+        return by_tables(lists, per_vertex, share=share)
     if len(lists.indices) == 0:
         import cupy
 
         n = len(lists.indptr) - 1
         return cupy.zeros((), np.int64), cupy.zeros(n, np.int64) if per_vertex else None
-    return by_merging(lists.indptr, lists.indices, per_vertex)
+    return by_merging(lists.indptr, lists.indices, per_vertex, share=share)
 
 
 def by_merging(
-    indptr: Array, indices: Array, per_vertex: bool, at_forward: Array | None = None
+    indptr: Array, indices: Array, per_vertex: bool, at_forward: Array | None = None, share: Share = (0, 1)
 ) -> tuple[Array, Array | None]:
     """Count by merging sorted lists of a simple graph; `at_forward` counts at each edge to a smaller neighbor."""
     xp: Any = array_module(indices)
@@ -147,7 +150,7 @@ def by_merging(
     kernel = _kernel("count_merging", 256, indptr, indices, per_vertex, at_forward is not None)
     blocks = min(-(-n * lanes // 256), MOST_BLOCKS)
     lists = np.uint64(n), indptr, indices, np.uint32(lanes)
-    kernel.plain(blocks, *lists, counters(1), total, _address(counts), _address(at_forward))
+    kernel.plain(blocks, *lists, counters(1), total, _address(counts), _address(at_forward), _share(share))
     return total.reshape(()), counts
 
 
@@ -172,7 +175,11 @@ def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
 
 
 def by_tables(
-    lists: ByDegree, per_vertex: bool, at_forward: Array | None = None, at_stored: Array | None = None
+    lists: ByDegree,
+    per_vertex: bool,
+    at_forward: Array | None = None,
+    at_stored: Array | None = None,
+    share: Share = (0, 1),
 ) -> tuple[Array, Array | None]:
     """Count by looking forward lists up in each other; `at_forward` and `at_stored` also count at edges."""
     xp: Any = array_module(lists.indices)
@@ -182,16 +189,16 @@ def by_tables(
     total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
     graph = _struct(np.uint64(n), *lists, at_forward, at_stored)
     capacity = _capacity(len(indices), BUSY) + len(indices) // (2 * LONG)
-    pieces = _list_pieces(indptr, indices, lists.lengths, capacity, count)
+    pieces = _list_pieces(indptr, indices, lists.lengths, capacity, count, share)
     kernel = _kernel("count_by_blocks", BLOCK_THREADS, *kinds)
     kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
     kernel = _kernel("count_by_warps", 256, *kinds)
-    kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _address(counts))
+    kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _address(counts), _share(share))
     return total.view(np.int64).reshape(()), counts
 
 
 def _list_pieces(
-    indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array
+    indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
     """The pieces of work at hubs: vertex and first position of each; `count` receives their number."""
     xp: Any = array_module(indices)
@@ -199,7 +206,7 @@ def _list_pieces(
     vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)
     kernel = _kernel("list_pieces", 256, indptr, indices)
     blocks = min(-(-n // 256), 1 << 20)
-    kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count)
+    kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count, _share(share))
     return vertices, starts
 
 
@@ -211,6 +218,12 @@ def _capacity(m: int, busy: int) -> int:
 def _address(array: Array | None) -> Any:
     """An array as a kernel's argument, or a null pointer."""
     return np.uint64(0) if array is None else array
+
+
+def _share(share: Share) -> np.uint64:
+    """The bytes of the struct `Share`: two words."""
+    mine, count = share
+    return np.uint64(mine | count << 32)
 
 
 def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:

@@ -104,6 +104,14 @@ __device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {  // calle
     return shuffle(first, 0);
 }
 
+// A share of the work: every `all`-th warp of vertices. GPUs that have the same lists divide the work among them.
+struct Share {
+    u32 mine, all;
+
+    __device__ __forceinline__ u64 vertex(u64 i) const { return (i / WARP * all + mine) * WARP + i % WARP; }
+    __device__ __forceinline__ bool has(u64 v) const { return v / WARP % all == mine; }
+};
+
 // Lower bound: a read and half a write of the ids, and a gather of a degree per edge: 1.1 ms for 128 M edges.
 extern "C" __global__ void __launch_bounds__(256) copy_forward_of_short(
     u64 n, const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
@@ -145,12 +153,13 @@ __device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return le
 
 // List the pieces of hubs: with `lengths` those for counting by blocks, without those for copying forward lists.
 extern "C" __global__ void list_pieces(
-    u64 n, const offset_t* indptr, const u32* lengths, vertex_t* piece_vertices, offset_t* piece_starts, u64* pieces
+    u64 n, const offset_t* indptr, const u32* lengths, vertex_t* piece_vertices, offset_t* piece_starts, u64* pieces,
+    Share share
 ) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         const offset_t first = indptr[v], last = indptr[v + 1];
         const u32 length = lengths ? lengths[v] : 0;
-        if (!is_long(length, last - first) || (lengths && length < 2)) continue;
+        if (!is_long(length, last - first) || (lengths && length < 2) || !share.has(v)) continue;
         u64 at = atomicAdd(pieces, (u64)((last - first + PIECE - 1) / PIECE));
         for (offset_t start = first; start < last; start += least((offset_t)PIECE, last - start), ++at) {
             piece_vertices[at] = (vertex_t)v;
@@ -190,10 +199,10 @@ __device__ __forceinline__ void write_total(u64* word, u64* result, u64 found) {
 // half the edges reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
     u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* word, u64* result, u64* counts,
-    u32* at_forward
+    u32* at_forward, Share share
 ) {
     u64 found = 0;
-    for (u64 v = thread_of_grid() / lanes; v < n; v += threads_of_grid() / lanes) {
+    for (u64 i = thread_of_grid() / lanes, v; (v = share.vertex(i)) < n; i += threads_of_grid() / lanes) {
         const offset_t low = indptr[v], high = indptr[v + 1];
         for (offset_t at = low + 1 + (threadIdx.x & (lanes - 1)); at < high; at += lanes) {
             const u64 u = indices[at];
@@ -320,7 +329,7 @@ __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* cou
 }
 
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
-    Oriented graph, u64* tickets, u64* total, u64* counts
+    Oriented graph, u64* tickets, u64* total, u64* counts, Share share
 ) {
     constexpr u32 warps = WARP_THREADS / WARP;
     __shared__ vertex_t slots[warps][WARP_SLOTS];
@@ -334,7 +343,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
     }
     __syncwarp();
     u64 found = 0;
-    for (u64 start = take_tickets(tickets, WARP); start < graph.n; start = take_tickets(tickets, WARP)) {
+    for (u64 start; (start = share.vertex(take_tickets(tickets, WARP))) < graph.n;) {
         const u64 v = start + lane();
         const u32 my_length = v < graph.n ? graph.lengths[v] : 0;
         const offset_t my_first = my_length ? graph.indptr[v] : 0, my_last = my_length ? graph.indptr[v + 1] : 0;
