@@ -3,8 +3,9 @@
 python -m benchmarks.cards [--cards 1 2 4] [--scale 22] [--calls PageRank BFS] [--output FILE]
 
 A graph on one card is a `gasla.Graph` there; on several it is spread over `distributed.Cluster(cards=K)`. Betweenness
-shares out its sources, each card with the whole graph; everything else divides the graph. An iteration of PageRank is a
-hundredth of what a hundred more of them take: so it is without what a call takes on the host, which BFS is not.
+and triangles are shared out, each card with the whole graph; everything else divides the graph. An iteration of
+PageRank is a hundredth of what a hundred more of them take: so it is without what a call takes on the host, which BFS
+is not.
 """
 
 import argparse
@@ -30,6 +31,7 @@ CALLS: dict[str, Callable[[Any, int], Any]] = {
     "BFS": lambda g, s: gasla.bfs(g, s),
     "SSSP": lambda g, s: gasla.sssp(g, s),
     "components": lambda g, s: gasla.connected_components(g).labels,
+    "triangles": lambda g, s: gasla.triangle_count(g, per_vertex=True).per_vertex,
     "betweenness, 64 sources": lambda g, s: gasla.betweenness_centrality(g, sources=SOURCES, weighted=False),
 }
 REPETITIONS = 5

@@ -45,14 +45,25 @@ def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items:
 
 def require_room(graph: Any) -> None:
     """Raise MemoryError if the whole graph does not fit in the memory of every rank."""
-    value = 0 if graph.values is None else graph.values.dtype.itemsize
-    needed = 3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize
-    for rank, room in enumerate(graph.ranks.each(_find_room, graph.handle.key)[0]):
-        if 0 <= room < needed:
+    needed = bytes_of_replica(graph)
+    for rank, room in enumerate(rooms(graph)):
+        if room < needed:
             raise MemoryError(
                 f"{caller()}each rank of a distributed graph needs the whole graph for this, some {needed:,} bytes "
                 f"with its neighbor lists, and rank {rank} has {room:,}; expected more memory, or fewer ranks per host"
             )
+
+
+def bytes_of_replica(graph: Any) -> int:
+    """Bytes for the whole graph with its neighbor lists."""
+    value = 0 if graph.values is None else graph.values.dtype.itemsize
+    return int(3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize)
+
+
+def rooms(graph: Any) -> list[float]:
+    """Bytes available to each rank for its replica; infinite if it has one, or the system does not say."""
+    found: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
+    return [room if room >= 0 else np.inf for room in found.tolist()]
 
 
 # --- on each rank -----------------------------------------------------------------------------------------------------
@@ -67,7 +78,7 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
     return np.concatenate(rank.communicator.allgather(np.array([room], np.int64)))
 
 
-def _replica_on(rank: Rank, graph: Any) -> Graph:
+def replica_on(rank: Rank, graph: Any) -> Graph:
     """The whole graph on this rank, with edges in the order of the input; made at first use (collective)."""
 
     def make() -> Graph:
@@ -93,7 +104,7 @@ def _map(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Any], items: Any, compiled: bool
 ) -> tuple[Any, ...]:
     """Compute this rank's range of rows, and keep it; returns shape and type of all rows."""
-    communicator, whole, count = rank.communicator, _replica_on(rank, graph), len(items)
+    communicator, whole, count = rank.communicator, replica_on(rank, graph), len(items)
     first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
     with running_as(compiled):
         rows = moved(function(whole, items[first:last], first), "cpu")
@@ -105,7 +116,7 @@ def _sum(
     rank: Rank, graph: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
 ) -> np.ndarray:
     """Sum the terms of all items, in rounds of one item per rank; each rank adds up a range of entries."""
-    communicator, whole = rank.communicator, _replica_on(rank, graph)
+    communicator, whole = rank.communicator, replica_on(rank, graph)
     size, total, bounds, kind = communicator.size, EMPTY, None, np.dtype(np.float64)
     device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)

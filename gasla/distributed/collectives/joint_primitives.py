@@ -7,9 +7,10 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.card_components import label_on_cards
 from gasla.distributed.collectives.components import label_components
-from gasla.distributed.collectives.triangles import count_triangles
+from gasla.distributed.collectives.triangles import count_on_replica, count_triangles
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.replicas import bytes_of_replica, rooms
 
 
 class DistributedPrimitives:
@@ -23,7 +24,7 @@ class DistributedPrimitives:
 
     def simplify(self, graph: Any) -> Any:
         """The simple undirected graph: each edge in both directions, no self loops; `graph` itself if it is one."""
-        return graph if graph.is_simple else graph.simplified()
+        return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:
         """`graph` itself, because ranks orient their own edges."""
@@ -32,7 +33,9 @@ class DistributedPrimitives:
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
         """The number of triangles of a simple graph, and optionally the number at each vertex."""
         handle = Handle(lists.ranks)
-        total = lists.ranks.each(count_triangles, lists.handle.key, handle.key, per_vertex)[0]
+        fits = lists.ranks.has_cards and min(rooms(lists)) >= bytes_of_replica(lists)
+        count = count_on_replica if fits else count_triangles
+        total = lists.ranks.each(count, lists.handle.key, handle.key, per_vertex)[0]
         return total, BlockArray(handle, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
 
     def __getattr__(self, name: str) -> Any:

@@ -2,17 +2,22 @@
 
 The total is counted on lists oriented by degree (only neighbors of higher degree), so that hubs have short lists and
 each triangle is found once. Counts per vertex need the whole lists.
+
+Cards that have room for the whole graph receive it once, and each counts a share of the triangles.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import index_dtype, running_sums
+from gasla.arrays import Device, index_dtype, moved, running_sums
+from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
-from gasla.distributed.engine.partition import exchange_arrays
+from gasla.distributed.engine.partition import exchange_arrays, exchange_on_device
 from gasla.distributed.engine.shard import Shard
+from gasla.distributed.replicas import replica_on
 from gasla.engines import engine
 from gasla.graph.graph import Graph
 
@@ -35,6 +40,19 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
         return total
     rank.kept[result] = {"counts": counts // 2}  # each triangle is found along both edges of a vertex
     return total // 6
+
+
+def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
+    """`count_triangles` where each rank has the whole graph; the counts of own vertices stay on its card."""
+    communicator, primitives = rank.communicator, engine(rank.device).primitives()
+    lists = primitives.orient(replica_on(rank, graph))
+    found, counts = primitives.count_common_neighbors(lists, per_vertex, (communicator.rank, communicator.size))
+    if per_vertex:
+        device: Device = rank.device if rank.reaches_cards else "cpu"
+        counts, bounds = moved(counts, device), rank.kept[graph][SHARE].bounds
+        first, *others = exchange_on_device(rank, [counts[a:b] for a, b in pairwise(bounds.tolist())])
+        rank.kept[result] = {"counts": sum(others, first)}
+    return int(np.sum(communicator.allgather(np.array([int(found)], np.int64))))
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
