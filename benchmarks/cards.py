@@ -1,6 +1,7 @@
 """Several cards compared with one: elapsed time of the same calls on the same machine, answers compared first.
 
-python -m benchmarks.cards [--cards 1 2 4] [--scale 22] [--calls PageRank BFS] [--output FILE]
+python -m benchmarks.cards [--cards 1 2 4] [--graphs rmat22] [--graphs-module FILE] [--calls PageRank BFS]
+                           [--output FILE]
 
 A graph on one card is a `gasla.Graph` there; on several it is spread over `distributed.Cluster(cards=K)`. Betweenness
 and triangles are shared out, each card with the whole graph; everything else divides the graph. An iteration of
@@ -12,13 +13,15 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gasla
-from gasla import datasets, distributed
+from benchmarks.graphs import load, module_at
+from gasla import distributed
 from gasla.arrays import finish, moved
 from gasla.bench.reports.provenance import provenance
 
@@ -58,25 +61,25 @@ def measured(calls: dict[str, Any], graph: Any, source: int) -> dict[str, tuple[
     """Seconds and answer of each call."""
     found = {}
     for what, call in calls.items():
-        found[what] = seconds(lambda call=call: call(graph, source))
+        found[what] = seconds(partial(call, graph, source))
         if what == ITERATION:
             few, _ = seconds(lambda: ranks(graph, FEW))
             found[what] = (found[what][0] - few) / (MANY - FEW), found[what][1]
     return found
 
 
-def rows(name: str, graph: gasla.Graph, counts: list[int], calls: dict[str, Any]) -> list[str]:
+def rows(name: str, one: gasla.Graph, counts: list[int], calls: dict[str, Any]) -> list[str]:
     """A row for each call: milliseconds on one card, and for each number of cards with the speed-up."""
-    source = int(graph.out_degrees.argmax())
-    one, found = graph.to("gpu"), {}
+    source, found = int(one.out_degrees.argmax()), {}
     for what, (time_of_one, answer) in measured(calls, one, source).items():
         found[what] = (f"{name:10s} {what:26s}{1e3 * time_of_one:10.2f}", time_of_one, answer)
     lines = {what: line for what, (line, _, _) in found.items()}
     for count in counts:
         with distributed.Cluster(cards=count):
             began = time.perf_counter()
-            spread = distributed.Graph.from_graph(graph)
-            print(f"{name} over {count} cards: {time.perf_counter() - began:.1f} s to spread", flush=True)
+            spread = distributed.Graph.from_graph(one)
+            gasla.bfs(spread, source)
+            print(f"{name} over {count} cards: {time.perf_counter() - began:.1f} s to spread and search", flush=True)
             for what, (needed, answer) in measured(calls, spread, source).items():
                 _, before, expected = found[what]
                 np.testing.assert_allclose(answer, expected, rtol=1e-4, err_msg=what)
@@ -89,15 +92,16 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cards", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--scale", type=int, default=22)
+    parser.add_argument("--graphs", nargs="+", default=["rmat22"])
+    parser.add_argument("--graphs-module", type=Path, help="a Python file that makes them on the GPU")
     parser.add_argument("--calls", nargs="+", default=[""], help="begins of the names of calls")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    matrix = datasets.rmat(options.scale)
-    matrix.data = np.random.default_rng(1).random(matrix.nnz, np.float32)
     text = [str(provenance("gpu")), f"{'ms':37s}{'one card':>10s}" + "".join(f"{c:>9d} cards  " for c in options.cards)]
     calls = {what: call for what, call in CALLS.items() if what.startswith(tuple(options.calls))}
-    text += rows(f"rmat{options.scale}", gasla.Graph(matrix), options.cards, calls)
+    for name in options.graphs:
+        one = load(name, "gpu", module_at(options.graphs_module)).graph
+        text += rows(name, one, options.cards, calls)
     print(*text, sep="\n")
     if options.output is not None:
         options.output.write_text("\n".join(text) + "\n")
