@@ -10,6 +10,7 @@ CuPy's pool limited to a quarter of the bytes of the graph, the streamed ones on
 from __future__ import annotations
 
 import argparse
+import gc
 import time
 from collections.abc import Callable
 from functools import cache
@@ -168,6 +169,7 @@ def measure(name: str, module: Any) -> None:
     need = list_bytes(card.lists, card.values)
     host = streamed.to("cpu")
     del loaded, card, graphs, streamed
+    gc.collect()
     cupy.get_default_memory_pool().free_all_blocks()
     in_a_quarter(host, need, sources, answers)
 

@@ -10,6 +10,7 @@ from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
 from gasla.distributed.collectives.properties import SHARE, find_properties, simple_edges
+from gasla.distributed.collectives.quotient import contract
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges, distribute_edges
@@ -22,7 +23,7 @@ from gasla.graph.edge_values import Values
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
-from semirings import Semiring
+from semirings import Semiring, plus
 
 __all__ = ["Graph"]
 
@@ -289,6 +290,14 @@ class Graph(OneGraph):
     def simplified(self) -> "Graph":
         """The simple undirected graph: both directions of each edge once, without self loops and values."""
         return Graph.from_shares(self.ranks, self.n, simple_edges, self.handle.key)
+
+    def contract(self, labels: Any, combine: Any = plus, *, loops: bool = True) -> OneGraph:  # type: ignore[override]
+        """See `gasla.Graph.contract`: a graph of the calling process, without the origin of edges.
+
+        It should be much smaller than this one. Ranks merge their own edges, in the order of the input; sums of floats
+        may differ in their last bits from those of one process.
+        """
+        return contract(self, labels, combine, loops)
 
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
         """The product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""

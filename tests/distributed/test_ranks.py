@@ -2,10 +2,12 @@
 
 import copy
 import functools
+import importlib
 import os
 import re
 import socket
 from typing import Any
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -665,6 +667,28 @@ def test_values_are_placed_where_runs_read_them() -> None:
             spread.placed(values[:2])
 
 
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("combine", [semirings.plus, semirings.min])
+def test_contracted_graphs_are_those_of_one_process(combine: Any, loops: bool) -> None:
+    for graph in [*SHAPES.values(), GRAPH, GRAPH.with_values(None)]:
+        labels = np.random.default_rng(2).integers(0, max(1, graph.n // 2), graph.n)
+        expected = graph.contract(labels, combine, loops=loops)
+        for ranks in (1, 3):
+            found = over(graph, ranks).contract(labels, combine, loops=loops)
+            assert found.is_whole and found.n == expected.n
+            for one, other in zip(found.edges(), expected.edges(), strict=True):
+                np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(found.values, expected.values)
+            np.testing.assert_array_equal(found.origin.new_vertices, expected.origin.new_vertices)
+            np.testing.assert_array_equal(found.origin.vertices, expected.origin.vertices)
+            with pytest.raises(TypeError, match="does not know which edges became one"):
+                found.origin.new_edges  # noqa: B018
+    with pytest.raises(TypeError, match="combine is None; expected a monoid"):
+        over(GRAPH, 2).contract(np.zeros(GRAPH.n, int), None)
+    with pytest.raises(ValueError, match="label"):
+        over(GRAPH, 2).contract(np.full(GRAPH.n, GRAPH.n))
+
+
 def test_a_rank_cannot_call_all_ranks() -> None:
     """On cards it would wait for itself; a function that ranks call gets arrays, which are read before."""
     spread = over(GRAPH, 2)
@@ -774,6 +798,12 @@ def test_a_search_has_the_levels_of_one_process() -> None:
         np.testing.assert_array_equal(gasla.bfs(over(graph, ranks), 3), gasla.bfs(graph, 3))
 
 
+def by_turns(graph: Any, **options: Any) -> Any:
+    """Communities without levels on one thread, which ranks do not have either."""
+    with mock.patch.object(importlib.import_module("gasla.algorithms.community.louvain_communities"), "ONE_THREAD", 0):
+        return gasla.louvain_communities(graph, **options)
+
+
 EXACT = {
     "bfs": lambda g: gasla.bfs(g, 3, parents=True).levels,
     "multi_source_bfs": lambda g: gasla.multi_source_bfs(g, [3, 5]),
@@ -797,7 +827,10 @@ EXACT = {
     "k_core": lambda g: gasla.k_core(g, 2),
     "maximal_matching": gasla.maximal_matching,
     "label_propagation": lambda g: gasla.label_propagation(g, seed=3),
+    "louvain_communities": lambda g: by_turns(g).labels,
+    "louvain_communities of Leiden's method": lambda g: by_turns(g, refine=True).labels,
     "strongly_connected_components": lambda g: gasla.strongly_connected_components(g).labels,
+    "condensation": lambda g: np.concatenate(gasla.condensation(g).edges()),
     "minimum_spanning_forest": lambda g: gasla.minimum_spanning_forest(g).edges,
     "betweenness_centrality": lambda g: gasla.betweenness_centrality(g, endpoints=True),
     "edge_betweenness_centrality": lambda g: gasla.edge_betweenness_centrality(g, weighted=True),
@@ -897,8 +930,8 @@ NOT_HAD: dict[str, Any] = {
 NOT_HAD |= {
     name: getattr(gasla, name)
     for name in (
-        *("condensation", "is_bipartite", "bridges", "articulation_points", "edge_support", "square_clustering"),
-        *("jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "louvain_communities"),
+        *("is_bipartite", "bridges", "articulation_points", "edge_support", "square_clustering"),
+        *("jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation"),
     )
 }
 

@@ -13,6 +13,8 @@ With refinement (Leiden), parts of communities are contracted instead. Every ver
 still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
 The parts of one community start the next level as one community, and may separate there.
 
+Over ranks the first level is the same, with turns; the contracted graph is one of the calling process.
+
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
 S. Sahu: GVE-Louvain: Fast Louvain Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.04876 (2023).
@@ -27,14 +29,16 @@ import numpy as np
 
 import semirings
 from gasla.algorithms.community.label_propagation import SmallestMembers
+from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.graph.weights import in_range
-from gasla.operations.multiply import mxv
+from gasla.graph.weights import check_sums, in_range
+from gasla.operations.multiply import mxv, vxm
 from gasla.operations.primitives import fits_one_thread, louvain_levels, number
 from gasla.operations.run import run
 from gasla.program.fields import ID, aggregate, edge, parameter, vertex
+from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 TURNS_PER_ROUND = 6  # each vertex has one of them
@@ -86,6 +90,7 @@ def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
 class Move(VertexProgram):
     """community(v) = the community of the largest gain, if v has its turn."""
 
+    direction = option("in")
     community = vertex(ID)
     degree = vertex(np.float64)
     volume = vertex(np.float64, missing=0)
@@ -124,6 +129,7 @@ class Move(VertexProgram):
 class NotifyNeighbors(VertexProgram):
     """Set is_due(v) if a neighbor has just moved."""
 
+    direction = option("in")
     is_due = vertex(np.bool_)
     moved_in = vertex(np.int64)
     turn = parameter(np.int64, 0)
@@ -138,6 +144,21 @@ class NotifyNeighbors(VertexProgram):
 
     def apply(self, vertex, gathered):
         return {"is_due": vertex.is_due | gathered}
+
+
+class Loops(VertexProgram):
+    """inside(v) = the total weight of v's self loops."""
+
+    inside = vertex(np.float64)
+    weight = edge(np.float64)
+    reduce = semirings.plus
+    everyone = True
+
+    def gather(self, src, dst, edge):
+        return semirings.where(src.id == dst.id, edge.weight, 0.0)
+
+    def apply(self, vertex, gathered):
+        return {"inside": gathered}
 
 
 class WeighParts(VertexProgram):
@@ -165,6 +186,7 @@ class WeighParts(VertexProgram):
 class Join(VertexProgram):
     """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn."""
 
+    direction = option("in")
     community = vertex(ID)
     part = vertex(ID)
     degree = vertex(np.float64)
@@ -284,12 +306,13 @@ def louvain_communities(
                 levels += [each[labels] for each in further]
                 labels, graph = levels[-1], graph.contract(further[-1], semirings.plus)
                 community = xp.arange(graph.n, dtype=graph.id_dtype)
-        degree = mxv(graph, xp.ones(graph.n))
+        degree = _degrees(graph)
         singletons = _modularity(graph, degree, resolution) if singletons is None else singletons
         given = {"degree": degree, "seed": seed, "share": resolution / (float(degree.sum()) or 1.0)}
         community = parts = _moved(graph, community, given)
         if refine:
-            found = run([WeighParts, Join], graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
+            programs = [WeighParts(), Join(direction=_direction(graph))]
+            found = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
             parts = _numbered(graph, found.part)
         smaller = graph.contract(parts, semirings.plus)
         if smaller.n == graph.n:
@@ -299,11 +322,16 @@ def louvain_communities(
         labels = smaller.origin.new_vertices[labels]
         levels.append(labels)
         community = community[smaller.origin.vertices]  # without refinement, each vertex is its own community
-        graph = smaller
+        graph = smaller if graph.is_whole else _undirected(smaller, True)
 
 
 def _undirected(graph: Graph, weighted: bool) -> Graph:
-    """The graph with both directions of every edge, and with weights in float64 whose sums do not overflow."""
+    """The graph with both directions of every edge, and with weights in float64 whose sums do not overflow.
+
+    Over ranks it is the given one, whose edges programs follow in both directions if necessary.
+    """
+    if not graph.is_whole:
+        return _over_ranks(graph, weighted)
     if not weighted or graph.values is None:
         graph = graph.with_values(module_of(graph.device).ones(graph.m))
     else:
@@ -317,19 +345,45 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
     return both.with_values(both.values * (loops + 1.0))
 
 
+def _over_ranks(graph: Graph, weighted: bool) -> Graph:
+    if not weighted and graph.value_type is not None:
+        raise TypeError(
+            "louvain_communities: weighted=False with a distributed graph that has values, which programs would read; "
+            "expected a graph without values"
+        )
+    if graph.value_type is not None:
+        graph.notice_values()
+        graph, _ = in_range(graph)
+        check_sums("louvain_communities", graph)
+    return graph
+
+
+def _direction(graph: Graph) -> Any:
+    """In which direction programs follow the edges of what `_undirected` has returned."""
+    return "in" if graph.is_whole else undirected(graph, weighted=True)
+
+
+def _degrees(graph: Graph) -> Any:
+    """The total weight of each vertex's edges; a self loop of a graph that is not symmetric counts twice."""
+    ones = module_of(graph.device).ones(graph.n)
+    if _direction(graph) == "in":
+        return mxv(graph, ones)
+    return graph.placed(mxv(graph, ones) + vxm(ones, graph))
+
+
 def _modularity(graph: Graph, degree: Any, resolution: float) -> float:
     """The modularity of single-vertex communities."""
-    xp: Any = module_of(graph.device)
     total, loops = float(degree.sum()) or 1.0, 0.0
     if graph.has_self_loops:
-        values: Any = graph.out_values
-        loops = float(values[xp.equal(graph.out.owners(), graph.out.indices)].sum())
+        loops = float(run(Loops, graph, max_iterations=1).inside.sum())
+        loops *= 1 if _direction(graph) == "in" else 2
     return loops / total - resolution * float(((degree / total) ** 2).sum())
 
 
 def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     """Move vertices, starting from the given communities, until few still move."""
-    phases = [Weigh, Move, NotifyNeighbors]
+    form: Any = {"direction": _direction(graph)}
+    phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
     limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW * graph.n}
     found = run(phases, graph, community=community, **limits, **given)
     return _numbered(graph, found.community)
@@ -337,6 +391,6 @@ def _moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
 
 def _numbered(graph: Graph, label: Any) -> Any:
     """Renumber labels from 0 in the order of the smallest vertex of each."""
-    smallest = run(SmallestMembers, graph, max_iterations=1, label=label).least
+    smallest = module_of(graph.device).asarray(run(SmallestMembers, graph, max_iterations=1, label=label).least)
     number(smallest)
     return smallest

@@ -1,0 +1,50 @@
+"""The quotient of a distributed graph, as a graph of one process: each rank merges its own edges first."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import moved
+from gasla.distributed.collectives.properties import SHARE
+from gasla.distributed.communicator import Rank
+from gasla.distributed.engine.unsupported import unsupported
+from gasla.graph.graph import Graph
+from gasla.graph.transform.origin import IdMap, LazyIdMap, Origin
+from gasla.graph.validate import as_labels
+from semirings import Monoid
+
+
+def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
+    """See `distributed.Graph.contract`."""
+    if not isinstance(combine, Monoid):
+        raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
+    given = as_labels(np.asarray(labels), graph.n)
+    there = np.zeros(graph.n, bool)
+    there[given] = True
+    became = (np.cumsum(there) - 1)[given].astype(graph.id_dtype)
+    count = int(there.sum())
+    src, dst, values = graph.ranks.each(_merged, graph.handle.key, became, count, combine, loops)[0]
+    found = Graph.from_edges(src, dst, values, n=count).contract(np.arange(count), combine, loops=loops)
+    vertices = IdMap("cpu", graph.n, count, became=became)
+    found.origin = Origin(vertices, LazyIdMap("cpu", graph.m, found.m, _refuse_edges))
+    return found
+
+
+def _refuse_edges() -> IdMap:
+    raise unsupported("the quotient of a distributed graph does not know which edges became one; ranks merged them")
+
+
+def _merged(rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool) -> tuple[Any, ...]:
+    """The edges between groups, of which each rank has merged its own."""
+    edges = rank.kept[graph][SHARE].edges
+    values = edges.values
+    if values is None and not combine.idempotent:
+        values = np.ones(len(edges.src), np.int64)
+    src, dst = (moved(became[ends], rank.device) for ends in (edges.src, edges.dst))
+    part = Graph.from_edges(src, dst, None if values is None else moved(values, rank.device), n=count)
+    part = part.contract(moved(np.arange(count), rank.device), combine, loops=loops)
+    gathered = [
+        None if x is None else np.concatenate(rank.communicator.allgather(moved(x, "cpu")))
+        for x in (*part.edges(), part.values)
+    ]
+    return tuple(gathered)
