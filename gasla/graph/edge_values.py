@@ -114,6 +114,8 @@ class Values:
     @_noted
     def by_in(self) -> Array | None:
         """Values in the order of `in_`; the array of `by_out` if the two are equal."""
+        if self.lists.columns is not None:  # given, so there is no need to build `out`
+            return self.lists.columns.by_position(self.each)
         if self.lists.in_.indices is self.lists.out.indices and self.are_mirrored:
             return self.by_out
         return self.lists.in_.by_position(self.each)
