@@ -88,6 +88,13 @@ def moved(x: Any, device: Device) -> Any:
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
+def here(x: Any, device: Device) -> Any:
+    """`x` on a device, and of several GPUs on the current one: itself, or a copy."""
+    if device == "cpu" or device_of(x) == "cpu":
+        return moved(x, device)
+    return x if x.device.id == array_module(x).cuda.Device().id else x.copy()  # CuPy copies to the current GPU
+
+
 def index_dtype(largest: int) -> np.dtype[Any]:
     """The type for indices up to `largest`: int32 if it holds them, else int64.
 

@@ -160,7 +160,8 @@ def _file(communicator: Communicator) -> str:
 def _identity(run: Any) -> str:
     """A text that identifies program, parameters and graph."""
     shard = run.shard
-    edges = (shard.graph.in_.indptr, shard.graph.in_.indices, shard.graph.values, shard.ids)
+    graph = shard.graph_on("cpu")
+    edges = (graph.in_.indptr, graph.in_.indices, graph.values, shard.ids)
     crc = 0
     for array in edges:
         crc = zlib.crc32(b"" if array is None else np.ascontiguousarray(array).view(np.uint8).data, crc)

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gasla.arrays import moved
+from gasla.arrays import finish, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
@@ -13,16 +13,19 @@ from gasla.distributed.collectives.properties import SHARE, find_properties, sim
 from gasla.distributed.collectives.quotient import contract
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
-from gasla.distributed.engine.partition import Edges, distribute_edges
+from gasla.distributed.engine.partition import Edges, Held, Source
+from gasla.distributed.engine.shard import distribute
 from gasla.distributed.engine.unsupported import unsupported
 from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
 from gasla.distributed.loading.edge_numbering import take_share
 from gasla.distributed.loading.file_shares import Columns, Paths, read_share
+from gasla.distributed.loading.graph_slices import GraphSlices
 from gasla.distributed.replicas import map_shares, sum_shares
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
 from gasla.graph.graph import as_graph
+from gasla.graph.neighbor_lists import Lists
 from semirings import Semiring, plus
 
 __all__ = ["Graph"]
@@ -180,7 +183,7 @@ class Graph(OneGraph):
         return cls.from_shares(asked, count, take_share, handle.key)
 
     @classmethod
-    def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges], *arguments: Any) -> "Graph":
+    def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges | Source], *arguments: Any) -> "Graph":
         """The graph of the edges that `load(rank, *arguments)` returns on each rank.
 
         Parameters
@@ -189,7 +192,7 @@ class Graph(OneGraph):
         n : int
             Number of vertices.
         load : function
-            Called on every rank; returns `Edges`, any part of the edges with their numbers.
+            Called on every rank; returns `Edges`, any part of the edges with their numbers, or a `Source` of them.
 
         Raises
         ------
@@ -225,9 +228,13 @@ class Graph(OneGraph):
         distributed.Graph(n=3, m=3, over 2 ranks)
         """
         asked: Ranks = current() if ranks is None else ranks
-        one = as_graph(graph).to("cpu")
-        src, dst = one.edges()
-        made = cls.from_shares(asked, one.n, _share_of, src, dst, one.values)
+        one = as_graph(graph)
+        if not asked.has_cards or one.is_streamed:
+            one = one.to("cpu")
+        given = one.lists  # without those made from it: Dask and pickles send all of an object
+        lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
+        finish(one.device)
+        made = cls.from_shares(asked, one.n, GraphSlices, lists, one.values)
         made.naming = one.naming
         return made
 
@@ -294,8 +301,8 @@ class Graph(OneGraph):
     def contract(self, labels: Any, combine: Any = plus, *, loops: bool = True) -> OneGraph:  # type: ignore[override]
         """See `gasla.Graph.contract`: a graph of the calling process, without the origin of edges.
 
-        It should be much smaller than this one. Ranks merge their own edges, in the order of the input; sums of floats
-        may differ in their last bits from those of one process.
+        It should be much smaller than this one. Ranks merge their own edges, so sums of floats may differ in their last
+        bits from those of one process.
         """
         return contract(self, labels, combine, loops)
 
@@ -427,29 +434,34 @@ for _name in ("from_edges", "from_csr", "from_table", "from_networkx", "from_igr
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
-def _load(rank: Rank, key: Any, n: int, load: Callable[..., Edges], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    share = distribute_edges(rank.communicator, n, load(rank, *arguments))
+def _load(
+    rank: Rank, key: Any, n: int, load: Callable[..., Edges | Source], arguments: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    given = load(rank, *arguments)
+    if isinstance(given, Edges):
+        given = Held(given, n, rank.device, rank.communicator.size)
+    share = distribute(rank.communicator, n, given)
     rank.kept[key] = {SHARE: share}
-    values = share.edges.values
-    if values is None:
+    values = share.shard.graph.valued
+    if values.each is None:
         return share.m, None, None, None
-    some = [x for x in rank.communicator.allgather(values) if len(x)]
-    least = np.min([x.min() for x in some]) if some else None
-    largest = np.max([x.max() for x in some]) if some else None
-    return share.m, values.dtype, least, largest
+    kind = values.each.dtype
+    some = np.concatenate(rank.communicator.allgather(np.array(values.range or (), kind)))
+    return share.m, kind, *((some.min(), some.max()) if len(some) else (None, None))
 
 
 def _values_of(rank: Rank, graph: Any, wanted: np.ndarray) -> np.ndarray:
     """The values of some edges, by their numbers; each rank looks up those that it holds."""
-    edges = rank.kept[graph][SHARE].edges
-    places = np.searchsorted(edges.ids, wanted)
-    places[places == len(edges.ids)] = 0
-    held = np.flatnonzero(edges.ids[places] == wanted) if len(edges.ids) else places[:0]
-    found = np.empty(len(wanted), edges.values.dtype)
-    found[np.concatenate(rank.communicator.allgather(held))] = np.concatenate(
-        rank.communicator.allgather(edges.values[places[held]])
+    shard = rank.kept[graph][SHARE].shard
+    ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    values: Any = shard.array_on("cpu", "values", shard.graph.valued.each)
+    each, places = np.unique(wanted, return_inverse=True)
+    held = np.flatnonzero(np.isin(ids, each))
+    found = np.empty(len(each), values.dtype)
+    found[np.concatenate(rank.communicator.allgather(np.searchsorted(each, ids[held])))] = np.concatenate(
+        rank.communicator.allgather(values[held])
     )
-    return found
+    return found[places]
 
 
 REPORT = np.dtype(
@@ -464,14 +476,6 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
     work = rows[:, :2].sum(axis=1)
     shares = work * len(work) / max(work.sum(), 1)
     return [(r, *map(int, row), float(share)) for r, (row, share) in enumerate(zip(rows, shares, strict=True))]
-
-
-def _share_of(rank: Rank, src: np.ndarray, dst: np.ndarray, values: np.ndarray | None) -> Edges:
-    """A rank's share of edges that all ranks have."""
-    size, m = rank.communicator.size, len(src)
-    part = slice(m * rank.communicator.rank // size, m * (rank.communicator.rank + 1) // size)
-    ids = np.arange(part.start, part.stop)
-    return Edges(src[part], dst[part], ids, None if values is None else values[part])
 
 
 def _keep_block(rank: Rank, graph: Any, key: Any, values: np.ndarray) -> None:

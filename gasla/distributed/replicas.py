@@ -17,7 +17,7 @@ from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.distributed_run import make_once
-from gasla.distributed.engine.partition import exchange_on_device
+from gasla.distributed.engine.partition import exchange_arrays
 from gasla.distributed.engine.unsupported import caller
 from gasla.engines import compiles, engine, running_as
 from gasla.graph.graph import Graph
@@ -83,7 +83,7 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
 
     def make() -> Graph:
         share = rank.kept[graph][SHARE]
-        edges = share.edges
+        edges = share.edges().on("cpu")
         columns: list[Any] = []
         order = np.concatenate(rank.communicator.allgather(edges.ids.astype(np.int64)))
         ids = np.int32 if share.n <= np.iinfo(np.int32).max else np.int64
@@ -132,7 +132,7 @@ def _sum(
             if term is None:
                 term = xp.zeros(0, kind)
             spans = [term[a:b] for a, b in pairwise(bounds)]
-            for part in exchange_on_device(rank, spans)[: len(items) - first]:
+            for part in exchange_arrays(communicator, spans)[: len(items) - first]:
                 total = part if total is EMPTY else total + part
     return np.concatenate(communicator.allgather(moved(total, "cpu")))
 

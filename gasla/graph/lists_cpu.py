@@ -23,7 +23,8 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
     """Lists of `others` by key, each in the order of the input; ids are positions in the input."""
     from scipy.sparse import coo_array
 
-    coo = coo_array((_positions(len(keys)), (keys, others)), shape=(n, n))
+    # `others` may be any ids: a number of columns takes no memory.
+    coo = coo_array((_positions(len(keys)), (keys, others)), shape=(n, np.iinfo(others.dtype).max))
     coo.has_canonical_format = True  # keeps tocsr from summing parallel edges
     csr = coo.tocsr()
     return csr.indptr, csr.indices, csr.data

@@ -176,7 +176,7 @@ def test_ranges_are_balanced_by_edges_and_vertices() -> None:
     graph = gasla.Graph.from_edges(rng.integers(0, n, 8 * n), (n * rng.random(8 * n) ** 3).astype(int), n=n)
     spread = over(graph, 4)
     shares = spread.ranks.each(lambda rank, key: rank.kept[key]["share"], spread.handle.key)
-    work = [len(s.edges.ids) + np.diff(s.bounds)[i] for i, s in enumerate(shares)]
+    work = [len(s.shard.edge_ids) + np.diff(s.bounds)[i] for i, s in enumerate(shares)]
     assert max(work) < 1.1 * sum(work) / 4
     assert owners_of(np.array([0, 2, 2, 5]), np.arange(5)).tolist() == [0, 0, 2, 2, 2]
 

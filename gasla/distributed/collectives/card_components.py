@@ -23,7 +23,7 @@ from gasla.arrays import module_of, moved, running_sums
 from gasla.distributed.collectives.properties import SHARE, is_symmetric
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.distributed_run import make_once, shard_on
-from gasla.distributed.engine.partition import exchange_on_device
+from gasla.distributed.engine.partition import exchange_arrays
 from gasla.engines import engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
@@ -51,7 +51,7 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
     counts = running_sums(np.concatenate(communicator.allgather(np.array([int(found)], np.int64))))
     parts = labels.astype(kind, copy=False) + kind.type(counts[me])
     sent = parts[edges.sends]
-    groups = xp.concatenate([parts, *exchange_on_device(rank, [sent[a:b] for a, b in pairwise(edges.cuts)])])
+    groups = xp.concatenate([parts, *exchange_arrays(communicator, [sent[a:b] for a, b in pairwise(edges.cuts)])])
     forest, known = xp.arange(int(counts[-1]), dtype=kind), None
     if edges.is_symmetric:
         one = one_component(communicator.allgather(largest_part(moved(groups[edges.sample], "cpu"))))
@@ -80,10 +80,10 @@ def _edges(rank: Rank, graph: Any, kind: np.dtype) -> _Edges:
     return _Edges(
         inner,
         Adjacency(indptr, indices.astype(kind, copy=False)),
-        moved(np.concatenate(shard.sends), rank.device),
+        xp.concatenate(shard.sends),
         running_sums(np.array([len(ids) for ids in shard.sends])).tolist(),
         sample,
-        is_symmetric(rank.communicator, rank.kept[graph][SHARE], False),
+        is_symmetric(rank.communicator, rank.kept[graph][SHARE].edges().on("cpu"), False),
     )
 
 
@@ -114,7 +114,7 @@ def _merged(rank: Rank, forest: Any) -> Any:
         nothing = forest[:0]
         sent = [forest if r == (me - ahead) % size else nothing for r in range(size)]
         # Other cards may still read this one, so that which has come is changed.
-        theirs = exchange_on_device(rank, sent)[(me + ahead) % size]
+        theirs = exchange_arrays(rank.communicator, sent)[(me + ahead) % size]
         engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], theirs, None)
         forest, ahead = theirs, 2 * ahead
     return forest

@@ -17,14 +17,15 @@ import numpy as np
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.distributed_run import shard_on
-from gasla.distributed.engine.partition import Share, exchange_arrays, owners_of
+from gasla.distributed.engine.partition import exchange_arrays, owners_of
+from gasla.distributed.engine.shard import Share
 from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, kind: np.dtype) -> int:
     """Number the components; returns their number, and keeps those of own vertices on the rank."""
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
-    count, parts = engine("cpu").primitives().label_components(shard.graph)
+    count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
     names = np.full(count, shard.n, kind)
     np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(kind))  # each part has an own vertex
     theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]

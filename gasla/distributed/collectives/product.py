@@ -75,7 +75,8 @@ def _lists(communicator: Communicator, shard: Shard) -> Lists:
     """
     held = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))
     following = min(int(held[communicator.rank + 1 :].sum()), FOLLOWING) if len(shard.ids) else 0
-    local, values = shard.graph.in_, shard.graph.in_values
+    graph = shard.graph_on("cpu")
+    local, values = graph.in_, graph.in_values
     indptr = np.append(local.indptr[: shard.own + 1], local.indptr[shard.own] + following).astype(local.indptr.dtype)
     indices = np.concatenate([local.indices, np.zeros(following, local.indices.dtype)])
     values = None if values is None else np.concatenate([values, np.zeros(following, values.dtype)])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import moved
+from gasla.arrays import array_module, moved
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.unsupported import unsupported
@@ -36,12 +36,11 @@ def _refuse_edges() -> IdMap:
 
 def _merged(rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool) -> tuple[Any, ...]:
     """The edges between groups, of which each rank has merged its own."""
-    edges = rank.kept[graph][SHARE].edges
+    edges, groups = rank.kept[graph][SHARE].edges(), moved(became, rank.device)
     values = edges.values
     if values is None and not combine.idempotent:
-        values = np.ones(len(edges.src), np.int64)
-    src, dst = (moved(became[ends], rank.device) for ends in (edges.src, edges.dst))
-    part = Graph.from_edges(src, dst, None if values is None else moved(values, rank.device), n=count)
+        values = array_module(groups).ones(len(edges.src), np.int64)
+    part = Graph.from_edges(groups[edges.src], groups[edges.dst], values, n=count)
     part = part.contract(moved(np.arange(count), rank.device), combine, loops=loops)
     gathered = [
         None if x is None else np.concatenate(rank.communicator.allgather(moved(x, "cpu")))

@@ -15,7 +15,7 @@ from gasla.arrays import Device, index_dtype, moved, running_sums
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
-from gasla.distributed.engine.partition import exchange_arrays, exchange_on_device
+from gasla.distributed.engine.partition import exchange_arrays
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.replicas import replica_on
 from gasla.engines import engine
@@ -25,10 +25,10 @@ from gasla.graph.graph import Graph
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
     """The number of triangles of a simple graph; with `per_vertex`, keeps the counts of own vertices on the rank."""
     shard = shard_on(rank, graph, "in")
-    local = shard.graph.in_
+    local = shard.graph_on("cpu").in_
     owners, neighbors = local.owners().astype(np.int64), local.indices.astype(np.int64)
     if not per_vertex:
-        degrees = degrees_on(rank, graph, "in", "in")
+        degrees = moved(degrees_on(rank, graph, "in", "in"), "cpu")
         a, b = degrees[owners], degrees[neighbors]
         later = (a < b) | ((a == b) & (shard.ids[owners] < shard.ids[neighbors]))
         owners, neighbors = owners[later], neighbors[later]
@@ -50,7 +50,7 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
     if per_vertex:
         device: Device = rank.device if rank.reaches_cards else "cpu"
         counts, bounds = moved(counts, device), rank.kept[graph][SHARE].bounds
-        first, *others = exchange_on_device(rank, [counts[a:b] for a, b in pairwise(bounds.tolist())])
+        first, *others = exchange_arrays(rank.communicator, [counts[a:b] for a, b in pairwise(bounds.tolist())])
         rank.kept[result] = {"counts": sum(others, first)}
     return int(np.sum(communicator.allgather(np.array([int(found)], np.int64))))
 
@@ -59,8 +59,9 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
     """The ascending lists of own vertices and mirrors; entries are renumbered in the order of global ids."""
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
-    lengths = np.concatenate(exchange_arrays(rank.communicator, [own[ids] for ids in shard.sends]))
-    sent = [_lists(offsets, neighbors, ids) for ids in shard.sends]
+    sends = [shard.array_on("cpu", ("sends", r), ids) for r, ids in enumerate(shard.sends)]
+    lengths = np.concatenate(exchange_arrays(rank.communicator, [own[ids] for ids in sends]))
+    sent = [_lists(offsets, neighbors, ids) for ids in sends]
     columns = np.concatenate([neighbors, *exchange_arrays(rank.communicator, sent)])
     ids, numbers = np.unique(columns, return_inverse=True)
     count = max(len(shard.ids), len(ids))

@@ -34,7 +34,7 @@ class VertexAggregates:
 
     def _nothing(self, name: str) -> np.ndarray:
         kind = self._kinds[name]
-        return np.full(len(self._shard.ids), self._monoids[name].identity(kind), kind)
+        return np.full(self._shard.graph.n, self._monoids[name].identity(kind), kind)
 
     def exchange(self, communicator: Communicator, parts: Mapping[str, np.ndarray] | None) -> int:
         """Replace all values by the totals of the ranks' parts (None: no part); returns the bytes sent."""

@@ -5,14 +5,13 @@ mirrors, after it has received which of them are active.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import as_values, moved
 from gasla.distributed.communicator import Communicator
-from gasla.distributed.engine.partition import exchange_arrays, owners_of
+from gasla.distributed.engine.partition import exchange_arrays, exchange_joined, places_by_owner
 from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
 from gasla.names import inner
@@ -25,11 +24,11 @@ def scatter(run: Any, active: np.ndarray) -> None:
     """Call `scatter` for the local out-edges of active vertices; `run` is a RankRun."""
     shard, traced = run.shard, run.traced
     places = _leading_from(shard, active)
-    src, dst = shard.graph.edges()
+    src, dst = shard.graph_on("cpu").edges()
     vertices = {**run.state, **run.start.global_values}
     ends = [Record("vertex", Lazy(_makers(vertices, vs[places]))) for vs in (src, dst)]
     values = {given_name(n): _values(shard, kind) for n, kind in traced.edge_types.items() if n not in run.edge_state}
-    known: dict[str, Any] = {**values, **run.edge_state, "id": shard.edge_ids}
+    known: dict[str, Any] = {**values, **run.edge_state, "id": shard.array_on("cpu", "edge_ids", shard.edge_ids)}
     leaves = np.bool_(run.program.direction == "in")
     link = Record("edge", Lazy({**_makers(known, places), "leaves": lambda: leaves}))
     for name, value in run.call("scatter", *ends, link).items():
@@ -51,13 +50,13 @@ def _makers(fields: dict[str, Any], places: np.ndarray) -> dict[str, Callable[[]
 
 def _values(shard: Shard, kind: Any) -> np.ndarray:
     """The edge values of the graph in the type of an edge field; ones without values."""
-    values: Any = shard.graph.values
+    values: Any = shard.graph_on("cpu").values
     return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
 
 def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
     """The local numbers of the out-edges of some vertices, ascending."""
-    lists = shard.graph.out
+    lists = shard.graph_on("cpu").out
     first = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
     ends = np.cumsum(counts)
@@ -76,13 +75,10 @@ def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
 
 def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
     """Send the values of a shard's edges to the ranks that hold their edge numbers; returns this rank's range."""
-    bounds = _bounds(shard, communicator)
-    owners = owners_of(bounds, shard.edge_ids)
-    order = np.argsort(owners, kind="stable")
-    cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
-    parts = [order[a:b] for a, b in pairwise(cuts)]
-    ids = np.concatenate(exchange_arrays(communicator, [shard.edge_ids[part] for part in parts]))
-    found = np.concatenate(exchange_arrays(communicator, [values[part] for part in parts]))
+    bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    parts = places_by_owner(bounds, edge_ids)
+    ids = exchange_joined(communicator, [edge_ids[part] for part in parts])
+    found = exchange_joined(communicator, [values[part] for part in parts])
     first, last = bounds[communicator.rank : communicator.rank + 2]
     share = np.empty((int(last - first), *values.shape[1:]), values.dtype)
     share[ids - first] = found
@@ -91,13 +87,10 @@ def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray)
 
 def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
     """Fetch the values of this shard's edges from the ranks that hold their edge numbers."""
-    bounds = _bounds(shard, communicator)
-    owners = owners_of(bounds, shard.edge_ids)
-    order = np.argsort(owners, kind="stable")
-    cuts = np.searchsorted(owners[order], np.arange(communicator.size + 1))
-    parts = [shard.edge_ids[order[a:b]] for a, b in pairwise(cuts)]
-    first = bounds[communicator.rank]
-    answers = [share[ids - first] for ids in exchange_arrays(communicator, parts)]
-    found = np.empty((len(order), *share.shape[1:]), share.dtype)
-    found[order] = np.concatenate(exchange_arrays(communicator, answers))
+    bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    parts, first = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
+    answers = [share[ids - first] for ids in exchange_arrays(communicator, [edge_ids[part] for part in parts])]
+    found = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)
+    for places, values in zip(parts, exchange_arrays(communicator, answers), strict=True):
+        found[places] = values
     return found

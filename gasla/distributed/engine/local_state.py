@@ -108,7 +108,8 @@ class InitialState(Binding):
                 f"{self._where(name)} starts with an array of shape {shape}; expected {wanted}, one value per vertex"
             )
         values = np.asarray(given)
-        return np.concatenate([values[shard.first : shard.first + shard.own], values[shard.mirrors]])
+        mirrors = shard.array_on("cpu", "mirrors", shard.mirrors)
+        return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The start values given for the program's edge fields, in the order of the shard's edges."""
@@ -123,7 +124,8 @@ class InitialState(Binding):
                         f"{self._where(name)} starts with an array of shape {np.shape(given)}; expected "
                         f"({self.shard.m},), one value per edge"
                     )
-                found[name] = np.asarray(given)[self.shard.edge_ids] if np.ndim(given) else given
+                ids = self.shard.array_on("cpu", "edge_ids", self.shard.edge_ids)
+                found[name] = np.asarray(given)[ids] if np.ndim(given) else given
         return found
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:

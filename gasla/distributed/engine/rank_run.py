@@ -80,7 +80,7 @@ class RankRun:
         self.others: Mapping[str, np.ndarray] | None = None  # what self.at reads, if not the current values
         self._edges_before = 0
         self._begin(plan, base, values)
-        self.active = self.xp.arange(len(shard.ids))
+        self.active = self.xp.arange(shard.graph.n)
         if not (active.is_all or self.always):
             self.active = self._here(local_vertices(shard, active))
         self._begin_active()
@@ -98,7 +98,8 @@ class RankRun:
         self.tells_active = not self.everyone or self.only_active or self.scatters
         self._mirroring = [rank for rank, ids in enumerate(self.shard.sends) if len(ids)]
         self._is_mirrored = self.xp.zeros(self.shard.own, bool)
-        self._sends = [self._here(ids) for ids in self.shard.sends]
+        device = self.options.device
+        self._sends = [self.shard.array_on(device, ("sends", r), ids) for r, ids in enumerate(self.shard.sends)]
         for ids in self._sends:
             self._is_mirrored[ids] = True
         self.sent = [
@@ -109,9 +110,9 @@ class RankRun:
         """Begin the run of the local program on the shard."""
         shard, edge, graph = self.shard, self.start.edge_fields(values), self.shard.graph_on(self.options.device)
         if EDGE_ID in self.local.edge_fields:
-            edge[EDGE_ID] = shard.edge_ids
+            edge[EDGE_ID] = shard.array_on(self.options.device, "edge_ids", shard.edge_ids)
         if LEAVES in self.local.edge_fields:
-            edge[LEAVES] = shard.leaves
+            edge[LEAVES] = shard.array_on(self.options.device, "leaves", shard.leaves)
         known = {name: self._here(array) for name, array in self.start.global_fields(self.local).items()}
         runs = runner(self.options.device, self.options.compiled).prepare(
             self._with_parameters(), graph, self.options.way, self.options.deterministic
@@ -137,7 +138,7 @@ class RankRun:
         out = {name: fields[name] for name in fields.keys() - doubled}
         given = {name: fields[name] for name in doubled} | edge
         nothing = Frontier.none(self.shard.graph.n)
-        return runs.begin(self._with_parameters(), self.shard.graph, given, nothing, None, None, out)
+        return runs.begin(self._with_parameters(), self.shard.graph_on("cpu"), given, nothing, None, None, out)
 
     def _begin_there(self, runs: Runs, graph: Graph, known: dict[str, Any], edge: dict[str, Any]) -> RestartedPart:
         """Begin on this rank's card."""
@@ -240,7 +241,7 @@ class RankRun:
         active, shares, before = self.total, self._identities(), (self.exchanges, self.bytes)
         new = self.active[:0]
         before_apply = self._seen_by_scatter()
-        has_run = bool(len(self.shard.ids) and (self.everyone or len(self.active)))
+        has_run = bool(self.shard.graph.n and (self.everyone or len(self.active)))
         if has_run:
             new = self._iterate()
             shares = self._partials()

@@ -2,148 +2,269 @@
 
 Local vertices are the rank's own vertices in their order, followed by *mirrors*, copies of the neighbors that other
 ranks own, by global id and therefore by owner. In the local graph every edge is an in-edge of the vertex that gathers
-over it, whatever the direction of the program; edges are in the order of the input.
+over it, whatever the direction of the program. Local edges are numbered by that vertex, and for each in the order of
+the input.
+
+A shard is made on the rank's device, and copied to the other one where something asks for it.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, moved
+from gasla.arrays import Device, array_module, device_of, index_dtype, moved
 from gasla.distributed.communicator import Communicator
-from gasla.distributed.engine.partition import Edges, Share, exchange_arrays, owners_of, send_to
+from gasla.distributed.engine.partition import (
+    Edges,
+    Rows,
+    Source,
+    distribute_edges,
+    exchange_arrays,
+    gather_rows,
+    owners_of,
+)
+from gasla.graph.adjacency import Array
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
+
+SPARSE = 2  # vertices of all ranks per edge of this one, from which an array of all vertices takes too much memory
+CHUNK = 1 << 24  # edges that are renumbered at once
 
 
 @dataclass(eq=False)
 class Shard:
     """The local graph, and the correspondence of its vertices with those of other ranks."""
 
-    graph: Graph
+    graph: Graph  # on the rank's device, as are the arrays below
     first: int  # global id of the first own vertex
     own: int  # number of own vertices
     n: int  # number of vertices of all ranks
     m: int  # number of edges of all ranks
-    bounds: np.ndarray  # rank r owns the vertices bounds[r] to bounds[r + 1] - 1
-    mirrors: np.ndarray  # global ids of the mirrors, ascending
-    cuts: np.ndarray  # local vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r
-    sends: list[np.ndarray]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
-    edge_ids: np.ndarray  # global edge number of each local edge
-    leaves: np.ndarray | None = None  # for direction "all": whether each edge is stored in this direction
-    copy: Graph | None = None  # of the local graph, on this rank's card
+    bounds: np.ndarray  # rank r owns the vertices bounds[r] to bounds[r + 1] - 1; in host memory
+    mirrors: Array  # global ids of the mirrors, ascending
+    cuts: np.ndarray  # local vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r; in host memory
+    sends: list[Array]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
+    edge_ids: Array  # global edge number of each local edge
+    leaves: Array | None = None  # for direction "all": whether each edge is stored in this direction
+    copy: Graph | None = None  # of the local graph, on the other device
+    copies: dict[Hashable, Any] = field(default_factory=dict)  # of arrays, on the other device
 
     @cached_property
     def ids(self) -> np.ndarray:
-        """The global id of each local vertex."""
-        return np.concatenate([np.arange(self.first, self.first + self.own, dtype=np.int64), self.mirrors])
+        """The global id of each local vertex, in host memory."""
+        return np.concatenate([np.arange(self.first, self.first + self.own), moved(self.mirrors, "cpu")])
 
-    def array_on(self, device: Device, key: Hashable, array: np.ndarray) -> Any:
-        """An array that belongs to the shard, on a device; a copy on a card is kept by its key."""
-        if device == self.graph.device:
+    def ids_as(self, kind: np.dtype) -> Array:
+        """The global id of each local vertex, in the type of the ids of the whole graph; the array is kept."""
+        xp: Any = array_module(self.mirrors)
+
+        def make(_: Graph) -> Array:
+            own = xp.arange(self.first, self.first + self.own, dtype=kind)
+            return xp.concatenate([own, self.mirrors.astype(kind)])
+
+        return self.graph.kept(("ids", kind), make)
+
+    def array_on(self, device: Device, key: Hashable, array: Any) -> Any:
+        """An array that belongs to the shard, on a device; a copy is kept by its key."""
+        if device == device_of(array):
             return array
-        return self.graph_on(device).kept(("of the shard", key), lambda _: moved(array, device))
-
-    def ids_as(self, kind: np.dtype) -> np.ndarray:
-        """`ids` in the type of the ids of the whole graph; the array is kept."""
-        return self.graph.kept(("ids", kind), lambda _: self.ids.astype(kind))
+        key = device, key
+        if key not in self.copies:
+            self.copies[key] = moved(array, device)
+        return self.copies[key]
 
     def graph_on(self, device: Device) -> Graph:
-        """The local graph on a device; the copy on a card is kept."""
+        """The local graph on a device; a copy is kept."""
         if device == self.graph.device:
             return self.graph
         if self.copy is None:
             self.copy = self.graph.to(device)
+            self.copy.kept("whole", lambda _: self.graph.known("whole"))
         return self.copy
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now."""
-        return self.graph.nbytes + self.mirrors.nbytes + self.edge_ids.nbytes + sum(ids.nbytes for ids in self.sends)
+        """Bytes held now, with copies on the other device."""
+        held = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
+        return sum(int(part.nbytes) for part in held if part is not None)
 
     def local_of(self, vertex: int) -> int | None:
         """The local number of a global vertex; None if it is not in this shard."""
         if 0 <= vertex - self.first < self.own:
             return vertex - self.first
-        place = int(self.mirrors.searchsorted(vertex))
-        return self.own + place if place < len(self.mirrors) and self.mirrors[place] == vertex else None
+        mirrors = self.array_on("cpu", "mirrors", self.mirrors)
+        place = int(mirrors.searchsorted(vertex))
+        return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
         """The local numbers of some global vertices; vertices not in this shard are dropped."""
         vertices = np.asarray(vertices, np.int64)
+        mirrors = self.array_on("cpu", "mirrors", self.mirrors)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
-        places = np.searchsorted(self.mirrors, vertices)
-        is_mirror = places < len(self.mirrors)
-        is_mirror[is_mirror] = self.mirrors[places[is_mirror]] == vertices[is_mirror]
+        places = np.searchsorted(mirrors, vertices)
+        is_mirror = places < len(mirrors)
+        is_mirror[is_mirror] = mirrors[places[is_mirror]] == vertices[is_mirror]
         return np.concatenate([own, places[is_mirror] + self.own])
 
-    def with_mirrors(self, communicator: Communicator, values: np.ndarray) -> np.ndarray:
+    def with_mirrors(self, communicator: Communicator, values: Array) -> Array:
         """Append the values of the mirrors, received from their owners, to values of own vertices."""
-        return np.concatenate([values, *exchange_arrays(communicator, [values[ids] for ids in self.sends])])
+        device = device_of(values)
+        sends = [self.array_on(device, ("sends", rank), ids) for rank, ids in enumerate(self.sends)]
+        parts = exchange_arrays(communicator, [values[ids] for ids in sends])
+        return array_module(values).concatenate([values, *parts])
+
+
+@dataclass(eq=False)
+class Share:
+    """A rank's share of a graph: the shard of the in-edges of its own vertices."""
+
+    shard: Shard
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
+        return self.shard.bounds
+
+    @property
+    def n(self) -> int:
+        """Number of vertices of all ranks."""
+        return self.shard.n
+
+    @property
+    def m(self) -> int:
+        """Number of edges of all ranks."""
+        return self.shard.m
+
+    def owners(self, vertices: Array) -> Array:
+        """The owning rank of each vertex."""
+        return owners_of(self.bounds, vertices)
+
+    def edges(self) -> Edges:
+        """The edges, by global ids, on the rank's device: new arrays, except for numbers and values."""
+        shard = self.shard
+        src, dst = shard.graph.edges()
+        ids = shard.ids_as(index_dtype(shard.n))
+        return Edges(ids.take(src), ids.take(dst), shard.edge_ids, shard.graph.valued.each)
+
+
+def distribute(communicator: Communicator, n: int, source: Source) -> Share:
+    """Send all edges to the owners of their targets, and make shards of them (collective)."""
+    bounds, m, rows = distribute_edges(communicator, n, source)
+    shard = _shard_of_rows(communicator, rows, bounds, m, mirrors_all=False)
+    _keep_global_sizes(communicator, shard, m)
+    return Share(shard)
 
 
 def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_all: bool = False) -> Shard:
     """Make a rank's shard of its share (collective); `mirrors_all`: of all vertices, not only of neighbors."""
-    rank, bounds = communicator.rank, share.bounds
-    first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
-    edges, leaves = _gather_edges(communicator, share, direction)
-    is_mirror = (edges.src < first) | (edges.src >= first + own)
-    mirrors = np.unique(edges.src[is_mirror])
-    if mirrors_all:
-        mirrors = np.concatenate([np.arange(first, dtype=np.int64), np.arange(first + own, share.n, dtype=np.int64)])
-    src = edges.src - first
-    src[is_mirror] = own + np.searchsorted(mirrors, edges.src[is_mirror])
-    graph = Graph.from_edges(src, edges.dst - first, edges.values, n=own + len(mirrors))
-    owners = owners_of(bounds, mirrors)
-    wanted = [mirrors[owners == r] for r in range(communicator.size)]
-    sends = [(ids - first).astype(graph.id_dtype) for ids in exchange_arrays(communicator, wanted)]
-    cuts = own + np.searchsorted(owners, np.arange(communicator.size + 1))
-    shard = Shard(graph, first, own, share.n, share.m, bounds, mirrors, cuts, sends, edges.ids, leaves)
-    _keep_global_sizes(communicator, shard, direction)
+    if direction == "in" and not mirrors_all:
+        return share.shard
+    edges, leaves = share.edges(), None
+    if direction == "in":
+        rows = Rows(share.shard.graph.in_.indptr[: share.shard.own + 1], edges.src, edges.ids, edges.values)
+    elif direction == "out":
+        reverse = Edges(edges.dst, edges.src, edges.ids, edges.values)
+        rows = gather_rows(communicator, share.bounds, share.m, [reverse])
+    else:
+        rows, leaves = _rows_of_both_ends(communicator, share, edges)
+    del edges
+    shard = _shard_of_rows(communicator, rows, share.bounds, share.m, mirrors_all)
+    shard.leaves = leaves
+    _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)
     return shard
 
 
-def _gather_edges(communicator: Communicator, share: Share, direction: str) -> tuple[Edges, np.ndarray | None]:
-    """The edges over which own vertices gather: `dst` is the own vertex, `src` the neighbor.
+def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -> tuple[Rows, Array]:
+    """Each edge at both of its ends, first at its source; the second result is whether an entry is at its target."""
+    xp: Any = array_module(edges.src)
+    keys = xp.left_shift(edges.ids.astype(np.int64), 1)  # the number of an entry, by which lists are ordered
+    ends = xp.concatenate([edges.dst, edges.src]), xp.concatenate([edges.src, edges.dst])
+    values = None if edges.values is None else xp.concatenate([edges.values, edges.values])
+    both = Edges(*ends, xp.concatenate([keys, keys + 1]), values)
+    rows = gather_rows(communicator, share.bounds, 2 * share.m, [both])
+    leaves = xp.equal(xp.bitwise_and(rows.ids, 1), 1)
+    ids = xp.right_shift(rows.ids, 1).astype(index_dtype(share.m), copy=False)
+    return rows._replace(ids=ids), leaves
 
-    For direction "all" each edge appears at both ends, first at its source; the second result is whether an entry has
-    the stored direction.
+
+def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m: int, mirrors_all: bool) -> Shard:
+    """The shard of the edges over which own vertices gather."""
+    xp: Any = array_module(rows.others)
+    first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
+    own, n = last - first, int(bounds[-1])
+    mirrors, local = _numbered(rows.others, first, own, n, mirrors_all)
+    ends = xp.full(len(mirrors), len(local), rows.indptr.dtype)
+    indptr = xp.concatenate([rows.indptr, ends])
+    graph = Graph.from_csr(indptr, local, rows.values).reversed()
+    if xp is not np:
+        graph.valued.are_private = True  # no caller has them
+    cuts = xp.searchsorted(mirrors, xp.asarray(bounds.astype(mirrors.dtype)))
+    cuts = moved(cuts, "cpu").astype(np.int64)
+    wanted = exchange_arrays(communicator, [mirrors[a:b] for a, b in pairwise(cuts.tolist())])
+    sends = [xp.subtract(ids, first).astype(graph.id_dtype) for ids in wanted]
+    return Shard(graph, first, own, n, m, bounds, mirrors, own + cuts, sends, rows.ids)
+
+
+def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) -> tuple[Array, Array]:
+    """The mirrors of a rank, and local numbers in place of the global ids `others`, which are overwritten.
+
+    Nothing is sorted where there is room for an array of all vertices. Of many ranks each has few of them.
     """
-    edges = share.edges
-    if direction == "in":
-        return edges, None
-    reverse = Edges(edges.dst, edges.src, edges.ids, edges.values)
-    reverse = send_to(communicator, share.owners(edges.src), reverse)
-    if direction == "out":
-        return reverse.taken(np.argsort(reverse.ids, kind="stable")), None
-    both = [np.concatenate(pair) for pair in zip(reverse.columns(), edges.columns(), strict=True)]
-    is_stored = np.repeat([False, True], [len(reverse.ids), len(edges.ids)])
-    order = np.lexsort((is_stored, both[2]))
-    values = both[3] if edges.values is not None else None
-    return Edges(both[0], both[1], both[2], values).taken(order), is_stored[order]
+    xp: Any = array_module(others)
+    if n > SPARSE * (len(others) + own) and not mirrors_all:
+        some = [xp.unique(part) for part in _chunks(others)]
+        found = xp.unique(xp.concatenate([others[:0], *some]))
+        mirrors = found[xp.logical_or(xp.less(found, first), xp.greater_equal(found, first + own))]
+
+        def numbers_of(ids: Array) -> Array:
+            is_own = xp.logical_and(xp.greater_equal(ids, first), xp.less(ids, first + own))
+            return xp.where(is_own, xp.subtract(ids, first), xp.searchsorted(mirrors, ids) + own)
+    else:
+        is_mirror = xp.ones(n, bool) if mirrors_all else xp.zeros(n, bool)
+        is_mirror[others] = True
+        is_mirror[first : first + own] = False
+        mirrors = xp.flatnonzero(is_mirror).astype(index_dtype(n))
+        del is_mirror
+        numbers = xp.empty(n, index_dtype(own + len(mirrors)))
+        numbers[mirrors] = xp.arange(own, own + len(mirrors), dtype=numbers.dtype)
+        numbers[first : first + own] = xp.arange(own, dtype=numbers.dtype)
+        numbers_of = numbers.take
+
+    kind = index_dtype(own + len(mirrors))
+    local = others if others.dtype == kind else xp.empty(len(others), kind)
+    for ids, target in zip(_chunks(others), _chunks(local), strict=True):
+        target[...] = numbers_of(ids)
+    return mirrors, local
 
 
-def _keep_global_sizes(communicator: Communicator, shard: Shard, direction: str) -> None:
+def _chunks(array: Array) -> Iterator[Array]:
+    """An array in parts."""
+    for start in range(0, len(array), CHUNK):
+        yield array[start : start + CHUNK]
+
+
+def _keep_global_sizes(communicator: Communicator, shard: Shard, edges: int) -> None:
     """Store the global sizes in the local graph, from which engines choose the order of float additions.
 
     So all ranks choose the same order. For direction "all" the number of edges counts as unlimited.
     """
     longest = int(np.max(communicator.allgather(np.array([shard.graph.max_in_degree]))))
-    edges = shard.m if direction != "all" else NO_LIMIT
     shard.graph.kept("whole", lambda _: (shard.n, edges, longest))
 
 
-def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> np.ndarray:
+def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> Array:
     """The global in- or out-degrees of a shard's own vertices and mirrors (collective)."""
-    rank, bounds = communicator.rank, share.bounds
-    first, own = int(bounds[rank]), int(bounds[rank + 1] - bounds[rank])
-    ends = share.edges.dst
-    if which == "out":
-        order = np.sort(share.edges.src)
-        cuts = np.searchsorted(order, bounds)
-        ends = np.concatenate(exchange_arrays(communicator, [order[a:b] for a, b in pairwise(cuts)]))
-    return shard.with_mirrors(communicator, np.bincount(ends - first, minlength=own).astype(np.int64))
+    held = share.shard
+    if which == "in":
+        found = held.graph.in_degrees[: held.own].astype(np.int64)
+    else:  # each rank counts the edges that it holds, for the owners of their sources
+        counts = held.graph.out_degrees.astype(np.int64)
+        found = counts[: held.own].copy()
+        parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(held.cuts.tolist())])
+        for ids, part in zip(held.sends, parts, strict=True):
+            found[ids] += part
+    return shard.with_mirrors(communicator, found)
