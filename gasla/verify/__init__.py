@@ -1,8 +1,8 @@
 """Verifiers: whether an answer is right, decided by properties that only a right answer has, not by a second answer.
 
-Each function takes the graph, the arguments and the answer. It returns nothing, or raises a `VerificationError` that
-names the vertex or edge and the property that it violates. None of them runs gasla's kernels: they use NumPy and SciPy
-on plain arrays, so that an error in an engine cannot hide itself here.
+Each function takes the graph, the arguments of the algorithm, named and read as there, and the answer. It returns
+nothing, or raises a `VerificationError` that names the vertex or edge and the property that it violates. None of them
+runs gasla's kernels: they use NumPy and SciPy on plain arrays, so that an error in an engine cannot hide itself here.
 
 | answer      | properties                                                                                             |
 |-------------|--------------------------------------------------------------------------------------------------------|

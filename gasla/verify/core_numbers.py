@@ -16,15 +16,10 @@ def core_number(graph: Any, numbers: ArrayLike) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.core_number`.
     numbers : array of int
         The core number of each vertex.
-
-    Raises
-    ------
-    VerificationError
-        If a number is too high, since its core would have a vertex with too few neighbors, or too low.
 
     Examples
     --------
@@ -57,17 +52,10 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, k
+        As for `gasla.k_core`.
     members : array of bool
         Whether each vertex is in the core.
-    k : int, optional
-        The least number of neighbors; by default the largest with a nonempty core.
-
-    Raises
-    ------
-    VerificationError
-        If a member has too few neighbors in the core, a vertex is missing, or there is a core of higher k.
 
     Examples
     --------

@@ -28,19 +28,10 @@ def condensation(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, labels, combine
+        As for `gasla.condensation`.
     condensed : Graph
         What `gasla.condensation` returned.
-    labels : array of int, optional
-        The components that were passed to it.
-    combine : semirings.plus, min or max
-        The monoid that was passed to it.
-
-    Raises
-    ------
-    VerificationError
-        If its vertices are not the components, an edge is missing or superfluous, or a value is wrong.
 
     Examples
     --------
@@ -100,19 +91,10 @@ def ego_graph(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    source : int or name
-        The center.
+    graph, source, radius, center, undirected, weighted
+        As for `gasla.ego_graph`.
     ego : Graph
         What `gasla.ego_graph` returned.
-    radius, center, undirected, weighted
-        The arguments of `gasla.ego_graph`.
-
-    Raises
-    ------
-    VerificationError
-        If a vertex or an edge is missing or superfluous, or has another position or value.
 
     Examples
     --------
@@ -203,19 +185,12 @@ def project(graph: Any, side: ArrayLike, projected: Graph, *, counts: bool = Tru
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The bipartite graph.
-    side : array of bool, or of ids or names
-        The side that was projected.
+    graph, side
+        As for `gasla.project`.
     projected : Graph
         What `gasla.project` returned.
     counts : bool
         Whether values count common neighbors; otherwise values are not verified.
-
-    Raises
-    ------
-    VerificationError
-        If its vertices are not those of the side, an edge is missing or superfluous, or a count is wrong.
 
     Examples
     --------

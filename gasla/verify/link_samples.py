@@ -16,17 +16,10 @@ def negative_edges(graph: Any, count: int, found: ArrayLike, *, undirected: bool
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    count, undirected
-        The arguments of `gasla.negative_edges`.
+    graph, count, undirected
+        As for `gasla.negative_edges`.
     found : (2, count) array of integers
         The answer.
-
-    Raises
-    ------
-    VerificationError
-        If the answer has another shape, or a pair breaks a property.
 
     Examples
     --------
@@ -57,17 +50,10 @@ def split_edges(graph: Any, fractions: Sequence[float], sets: Sequence[ArrayLike
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    fractions
-        The argument of `gasla.split_edges`.
+    graph, fractions
+        As for `gasla.split_edges`.
     sets : sequence of arrays of integers
         The answer.
-
-    Raises
-    ------
-    VerificationError
-        If the sets break a property.
 
     Examples
     --------
@@ -109,14 +95,9 @@ def walk_pairs(walks: ArrayLike, window: int, pairs: ArrayLike) -> None:
     Parameters
     ----------
     walks, window
-        The arguments of `gasla.walk_pairs`.
+        As for `gasla.walk_pairs`.
     pairs : (2, count) array of integers
         The answer.
-
-    Raises
-    ------
-    VerificationError
-        If a pair is missing, or occurs too often.
 
     Examples
     --------

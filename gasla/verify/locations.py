@@ -24,22 +24,14 @@ def geolocate(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+    graph, sphere
+        As for `gasla.geolocate`.
     locations, found : (n, 2) arrays
         The given locations, NaN where unknown, and the answer.
-    sphere : bool
-        As it was given to `gasla.geolocate`.
     tolerance : float
         By how much the mean distance to the neighbors may exceed the least, relative to all given locations.
     samples : int
         Number of vertices to check.
-
-    Raises
-    ------
-    VerificationError
-        If a given location has changed, a vertex has no location though a path leads to one, or a place near an
-        estimated location has a smaller sum of distances to the neighbors that it is estimated from.
 
     Examples
     --------

@@ -24,19 +24,12 @@ def nearest_neighbors_graph(
 
     Parameters
     ----------
-    points : (n, d) array of numbers
-        The points.
+    points, k, metric, symmetric
+        As for `gasla.nearest_neighbors_graph`.
     graph : Graph
         The answer.
-    k, metric, symmetric
-        The arguments of `gasla.nearest_neighbors_graph`.
     samples : int
         Number of points to check.
-
-    Raises
-    ------
-    VerificationError
-        If a value is no distance, a point has other neighbors than the nearest, or another number of them.
 
     Examples
     --------

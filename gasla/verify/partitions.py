@@ -23,17 +23,12 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.connected_components`.
     labels : array of int
         The component of each vertex; components are numbered by their smallest vertices.
     count : int, optional
         The number of components.
-
-    Raises
-    ------
-    VerificationError
-        If an edge leaves its component, a component is not connected, or components are numbered in another order.
 
     Examples
     --------
@@ -62,17 +57,12 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The directed graph.
+    graph
+        As for `gasla.strongly_connected_components`.
     labels : array of int
         The component of each vertex; components are numbered by their smallest vertices.
     count : int, optional
         The number of components.
-
-    Raises
-    ------
-    VerificationError
-        If a path leaves a component and returns, one is not strongly connected, or they are numbered in another order.
 
     Examples
     --------
@@ -118,24 +108,12 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected.
+    graph, weighted, method, max_iter
+        As for `gasla.label_propagation`.
     labels : array of int
         The community of each vertex, numbered by their smallest vertices.
-    weighted : bool
-        Whether neighbors count by edge weights.
     share : float
         The fraction of vertices that may violate this: propagation stops while a few labels still change.
-    method : str
-        "pick-less" or "synchronous", as for `gasla.label_propagation`.
-    max_iter : int
-        The number of iterations of the synchronous method.
-
-    Raises
-    ------
-    VerificationError
-        If more vertices violate it, communities are numbered in another order, or an isolated vertex is not alone. For
-        the synchronous method, if a label is wrong.
 
     Examples
     --------
@@ -215,18 +193,10 @@ def louvain_communities(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected.
+    graph, weighted, resolution, refine
+        As for `gasla.louvain_communities`.
     labels : array of int
         The community of each vertex.
-    weighted, resolution, refine
-        The arguments of `gasla.louvain_communities`.
-
-    Raises
-    ------
-    VerificationError
-        If communities are not numbered in the order of their smallest vertices, their modularity is below that of
-        single-vertex communities, or, if refined, one is not connected.
 
     Examples
     --------
@@ -267,19 +237,10 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    labels : array of int
-        The community of each vertex.
+    graph, labels, weighted, resolution
+        As for `gasla.modularity`.
     score : float
         The result of `gasla.modularity`.
-    weighted, resolution
-        The arguments of `gasla.modularity`.
-
-    Raises
-    ------
-    VerificationError
-        If the score is wrong, or all weights sum to 0.
 
     Examples
     --------

@@ -16,16 +16,10 @@ def layout(graph: Any, positions: ArrayLike) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+    graph
+        As for `gasla.layout`.
     positions : (n, 2) array of float
         The position of each vertex.
-
-    Raises
-    ------
-    VerificationError
-        If positions are not finite, two vertices have one position, the mean is not 0, the edges' squared lengths do
-        not have the mean 1, or all pairs of vertices have a smaller one.
 
     Examples
     --------

@@ -52,19 +52,12 @@ def closeness(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, distance, wf_improved, sources
+        As for `gasla.closeness_centrality`, or the sources it drew.
     scores : array of float
         The answer.
-    distance, wf_improved, sources
-        The arguments of `gasla.closeness_centrality`, or the sources it drew.
     samples : int, optional
         Number of vertices to check; by default as many as 2e7 edges allow, at least one.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled score is wrong, or any is negative.
 
     Examples
     --------
@@ -97,15 +90,10 @@ def harmonic(
 
     Parameters
     ----------
-    graph, scores, distance, samples
+    graph, distance, sources, k
+        As for `gasla.harmonic_centrality`; with `k`, the sources it drew.
+    scores, samples
         As for `closeness`.
-    sources, k
-        The arguments of `gasla.harmonic_centrality`; with `k`, the sources it drew.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled score is wrong, or any is negative.
 
     Examples
     --------
@@ -159,21 +147,14 @@ def similarity(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+    graph, pairs
+        As for `gasla.jaccard`.
     scores : array of float
         The answer, one score per stored edge in input order, or per pair.
     measure : str
         The name of the measure.
-    pairs : (u, v), two arrays of vertices, optional
-        The pairs that were scored; by default the ends of all stored edges.
     samples : int
         Number of pairs to check.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled score is wrong.
 
     Examples
     --------
@@ -203,19 +184,12 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as directed, parallel edges as one.
+    graph, pairs
+        As for `gasla.shared_nearest_neighbors`.
     counts : array of int
         The answer, one number per stored edge in input order, or per pair.
-    pairs : (u, v), two arrays of vertices, optional
-        The pairs that were counted for; by default the ends of all stored edges.
     samples : int
         Number of pairs to check.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled number is wrong.
 
     Examples
     --------
@@ -271,17 +245,12 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+    graph
+        As for `gasla.triangle_count`.
     total, per_vertex : int, array of int
         The answer.
     samples : int
         Number of vertices to check.
-
-    Raises
-    ------
-    VerificationError
-        If the counts do not sum to three times the total, or a sampled one is wrong.
 
     Examples
     --------
@@ -311,19 +280,12 @@ def clustering(graph: Any, scores: ArrayLike, *, mode: str = "undirected", sampl
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple.
+    graph, mode
+        As for `gasla.clustering`.
     scores : array of float
         The answer.
-    mode : str
-        "undirected", "neighborhood" or "directed", as for `gasla.clustering`.
     samples : int
         Number of vertices to check.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled coefficient is wrong.
 
     Examples
     --------
@@ -351,17 +313,12 @@ def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) ->
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+    graph
+        As for `gasla.scan_statistics`.
     counts : array of int
         The answer.
     samples : int
         Number of vertices to check.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled number is wrong.
 
     Examples
     --------
@@ -416,17 +373,12 @@ def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> N
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as simple and undirected.
+    graph
+        As for `gasla.edge_support`.
     support : array of int
         The answer, one count per stored edge in input order.
     samples : int
         Number of edges to check.
-
-    Raises
-    ------
-    VerificationError
-        If a sampled count is wrong.
 
     Examples
     --------
@@ -458,19 +410,12 @@ def aggregate_features(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, reduce, weighted
+        As for `gasla.aggregate_features`.
     features, aggregated : (n, k) or (n,) arrays
         The features, and the answer.
-    reduce, weighted
-        The arguments of `gasla.aggregate_features`.
     samples : int
         Number of vertices to check.
-
-    Raises
-    ------
-    VerificationError
-        If the answer has another shape, or a sampled row is wrong.
 
     Examples
     --------

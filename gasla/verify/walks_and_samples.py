@@ -16,19 +16,10 @@ def random_walks(graph: Any, starts: ArrayLike, walks: ArrayLike, *, weighted: b
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    starts : array of ids or names
-        The first vertex of each walker.
+    graph, starts, weighted
+        As for `gasla.random_walks`.
     walks : (walkers, length + 1) array of integers
         The answer.
-    weighted : bool
-        Whether edges of weight 0 are never followed.
-
-    Raises
-    ------
-    VerificationError
-        If the answer has another shape, or a walk breaks a property.
 
     Examples
     --------
@@ -77,19 +68,10 @@ def sample_neighbors(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    ids : array of ids or names
-        The vertices that were sampled from.
-    k, direction, weighted, replace
-        The arguments of `gasla.sample_neighbors`.
+    graph, ids, k, direction, weighted, replace
+        As for `gasla.sample_neighbors`.
     sampled : (rows, k) array of integers, or NeighborSample if `k` is a list
         The answer.
-
-    Raises
-    ------
-    VerificationError
-        If the answer has another shape, or a row or a layer breaks a property.
 
     Examples
     --------

@@ -43,21 +43,14 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; undirected if its pattern (and its weights, if they count) is symmetric.
+    graph, sources, normalized, weighted, endpoints
+        As for `gasla.betweenness_centrality`, or the sources it drew.
     scores : array of float
         The answer.
-    sources, normalized, weighted, endpoints
-        The arguments of `gasla.betweenness_centrality`, or the sources it drew.
     effort : float, default 2e7
         How many edges may be visited for dependencies; at least one source is used.
     seed : int
         Seed for sampling sources.
-
-    Raises
-    ------
-    VerificationError
-        If the sum, or the score of a vertex, is wrong.
 
     Examples
     --------

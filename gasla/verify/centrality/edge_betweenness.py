@@ -40,21 +40,14 @@ def edge_betweenness(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; undirected if its pattern (and its weights, if they count) is symmetric.
+    graph, sources, normalized, weighted
+        As for `gasla.edge_betweenness_centrality`, or the sources it drew.
     scores : array of float
         The answer, one score per stored edge.
-    sources, normalized, weighted
-        The arguments of `gasla.edge_betweenness_centrality`, or the sources it drew.
     effort : float, default 2e7
         How many edges may be visited for contributions; at least one source is used.
     seed : int
         Seed for sampling sources.
-
-    Raises
-    ------
-    VerificationError
-        If the sum, or the score of an edge, is wrong.
 
     Examples
     --------

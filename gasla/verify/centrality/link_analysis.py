@@ -36,17 +36,10 @@ def pagerank(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, alpha, personalization, dangling, weighted, tol, normalized
+        As for `gasla.pagerank`.
     ranks : array of float
         The answer.
-    alpha, personalization, dangling, weighted, tol, normalized
-        The arguments of `gasla.pagerank`.
-
-    Raises
-    ------
-    VerificationError
-        If a rank is negative or not a number, the ranks do not sum to 1, or one more step moves them too far.
 
     Examples
     --------
@@ -112,17 +105,10 @@ def hits(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool 
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, weighted, tol
+        As for `gasla.hits`.
     hubs, authorities : array of float
         The answer.
-    weighted, tol
-        The arguments of `gasla.hits`.
-
-    Raises
-    ------
-    VerificationError
-        If a score is negative or not a number, or one more step moves the scores too far.
 
     Examples
     --------
@@ -146,17 +132,10 @@ def salsa(graph: Any, hubs: ArrayLike, authorities: ArrayLike, *, weighted: bool
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, weighted, tol
+        As for `gasla.salsa`.
     hubs, authorities : array of float
         The answer.
-    weighted, tol
-        The arguments of `gasla.salsa`.
-
-    Raises
-    ------
-    VerificationError
-        If a score is negative or not a number, scores do not sum to 1, or one more step moves them too far.
 
     Examples
     --------

@@ -24,17 +24,10 @@ def katz(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, alpha, beta, tol, normalized, weighted
+        As for `gasla.katz_centrality`.
     scores : array of float
         The answer.
-    alpha, beta, tol, normalized, weighted
-        The arguments of `gasla.katz_centrality`.
-
-    Raises
-    ------
-    VerificationError
-        If a score is not a number, the norm of normalized scores is not 1, or one more step moves them too far.
 
     Examples
     --------
@@ -73,17 +66,10 @@ def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: b
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, tol, weighted
+        As for `gasla.eigenvector_centrality`.
     scores : array of float
         The answer.
-    tol, weighted
-        The arguments of `gasla.eigenvector_centrality`.
-
-    Raises
-    ------
-    VerificationError
-        If a score is negative or not a number, the norm is not 1, or one more step moves the scores too far.
 
     Examples
     --------

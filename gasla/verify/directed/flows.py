@@ -19,20 +19,12 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are capacities (1 where it has none).
-    source, target : int or name
-        The vertices that send and receive.
+    graph, source, target
+        As for `gasla.maximum_flow`.
     value : int or float
         The value of the flow.
     flow : (m,) array of int or float
         The flow along each edge, in input order.
-
-    Raises
-    ------
-    VerificationError
-        If an edge carries less than 0 or more than its capacity, inflow and outflow of a vertex differ, the value is
-        wrong, or there is an augmenting path.
 
     Notes
     -----
@@ -77,16 +69,11 @@ def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: A
     Parameters
     ----------
     graph, source, target
-        As for `maximum_flow`.
+        As for `gasla.minimum_cut`.
     value : int or float
         The capacity of the cut.
     source_side : (n,) array of bool
         Marks the vertices on the source's side.
-
-    Raises
-    ------
-    VerificationError
-        If both are on one side, the capacity is wrong, or there is a smaller cut (for floats, by more than 1e-9 of it).
 
     Examples
     --------

@@ -22,17 +22,12 @@ def topological_order(graph: Any, order: ArrayLike, levels: ArrayLike | None = N
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.topological_order`.
     order : array of int
         A permutation of the vertices.
     levels : array of int, optional
         For each vertex the number of edges on a longest path that ends there.
-
-    Raises
-    ------
-    VerificationError
-        If a vertex is missing, an edge leads backwards, a level is wrong, or vertices are not sorted by level, then id.
 
     Examples
     --------
@@ -89,8 +84,8 @@ def longest_path(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are the lengths of edges (1 where it has none).
+    graph, weighted
+        As for `gasla.longest_path`.
     lengths : array of float
         For each vertex the length of a longest path that ends there.
     parents : array of int
@@ -99,13 +94,6 @@ def longest_path(
         The vertices of a longest path.
     length : float, optional
         Its length.
-    weighted : bool
-        Whether values are lengths. Otherwise every edge has length 1.
-
-    Raises
-    ------
-    VerificationError
-        If the graph has a cycle, a length or a parent is wrong, or the path is not a longest one.
 
     Examples
     --------

@@ -23,17 +23,12 @@ def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) ->
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.eccentricity`.
     distances : array of int
         For each vertex, the distance in edges to the farthest vertex that it reaches.
     samples : int
         Number of vertices to search from.
-
-    Raises
-    ------
-    VerificationError
-        If an eccentricity is wrong.
 
     Examples
     --------
@@ -59,21 +54,14 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
-    k : int
-        The number of hops.
+    graph, k
+        As for `gasla.k_hop_counts`.
     counts : array of float
         For each vertex, the number of vertices within k hops, itself included.
     tolerance : float, default 0
         The largest relative error; for estimates some times 1.04 / sqrt(registers).
     samples : int
         Number of vertices to search from.
-
-    Raises
-    ------
-    VerificationError
-        If a number is wrong.
 
     Examples
     --------
@@ -101,21 +89,14 @@ def effective_diameter(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph, share
+        As for `gasla.effective_diameter`.
     diameter : float
         The distance.
-    share : float, default 0.9
-        The share of connected pairs within it, as it was given to `gasla.effective_diameter`.
     tolerance : float
         The largest error of the share; more for estimates, and for graphs of more vertices than `samples`.
     samples : int
         Number of vertices to search from.
-
-    Raises
-    ------
-    VerificationError
-        If the share of pairs within the distance is another.
 
     Examples
     --------

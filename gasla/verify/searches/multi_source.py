@@ -18,19 +18,10 @@ def multi_source_bfs(graph: Any, sources: Iterable[Any], levels: ArrayLike, *, d
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph that was searched.
-    sources : ids or names
-        The sources.
+    graph, sources, depth_limit
+        As for `gasla.multi_source_bfs`.
     levels : (len(sources), n) array of int
         The distance in edges of each vertex from each source, or -1.
-    depth_limit : int, optional
-        The maximum level of the searches.
-
-    Raises
-    ------
-    VerificationError
-        If a level is wrong.
 
     Examples
     --------
@@ -52,19 +43,10 @@ def multi_source_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are the weights (1 where it has none).
-    sources : ids or names
-        The sources.
+    graph, sources, cutoff
+        As for `gasla.multi_source_shortest_paths`.
     distances : (len(sources), n) array of float
         The distance of each vertex from each source; inf if unreachable.
-    cutoff : float, optional
-        The maximum distance of the searches.
-
-    Raises
-    ------
-    VerificationError
-        If a distance is wrong.
 
     Examples
     --------

@@ -29,21 +29,12 @@ def bfs(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph that was searched.
-    source : int or name
-        The source.
+    graph, source, depth_limit
+        As for `gasla.bfs`.
     levels : array of int
         The distance of each vertex in edges, or -1.
     parents : array of int, optional
         The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
-    depth_limit : int, optional
-        The maximum level of the search.
-
-    Raises
-    ------
-    VerificationError
-        If a level or a parent is wrong.
 
     Examples
     --------
@@ -96,21 +87,12 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are the weights (1 where it has none).
-    source : int or name
-        The source.
+    graph, source, cutoff
+        As for `gasla.sssp`.
     distances : array of float
         The distance of each vertex; inf if unreachable.
     parents : array of int, optional
         The predecessor of each vertex on a shortest path; itself for the source, -1 if unreachable.
-    cutoff : float, optional
-        The maximum distance of the search.
-
-    Raises
-    ------
-    VerificationError
-        If a distance or a parent is wrong.
 
     Examples
     --------
@@ -144,21 +126,12 @@ def nearest_source(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are the weights (1 where it has none).
-    sources : ids or names
-        The sources.
+    graph, sources, cutoff
+        As for `gasla.nearest_source`.
     distances : array of float
         The distance of each vertex from the nearest source; inf if unreachable.
     nearest : array of int
         The position of this source among the sources, the smallest of those equally near; -1 if unreachable.
-    cutoff : float, optional
-        The maximum distance of the search.
-
-    Raises
-    ------
-    VerificationError
-        If a distance or a nearest source is wrong.
 
     Examples
     --------

@@ -20,21 +20,14 @@ def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: A
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are the lengths (1 where it has none).
-    source, target : int or name
-        The ends of the path.
+    graph, source, target
+        As for `gasla.shortest_path`.
     distance : float
         Its length; inf if there is no path.
     path : array of int
         Its vertices in order.
     edges : array of int
         The ids of the edges between them.
-
-    Raises
-    ------
-    VerificationError
-        If it is not a path from source to target, has another length, or is not a shortest path.
 
     Examples
     --------
@@ -82,22 +75,12 @@ def k_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph; its values are the lengths (1 where it has none).
-    source, target : int or name
-        The ends of the paths.
-    k : int
-        The number of paths that were asked for.
+    graph, source, target, k
+        As for `gasla.k_shortest_paths`.
     paths : list of (length, vertices, edges)
         The paths in order.
     samples : int
         The number of places at which to look for a missing path.
-
-    Raises
-    ------
-    VerificationError
-        If one is not a path from source to target, has another length, or visits a vertex twice; if they are not in
-        the order of length, and then of vertices; or if a path is missing.
 
     Examples
     --------

@@ -91,19 +91,10 @@ def earliest_arrival(
 
     Parameters
     ----------
-    graph : Graph
-        The graph, with the edge attributes.
-    source : int or name
-        The source.
+    graph, source, time, duration, window
+        As for `gasla.earliest_arrival`.
     arrivals : array of int64 or float64
         The arrival at each vertex; the largest number of the type, or inf, if there is none.
-    time, duration, window
-        As they were given to `gasla.earliest_arrival`.
-
-    Raises
-    ------
-    VerificationError
-        If an arrival is wrong.
 
     Examples
     --------
@@ -134,19 +125,10 @@ def latest_departure(
 
     Parameters
     ----------
-    graph : Graph
-        The graph, with the edge attributes.
-    target : int or name
-        The target.
+    graph, target, time, duration, window
+        As for `gasla.latest_departure`.
     departures : array of int64 or float64
         The departure from each vertex; the smallest number of the type, or -inf, if there is none.
-    time, duration, window
-        As they were given to `gasla.latest_departure`.
-
-    Raises
-    ------
-    VerificationError
-        If a departure is wrong.
 
     Examples
     --------
@@ -219,21 +201,12 @@ def fastest_durations(
 
     Parameters
     ----------
-    graph : Graph
-        The graph, with the edge attributes.
-    source : int or name
-        The source.
+    graph, source, time, duration, window
+        As for `gasla.fastest_durations`.
     durations : array of int64 or float64
         The duration of a path to each vertex; the largest number of the type, or inf, if there is none.
-    time, duration, window
-        As they were given to `gasla.fastest_durations`.
     samples : int
         Number of departures from the source to search from. If there are no more, durations are verified completely.
-
-    Raises
-    ------
-    VerificationError
-        If a duration is wrong.
 
     Examples
     --------
@@ -286,21 +259,12 @@ def temporal_reachability(
 
     Parameters
     ----------
-    graph : Graph
-        The graph, with the edge attributes.
-    sources : ids or names
-        The sources.
+    graph, sources, time, duration, window
+        As for `gasla.temporal_reachability`.
     reached : (len(sources), n) array of bool
         Whether a path leads from the source of the row to the vertex of the column.
-    time, duration, window
-        As they were given to `gasla.temporal_reachability`.
     samples : int
         Number of sources to search from.
-
-    Raises
-    ------
-    VerificationError
-        If an entry is wrong.
 
     Examples
     --------

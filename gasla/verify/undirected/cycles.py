@@ -24,18 +24,12 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.is_bipartite`.
     bipartite : bool
         The answer.
     colors : array of int, optional
         The color of each vertex, 0 or 1; -1 in components with an odd cycle.
-
-    Raises
-    ------
-    VerificationError
-        If the answer is wrong, an edge joins two vertices of equal color, only part of a component is -1, a component
-        with -1 has no odd cycle, or the smallest vertex of a component has color 1.
 
     Examples
     --------
@@ -72,17 +66,12 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.bridges`.
     bridges : (k, 2) array of int
         One row per bridge, the smaller end first; rows ascend.
     samples : int
         How many edges of a spanning forest are tested for being a missing bridge.
-
-    Raises
-    ------
-    VerificationError
-        If a row is not a bridge, a bridge is missing, or rows are not in order.
 
     Examples
     --------
@@ -129,17 +118,12 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph.
+    graph
+        As for `gasla.articulation_points`.
     points : array of int
         Their ids, in ascending order.
     samples : int
         How many points, and how many other vertices, are tested.
-
-    Raises
-    ------
-    VerificationError
-        If a tested vertex is wrong, or ids are not in order.
 
     Examples
     --------

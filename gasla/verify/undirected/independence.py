@@ -26,17 +26,10 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected; values and self loops are ignored.
+    graph, nodes
+        As for `gasla.maximal_independent_set`.
     members : array of bool
         Whether each vertex is in the set.
-    nodes : ids or names, optional
-        Vertices that must be in the set.
-
-    Raises
-    ------
-    VerificationError
-        If two members are neighbors, a vertex could be added, or one of `nodes` is missing.
 
     Examples
     --------
@@ -65,16 +58,10 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected; values and self loops are ignored.
+    graph
+        As for `gasla.greedy_color`.
     colors : array of int
         The color of each vertex, from 0.
-
-    Raises
-    ------
-    VerificationError
-        If two neighbors have the same color, a vertex could take a lower one, or a bipartite component has more than
-        two.
 
     Examples
     --------
@@ -110,18 +97,10 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected; self loops are ignored, and of parallel edges the heaviest counts.
+    graph, weighted
+        As for `gasla.maximal_matching`.
     mates : array of int
         The mate of each vertex, -1 if unmatched.
-    weighted : bool
-        Whether heavier edges were preferred; the matching then has at least half the weight of the heaviest.
-
-    Raises
-    ------
-    VerificationError
-        If a mate is not a neighbor or has another mate, an edge could be added, or an edge is heavier than the matched
-        edges at its ends.
 
     Examples
     --------
@@ -165,15 +144,10 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected.
+    graph
+        As for `gasla.maximum_bipartite_matching`.
     mates : array of int
         The mate of each vertex, -1 if unmatched.
-
-    Raises
-    ------
-    VerificationError
-        If the graph is not bipartite, a mate is not a neighbor or has another mate, or a larger matching exists.
 
     Examples
     --------

@@ -24,21 +24,14 @@ def spectral_embedding(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected.
+    graph, normalized, weighted
+        As for `gasla.spectral_embedding`.
     vectors : (n, k) array of float
         The eigenvectors, one a column.
     values : (k,) array of float
         The eigenvalues, besides the trivial one.
-    normalized, weighted : bool
-        As they were given to `gasla.spectral_embedding`.
     tolerance : float
         The largest error, in relation to the largest degree.
-
-    Raises
-    ------
-    VerificationError
-        If a vector is no eigenvector, two are not orthogonal, or an eigenvalue was skipped.
 
     Examples
     --------
@@ -82,19 +75,12 @@ def fiedler_vector(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, connected and read as undirected.
+    graph, normalized, weighted
+        As for `gasla.fiedler_vector`.
     vector : (n,) array of float
         The vector.
-    normalized, weighted : bool
-        As they were given to `gasla.fiedler_vector`.
     tolerance : float
         The largest error, in relation to the largest degree.
-
-    Raises
-    ------
-    VerificationError
-        If it is no eigenvector, or one of another eigenvalue.
 
     Examples
     --------

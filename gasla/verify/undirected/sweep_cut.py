@@ -35,20 +35,10 @@ def pagerank_nibble(
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        Read as undirected: unless the matrix is symmetric, the two directions of an edge add up.
-    source : int or name
-        The source.
+    graph, source, alpha, epsilon, weighted
+        As for `gasla.pagerank_nibble`.
     vertices, conductance, scores
         The result of `gasla.pagerank_nibble`.
-    alpha, epsilon, weighted
-        Its arguments.
-
-    Raises
-    ------
-    VerificationError
-        If the residual computed from the scores is negative or large enough for a push, or the vertices are not a
-        prefix of the order, or have another or a higher conductance than the best prefix.
 
     Examples
     --------

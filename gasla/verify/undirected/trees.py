@@ -24,18 +24,12 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
 
     Parameters
     ----------
-    graph : Graph or SciPy sparse array
-        The graph, read as undirected.
+    graph
+        As for `gasla.minimum_spanning_forest`.
     edges : array of int
         The ids of the forest's edges.
     total : number, optional
         Their total weight.
-
-    Raises
-    ------
-    VerificationError
-        If an id is invalid or a duplicate, edges form a cycle or do not connect a component, an edge outside the forest
-        is lighter than one on the path between its ends, or the total is wrong.
 
     Examples
     --------
