@@ -4,8 +4,7 @@ Graph neural networks that train on samples draw them layer by layer: neighbors 
 of these. With replacement, draws are independent. Without replacement they follow Floyd's algorithm: to draw k of d
 positions, draw j is uniform below d - k + j + 1, and is replaced by d - k + j if it was drawn before.
 
-W. Hamilton, R. Ying, J. Leskovec: Inductive Representation Learning on Large Graphs. NIPS 2017. J. Bentley, B. Floyd:
-A Sample of Brilliance. Communications of the ACM 30 (1987).
+J. Bentley, B. Floyd: A Sample of Brilliance. Communications of the ACM 30 (1987).
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ Each draw is a function of the seed, the walker's number, the step and the draw'
 step, draw)`. So walks are the same on both engines and on any number of threads. A uniform draw takes the upper bits of
 the hash times the degree. A weighted draw searches the prefix sums of the list's weights, from the position that a
 guide table gives (indexed search). `accept` is rejection sampling.
-
-H. Chen, Y. Asau: On Generating Random Variates from an Empirical Distribution. AIIE Transactions 6 (1974). K. Yang et
-al.: KnightKing: A Fast Distributed Graph Random Walk Engine. SOSP 2019.
 """
 
 from __future__ import annotations

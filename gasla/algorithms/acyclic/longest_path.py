@@ -7,8 +7,6 @@ Every vertex counts the in-edges that it still waits for, as in a topological or
 length(u) + weight(u, v) over the in-edges processed so far, or 0, the length of the path of v alone, if that is
 larger. When no in-edge is left, the vertex becomes active and its out-neighbors gather from it. In a second pass the
 parent of v is the smallest u with length(u) + weight(u, v) = length(v).
-
-J. E. Kelley, M. R. Walker: Critical-path planning and scheduling. Eastern Joint Computer Conference 1959.
 """
 
 from typing import Any, NamedTuple

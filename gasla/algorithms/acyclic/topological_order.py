@@ -6,8 +6,6 @@ that ends there. Vertices of one level are sorted by id, so the order is determi
 Every vertex counts the in-edges that it still waits for. Vertices that wait for none are active, and their
 out-neighbors subtract them. A vertex whose count reaches 0 in iteration i is on level i + 1. Vertices whose count never
 reaches 0 are on a cycle, or reachable from one.
-
-A. B. Kahn: Topological sorting of large networks. Communications of the ACM 5 (1962).
 """
 
 from typing import Any, Literal, NamedTuple, overload

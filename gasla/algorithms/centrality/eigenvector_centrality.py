@@ -6,7 +6,6 @@ eigenvalues by one; without it, the iteration would not converge on a graph with
 of the previous iteration, an aggregate: scaling does not change the direction of the vector, and an iteration stays a
 single pass.
 
-P. Bonacich: Power and centrality: a family of measures. American Journal of Sociology 92 (1987).
 R. von Mises, H. Pollaczek-Geiringer: Praktische Verfahren der Gleichungsauflösung. ZAMM 9 (1929).
 """
 

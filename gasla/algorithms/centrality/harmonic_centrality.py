@@ -2,8 +2,6 @@
 
 Vertices that do not reach a vertex are infinitely far and add 0. Searches from all vertices, or from a random sample,
 each add to a sum at every vertex that they reach (distance_sums.py).
-
-P. Boldi, S. Vigna: Axioms for centrality. Internet Mathematics 10 (2014).
 """
 
 from collections.abc import Hashable, Iterable

@@ -2,8 +2,6 @@
 
 Two programs alternate over the same fields, one along each direction of the edges. Each divides by the sum of the
 other's scores, which is an aggregate of the other program, so normalization needs no pass over the vertices.
-
-J. Kleinberg: Authoritative sources in a hyperlinked environment. Journal of the ACM 46 (1999).
 """
 
 from typing import Any

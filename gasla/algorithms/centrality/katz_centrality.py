@@ -4,8 +4,6 @@ In every iteration each vertex gathers its in-neighbors' scores, multiplies thei
 constant `beta`. After k iterations all walks of up to k edges are counted. Two aggregates, the change and the sum of
 squares, end the run: when the change is small, or when the scores diverge because `alpha` is too large, which is
 reported. The sum of squares also gives the norm, so normalization needs no pass of its own.
-
-L. Katz: A new status index derived from sociometric analysis. Psychometrika 18 (1953).
 """
 
 import warnings

@@ -4,9 +4,6 @@ The authority score of a vertex is the stationary probability of the walk that g
 another; the hub score that of the walk forward and then back. In contrast to HITS, a vertex divides its score among its
 edges, so each component of the graph keeps its initial share, and a dense community does not attract all scores. Two
 programs alternate over the same fields.
-
-R. Lempel, S. Moran: SALSA: the stochastic approach for link-structure analysis. ACM Transactions on Information Systems
-19 (2001).
 """
 
 from math import ldexp

@@ -1,8 +1,6 @@
 """Average clustering: the mean of the clustering coefficients of all vertices.
 
 The result is between 0 and 1. In contrast to `transitivity`, every vertex has the same weight, whatever its degree.
-
-D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
 """
 
 from typing import Any

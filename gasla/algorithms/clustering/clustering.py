@@ -7,10 +7,6 @@ edges between the two neighbors (1 or 2); for directed triangles, the product of
 sides, as each choice of an edge per side is a triangle. In the order of degrees a triangle has a first vertex a, a
 second b and a last c. Masked matrix products of the forward edges find it at a -> c, by way of b, for the sums at a and
 c; and at b -> c, by way of a, for the sum at b. No list is long in this order, which bounds their time by m^1.5.
-
-D. J. Watts, S. H. Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998). G. Fagiolo: Clustering in
-complex directed networks. Physical Review E 76 (2007). A. Iosup et al.: The LDBC Graphalytics Benchmark.
-arXiv:2011.15028 (2020).
 """
 
 from typing import Any, Literal, get_args

@@ -2,9 +2,6 @@
 
 A high value for the degree stands out as a place of unusual activity. An edge among the neighbors of a vertex is a
 triangle at it, so the statistic is the number of triangles plus the degree.
-
-C. E. Priebe, J. M. Conroy, D. J. Marchette, Y. Park: Scan Statistics on Enron Graphs. Computational & Mathematical
-Organization Theory 11 (2005).
 """
 
 from typing import Any

@@ -9,9 +9,7 @@ in which u and x precede v, there are c (c - 1) / 2 squares at v and at x, and c
 matrix product for a block of vertices v, and summed at u by a masked product. Time is proportional to the number of
 these paths, which is at most the sum over edges of the smaller degree: for a star, its number of leaves.
 
-P. Lind, M. González, H. Herrmann: Cycles and clustering in bipartite networks. Physical Review E 72 (2005). P. Zhang et
-al.: Clustering coefficient and community structure of bipartite networks. Physica A 387 (2008). N. Chiba, T. Nishizeki:
-Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14 (1985).
+P. Lind, M. González, H. Herrmann: Cycles and clustering in bipartite networks. Physical Review E 72 (2005).
 """
 
 from typing import Any

@@ -2,8 +2,6 @@
 
 The result is between 0 and 1. A triangle contains three such paths. In contrast to `average_clustering`, vertices with
 many neighbors have more weight.
-
-M. E. J. Newman, D. J. Watts, S. H. Strogatz: Random graph models of social networks. PNAS 99 (2002).
 """
 
 from typing import Any

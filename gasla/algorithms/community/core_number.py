@@ -8,10 +8,6 @@ the lowest bucket opens, its vertices are removed, with its number as their core
 buckets, but not below the open one; those that reach the open one are removed in the next round.
 
 Graphs of at most `ONE_THREAD` vertices and edges, on the CPU, are peeled on one thread (`primitives.peel`).
-
-D. W. Matula, L. L. Beck: Smallest-last ordering and clustering and graph coloring algorithms. Journal of the ACM 30
-(1983). In parallel, by buckets: L. Dhulipala, G. Blelloch, J. Shun: Julienne: A Framework for Parallel Graph Algorithms
-using Work-efficient Bucketing. SPAA 2017.
 """
 
 from typing import Any

@@ -3,8 +3,6 @@
 The graph is read as simple and undirected; all stored edges between the same two vertices have the same support.
 
 Each triangle is found once, as in `triangle_count`, and counted at its three edges.
-
-J. Cohen: Trusses: Cohesive subgraphs for social network analysis. National Security Agency, 2008.
 """
 
 from typing import Any

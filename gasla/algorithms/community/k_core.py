@@ -2,8 +2,6 @@
 
 The result marks its vertices. A k-core may be disconnected, or empty. It is contained in the (k - 1)-core, so core
 numbers determine all of them: the k-core consists of the vertices with core number k or more.
-
-S. B. Seidman: Network structure and minimum degree. Social Networks 5 (1983).
 """
 
 from typing import Any

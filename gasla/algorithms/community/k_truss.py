@@ -4,8 +4,6 @@ The result marks its edges. A k-truss may be disconnected, or empty. It is conta
 (k - 1)-core: a truss demands of edges what a core demands of vertices.
 
 All edges in too few triangles are removed at once; this reduces the support of others, and is repeated until none is.
-
-J. Cohen: Trusses: Cohesive subgraphs for social network analysis. National Security Agency, 2008.
 """
 
 from typing import Any

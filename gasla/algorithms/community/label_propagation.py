@@ -12,11 +12,6 @@ The synchronous method is the CDLP of LDBC Graphalytics: all vertices update at 
 and of the most frequent labels the smallest is taken, in the order of the vertices. Its result is unique.
 
 An iteration reads a neighbor id and a label (8 bytes) per edge, and stores 12 bytes per distinct neighboring label.
-
-U. N. Raghavan, R. Albert, S. Kumara: Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks.
-Physical Review E 76 (2007).
-S. Sahu: ν-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection. arXiv:2411.11468 (2024).
-A. Iosup et al.: The LDBC Graphalytics Benchmark. arXiv:2011.15028 (2020).
 """
 
 from typing import Any, Literal, get_args

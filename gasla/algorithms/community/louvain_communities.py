@@ -15,11 +15,6 @@ The parts of one community start the next level as one community, and may separa
 
 Over ranks the first level is the same, with turns; the contracted graph is one of the calling process.
 
-V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
-Statistical Mechanics (2008).
-S. Sahu: GVE-Louvain: Fast Louvain Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.04876 (2023).
-V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing well-connected communities. Scientific
-Reports 9 (2019).
 S. Sahu: GVE-Leiden: Fast Leiden Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.13936 (2023).
 """
 

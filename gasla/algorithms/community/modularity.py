@@ -6,9 +6,7 @@ vertices are one community, and at most 1.
 In one pass over the edges every vertex sums the weight of its in-edges from its own community; degrees are summed by
 community.
 
-M. E. J. Newman: Modularity and community structure in networks. PNAS 103 (2006). For directed graphs: E. A. Leicht,
-M. E. J. Newman: Community Structure in Directed Networks. Physical Review Letters 100 (2008). The resolution:
-J. Reichardt, S. Bornholdt: Statistical mechanics of community detection. Physical Review E 74 (2006).
+The resolution: J. Reichardt, S. Bornholdt: Statistical mechanics of community detection. Physical Review E 74 (2006).
 """
 
 from typing import Any

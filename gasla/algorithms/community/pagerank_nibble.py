@@ -10,8 +10,7 @@ at most 1 / (epsilon * alpha) edges, however large the graph is.
 
 The *sweep* sorts vertices by decreasing score over degree. The community is the prefix of least conductance.
 
-R. Andersen, F. Chung, K. Lang: Local Graph Partitioning using PageRank Vectors. FOCS 2006. J. Shun, F. Roosta-
-Khorasani, K. Fountoulakis, M. Mahoney: Parallel Local Graph Clustering. VLDB 2016 (all pushes at once).
+All pushes at once: J. Shun and others: Parallel Local Graph Clustering. VLDB 2016.
 """
 
 from collections.abc import Hashable

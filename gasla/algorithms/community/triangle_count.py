@@ -5,8 +5,6 @@ The result is their number, and on request the number at each vertex. The graph 
 Each triangle u < v < w is found once, at its edge u -> v, as an entry w after v in u's list that is also in v's. If all
 lists are short, vertices are ordered by id, and lists are merged. Otherwise they are ordered by degree, so that hubs
 come last and have few larger neighbors; the larger neighbors of u are marked, and those of v looked up among the marks.
-
-T. Schank, D. Wagner: Finding, Counting and Listing all Triangles in Large Graphs. WEA 2005.
 """
 
 from typing import Any, NamedTuple

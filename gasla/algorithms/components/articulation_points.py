@@ -5,8 +5,6 @@ every vertex represents the edge from its parent. A non-tree edge is on a cycle 
 The parent edges of a vertex and of its parent are on a common cycle if a non-tree edge leads from the subtree of the
 vertex out of the subtree of its parent. Both kinds of pairs are linked; a vertex is an articulation point if its tree
 edges are in several components.
-
-R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
 
 from typing import Any

@@ -6,7 +6,6 @@ and the greatest number adjacent to a subtree with its range. In a depth-first s
 small graphs, the low point of a subtree suffices.
 
 R. E. Tarjan: A note on finding the bridges of a graph. Information Processing Letters 2 (1974).
-R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 """
 
 from typing import Any

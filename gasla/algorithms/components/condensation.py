@@ -1,8 +1,6 @@
 """Condensation: the graph in which every strongly connected component is contracted to one vertex.
 
 The result is an acyclic graph. Its `origin` maps the vertices of the original graph to those of the result.
-
-F. Harary, R. Z. Norman, D. Cartwright: Structural Models. Wiley 1965.
 """
 
 from typing import Any

@@ -6,8 +6,6 @@ each component. An isolated vertex is a component.
 Afforest: a forest of vertices is grown along the first two edges of each vertex. This finds nearly all vertices of the
 one large component that most graphs have, so the other edges are read only for vertices outside it. In a graph that is
 not symmetric, an edge may lead out of that component and be missed from outside: then its edges are read, too.
-
-M. Sutton, T. Ben-Nun, A. Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling. IPDPS 2018.
 """
 
 from typing import Any, NamedTuple

@@ -9,9 +9,6 @@ that can arise, since edges are totally ordered: by weight, then by the smaller 
 A vertex keeps the lightest edge that it has found while the edge still leaves its tree: since fewer and fewer edges do,
 it remains the lightest. So only vertices whose edge has become internal search again, and vertices that find no edge
 are done.
-
-O. Borůvka: O jistém problému minimálním. Práce Moravské přírodovědecké společnosti 3 (1926).
-S. Chung, A. Condon: Parallel Implementation of Borůvka's Minimum Spanning Tree Algorithm. IPPS 1996.
 """
 
 from typing import Any, NamedTuple

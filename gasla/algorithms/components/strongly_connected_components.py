@@ -11,9 +11,7 @@ the seed; the others are split by color, since no component has two colors. Seed
 and eight times as many in each further round. If all vertices were seeds at once, many would be recolored often
 wherever paths are long.
 
-L. Fleischer, B. Hendrickson, A. Pınar: On Identifying Strongly Connected Components in Parallel. IPDPS Workshops 2000.
 S. Orzan: On Distributed Verification and Verified Distribution. Thesis, Vrije Universiteit Amsterdam 2004 (coloring).
-G. Blelloch, Y. Gu, J. Shun, Y. Sun: Parallelism in Randomized Incremental Algorithms. Journal of the ACM 67 (2020).
 """
 
 from typing import Any

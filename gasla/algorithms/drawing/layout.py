@@ -10,9 +10,8 @@ the Laplacian matrix, and each larger graph starts from the positions of the one
 forces balance only if the sum over edges of squared length equals the sum over pairs of repulsion times distance.
 
 M. Jacomy, T. Venturini, S. Heymann, M. Bastian: ForceAtlas2, a Continuous Graph Layout Algorithm for Handy Network
-Visualization Designed for the Gephi Software. PLoS ONE 9(6), 2014. C. Walshaw: A Multilevel Algorithm for
-Force-Directed Graph Drawing. GD 2000. J. Tang, J. Liu, M. Zhang, Q. Mei: Visualizing Large-scale and High-dimensional
-Data. WWW 2016.
+Visualization Designed for the Gephi Software. PLoS ONE 9(6), 2014.
+J. Tang, J. Liu, M. Zhang, Q. Mei: Visualizing Large-scale and High-dimensional Data. WWW 2016.
 """
 
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ The result is its value and the flow along every edge. At all other vertices inf
 The algorithm is push-relabel (preflow.py): the source sends the full capacity of its edges; excess is pushed to the
 target, which determines the value; the rest is pushed back to the source. If the target's edges have less capacity than
 the source's, everything runs in reverse. Float capacities are scaled to integers (solver.py).
-
-A. V. Goldberg, R. E. Tarjan: A new approach to the maximum-flow problem. Journal of the ACM 35 (1988).
 """
 
 from collections.abc import Hashable

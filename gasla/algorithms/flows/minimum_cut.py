@@ -4,8 +4,6 @@ The result is the capacity of the cut, and the vertices on the source's side.
 
 The capacity equals the maximum flow (Ford and Fulkerson): push-relabel sends all that can reach the target there. The
 source's side are the vertices without a residual path to the target; every edge that leaves it is saturated.
-
-L. R. Ford, D. R. Fulkerson: Maximal flow through a network. Canadian Journal of Mathematics 8 (1956).
 """
 
 from collections.abc import Hashable

@@ -8,10 +8,6 @@ A component is bipartite if no edge joins two vertices whose distances from the 
 other components vertices need not be processed one by one: all vertices that precede their uncolored neighbors take a
 color at once, and notify the others. Taken colors are bits of two words. A vertex for which the first 128 colors are
 taken examines its neighbors for each further range of 64.
-
-M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
-D. J. A. Welsh, M. B. Powell: An upper bound for the chromatic number of a graph and its application to timetabling
-problems. The Computer Journal 10 (1967).
 """
 
 from typing import Any, Literal, get_args

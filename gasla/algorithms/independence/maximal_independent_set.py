@@ -6,10 +6,6 @@ All vertices draw a random rank once, vertices of small degree before those of l
 undecided vertex that precedes all its undecided neighbors joins; then the neighbors of those that joined leave. So the
 set is that of a sequential loop over the vertices by rank, whatever the number of threads. A vertex stops reading at
 the first neighbor that precedes it.
-
-M. Luby: A Simple Parallel Algorithm for the Maximal Independent Set Problem. SIAM Journal on Computing 15 (1986).
-G. E. Blelloch, J. T. Fineman, J. Shun: Greedy Sequential Maximal Independent Set and Matching are Parallel on Average.
-SPAA 2012.
 """
 
 from collections.abc import Hashable, Iterable

@@ -10,9 +10,6 @@ to worst. Most graphs need few rounds; a path of increasing weights needs n / 2.
 edges are sorted, and matched one by one.
 Each edge is at most as heavy as a matched edge at one of its ends, so the matching has at least half the weight of the
 heaviest.
-
-R. Preis: Linear Time 1/2-Approximation Algorithm for Maximum Weighted Matching in General Graphs. STACS 1999.
-F. Manne, R. H. Bisseling: A Parallel Approximation Algorithm for the Weighted Maximum Matching Problem. PPAM 2007.
 """
 
 from typing import Any

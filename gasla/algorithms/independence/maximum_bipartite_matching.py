@@ -4,9 +4,6 @@ It starts from a maximal matching. In each phase a forest of alternating paths g
 left side: along any edge to the right, and along matched edges back. A tree that reaches an unmatched vertex of the
 right side has an augmenting path, whose matched edges and others are exchanged. Trees are disjoint, so one path of each
 tree is augmented at once. If no tree has one, the matching is maximum (Berge).
-
-A. Azad, A. Buluç, A. Pothen: Computing Maximum Cardinality Matchings in Parallel on Bipartite Graphs via Tree-Grafting.
-IEEE Transactions on Parallel and Distributed Systems 28 (2017).
 """
 
 from typing import Any

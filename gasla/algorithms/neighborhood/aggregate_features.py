@@ -5,9 +5,6 @@ source, multiplied by the edge's weight if weighted.
 
 This is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring: each edge is
 read once for all features, which are processed with SIMD on the CPU.
-
-G. Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM: General-purpose Sparse Matrix-Matrix Multiplication on GPUs for Graph
-Neural Networks. SC 2020.
 """
 
 from functools import lru_cache

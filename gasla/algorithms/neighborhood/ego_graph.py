@@ -2,8 +2,6 @@
 
 The result is a graph whose `origin` holds the original vertices and edges. The search stores one byte per vertex,
 whether it is within the radius. Then only the edges of these vertices are read.
-
-M. Everett, S. Borgatti: Ego network betweenness. Social Networks 27 (2005).
 """
 
 from collections.abc import Hashable

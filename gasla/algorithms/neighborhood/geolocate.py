@@ -3,9 +3,6 @@
 Locations spread from the located vertices outward, one edge at a time. The spatial median, the point with the least sum
 of distances, is found by Weiszfeld's iteration, as changed by Vardi and Zhang for points that coincide with a neighbor.
 All vertices iterate in one run: a vertex follows its neighbors while they still move.
-
-R. Compton, D. Jurgens, D. Allen: Geotagging One Hundred Million Twitter Accounts with Total Variation Minimization.
-IEEE Big Data 2014. Y. Vardi, C.-H. Zhang: The multivariate L1-median and associated data depth. PNAS 97 (2000).
 """
 
 import warnings

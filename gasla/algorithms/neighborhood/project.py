@@ -5,9 +5,6 @@ holds the original vertices.
 
 It is the product A[side] times its transpose, without the diagonal. A vertex of degree d on the other side contributes
 d² entries, so the result may be much larger than the graph; its size is computed first.
-
-T. Zhou, J. Ren, M. Medo, Y.-C. Zhang: Bipartite network projection and personal recommendation. Physical Review E 76
-(2007).
 """
 
 from typing import Any

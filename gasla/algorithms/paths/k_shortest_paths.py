@@ -8,8 +8,8 @@ One run finds the distance from every vertex to the target. It is a lower bound 
 searches a deviation along few vertices besides its path, and no further than to the bound of the next deviation: most
 deviations are never searched. These searches are short, and run in Python.
 
-J. Yen: Finding the K Shortest Loopless Paths in a Network. Management Science 17 (1971). E. Lawler: A Procedure for
-Computing the K Best Solutions to Discrete Optimization Problems. Management Science 18 (1972).
+E. Lawler: A Procedure for Computing the K Best Solutions to Discrete Optimization Problems. Management Science 18
+(1972).
 """
 
 from collections.abc import Hashable, Iterator

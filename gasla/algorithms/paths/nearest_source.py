@@ -2,8 +2,6 @@
 
 The first run finds the distance from the nearest source. The second sends the positions of sources along tight edges,
 whose length equals the difference of the distances of their ends, and each vertex keeps the smallest that arrives.
-
-M. Erwig: The Graph Voronoi Diagram with Applications. Networks 36 (2000).
 """
 
 from collections.abc import Hashable, Iterable

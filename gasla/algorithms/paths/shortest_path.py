@@ -11,9 +11,6 @@ target.
 
 At last the path is traced along tight edges, whose length equals the difference of the distances of their ends. A
 breadth-first search along them forms no cycle, not even of edges of length 0.
-
-P. Hart, N. Nilsson, B. Raphael: A Formal Basis for the Heuristic Determination of Minimum Cost Paths. IEEE Transactions
-on Systems Science and Cybernetics 4 (1968). I. Pohl: Bi-directional Search. Machine Intelligence 6 (1971).
 """
 
 import math

@@ -7,8 +7,7 @@ hubs. Common neighbors among these are bitwise ands of bitmaps. Large cliques ar
 from a set that is pairwise adjacent are counted at once (pivoting), since a clique of 200 contains far more cliques of
 100 than could be enumerated.
 
-N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14 (1985). S. Jain,
-C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
+N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14 (1985).
 """
 
 from typing import Any

@@ -2,8 +2,6 @@
 
 Counts of all subgraphs follow from degrees, triangles, cycles of four and cliques of four. Those within larger motifs
 of as many vertices are subtracted, from the clique down. No subgraph is listed.
-
-A. Pinar, C. Seshadhri, V. Vishal: ESCAPE: Efficiently Counting All 5-Vertex Subgraphs. WWW 2017.
 """
 
 from typing import Any

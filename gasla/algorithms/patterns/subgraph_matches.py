@@ -9,8 +9,6 @@ The number of matches is computed first, from degrees, triangles and paths of tw
 are extended by one vertex at a time: a common neighbor of the matched neighbors in the pattern, later in the order of
 degrees than the vertices it could be exchanged with. So hubs are reached from their small neighbors, and each match is
 found once. A vertex between an in-neighbor and an out-neighbor comes from the shorter of the two lists.
-
-J. A. Grochow, M. Kellis: Network Motif Discovery Using Subgraph Enumeration and Symmetry-Breaking. RECOMB 2007.
 """
 
 from collections.abc import Iterator, Sequence

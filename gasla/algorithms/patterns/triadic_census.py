@@ -6,8 +6,7 @@ subtracted. Closed triads are counted at one of their edges as common neighbors 
 those that lead to both, those between the two. Each count is exact, and no triad is listed.
 
 P. W. Holland, S. Leinhardt: A Method for Detecting Structure in Sociometric Data. American Journal of Sociology 76
-(1970). V. Batagelj, A. Mrvar: A Subquadratic Triad Census Algorithm for Large Sparse Networks with Small Maximum
-Degree. Social Networks 23 (2001).
+(1970).
 """
 
 from collections import Counter

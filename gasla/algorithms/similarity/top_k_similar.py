@@ -3,8 +3,6 @@
 Vertices with a common neighbor are two edges apart, so candidates are the entries of the squared adjacency matrix. It
 is computed, scored and reduced to the best k in blocks of rows, since the whole may have an entry for every pair of
 vertices. Vertices with equal neighborhoods, such as the leaves of a star, have equal rows, which are computed once.
-
-J. Leskovec, A. Rajaraman, J. Ullman: Mining of Massive Datasets. Cambridge University Press, 2014, chapter 9.
 """
 
 import warnings

@@ -1,7 +1,4 @@
-"""Fiedler vector: the eigenvector of the second smallest eigenvalue of the Laplacian, whose signs cut a graph in two.
-
-M. Fiedler: Algebraic connectivity of graphs. Czechoslovak Mathematical Journal 23 (1973).
-"""
+"""Fiedler vector: the eigenvector of the second smallest eigenvalue of the Laplacian; its signs cut a graph in two."""
 
 from typing import Any
 

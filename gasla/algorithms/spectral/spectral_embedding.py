@@ -1,8 +1,4 @@
-"""Spectral embedding: coordinates of vertices from eigenvectors of the Laplacian, in which neighbors are close.
-
-M. Belkin, P. Niyogi: Laplacian Eigenmaps for Dimensionality Reduction and Data Representation. Neural Computation 15
-(2003).
-"""
+"""Spectral embedding: coordinates of vertices from eigenvectors of the Laplacian, in which neighbors are close."""
 
 from typing import Any, NamedTuple
 

@@ -2,8 +2,6 @@
 
 The reduction is `min` over the arrivals of the edges that depart once their source has been reached. The arrival is
 also the priority, so early vertices go first.
-
-H. Wu, J. Cheng, S. Huang, Y. Ke, Y. Lu, Y. Xu: Path Problems in Temporal Graphs. PVLDB 7 (2014).
 """
 
 from collections.abc import Hashable

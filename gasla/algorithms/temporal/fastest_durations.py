@@ -3,8 +3,6 @@
 Each edge is an event: an arrival at its end. An event can be followed by the next arrival at the same vertex, and by
 the edges that depart there before it. The latest departure from the source that leads to an event spreads along these
 links, the latest ones first; the time from it to the event is the duration of a path.
-
-H. Wu, J. Cheng, S. Huang, Y. Ke, Y. Lu, Y. Xu: Path Problems in Temporal Graphs. PVLDB 7 (2014).
 """
 
 from collections.abc import Hashable

@@ -1,8 +1,6 @@
 """Latest departure: the last time at which each vertex can be left to reach a target along time-respecting paths.
 
 It is the earliest arrival from the target in the reversed graph, on a clock that runs backward.
-
-H. Wu, J. Cheng, S. Huang, Y. Ke, Y. Lu, Y. Xu: Path Problems in Temporal Graphs. PVLDB 7 (2014).
 """
 
 from collections.abc import Hashable

@@ -1,7 +1,4 @@
-"""Temporal reachability: the vertices that time-respecting paths reach from each of several sources.
-
-P. Holme, J. Saramäki: Temporal networks. Physics Reports 519 (2012).
-"""
+"""Temporal reachability: the vertices that time-respecting paths reach from each of several sources."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any

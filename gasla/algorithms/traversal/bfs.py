@@ -3,8 +3,6 @@
 The frontier grows level by level. An unvisited vertex joins it as soon as one of its in-neighbors in the frontier is
 found, so the reduction is `any`: the engine pushes from a small frontier, and with a large one pulls, where every
 unvisited vertex stops at the first parent it finds.
-
-S. Beamer, K. Asanović, D. Patterson: Direction-optimizing breadth-first search. SC 2012.
 """
 
 from collections.abc import Hashable

@@ -3,9 +3,6 @@
 In a symmetric graph a search from a vertex bounds the eccentricities of all others of its component by the triangle
 inequality. A vertex whose bounds meet needs no search of its own. Searches from vertices with low lower bounds, near
 the center, bring the upper bounds down; searches from the vertices farthest from them raise the lower bounds.
-
-F. F. Dragan, M. Habib, L. Viennot: Revisiting Radius, Diameter, and All Eccentricity Computation in Graphs through
-Certificates. arXiv:1803.04660 (2018).
 """
 
 from typing import Any

@@ -1,8 +1,4 @@
-"""The number of vertices within k hops of each vertex.
-
-P. Boldi, M. Rosa, S. Vigna: HyperANF: Approximating the Neighbourhood Function of Very Large Graphs on a Budget.
-WWW 2011.
-"""
+"""The number of vertices within k hops of each vertex."""
 
 from typing import Any
 

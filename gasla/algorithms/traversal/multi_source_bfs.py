@@ -6,9 +6,6 @@ Each vertex holds two words of 64 bits: which of 64 sources have reached it, and
 Neighbors gather these words by bitwise or, so one read of an edge serves 64 searches. The level of each search is
 stored in binary, one word per digit. This is faster than single searches if many sources reach a vertex in the same
 iteration, or if iterations are so short that a search mostly waits for the next one. A first search tells which.
-
-M. Then, M. Kaufmann, F. Chirigati, T.-A. Hoang-Vu, K. Pham, A. Kemper, T. Neumann, H. T. Vo:
-The More the Merrier: Efficient Multi-Source Graph Traversal. PVLDB 8 (2014).
 """
 
 from collections.abc import Hashable, Iterable

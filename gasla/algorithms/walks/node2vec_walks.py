@@ -3,8 +3,7 @@
 The distribution of a step depends on the previous vertex, so it has no precomputed table. A walker draws as in a plain
 walk and accepts the step with a probability proportional to its bias (rejection sampling).
 
-A. Grover, J. Leskovec: node2vec: Scalable Feature Learning for Networks. KDD 2016. K. Yang et al.: KnightKing: A Fast
-Distributed Graph Random Walk Engine. SOSP 2019.
+K. Yang et al.: KnightKing: A Fast Distributed Graph Random Walk Engine. SOSP 2019.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Random walks of many walkers at once, with uniform or weighted steps.
 
 In each step a walker follows a random out-edge of its vertex. This is the walk program without any functions.
-
-D. Aldous, J. Fill: Reversible Markov Chains and Random Walks on Graphs. 2002.
 """
 
 from __future__ import annotations

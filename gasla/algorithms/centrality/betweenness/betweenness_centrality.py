@@ -2,8 +2,6 @@
 
 The score of v is the sum over pairs (s, t) of the fraction of shortest s-t paths that pass v. It is computed by
 Brandes' accumulation from every source (brandes.py).
-
-U. Brandes: A faster algorithm for betweenness centrality. J. Mathematical Sociology 25 (2001).
 """
 
 from collections.abc import Hashable, Iterable, Iterator

@@ -3,9 +3,6 @@
 The score of an edge is the sum over pairs (s, t) of the fraction of shortest s-t paths along it. After both passes of
 Brandes' algorithm from a source (brandes.py), each edge u -> v on a shortest path gains paths(u) * back(v), where
 back(v) = (1 + dependency(v)) / paths(v).
-
-U. Brandes: On variants of shortest-path betweenness centrality and their generic computation. Social
-Networks 30 (2008).
 """
 
 from collections.abc import Hashable, Iterable, Iterator
