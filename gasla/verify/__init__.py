@@ -23,7 +23,6 @@ runs gasla's kernels: they use NumPy and SciPy on plain arrays, so that an error
 | strong_…    | each component is strongly connected; no path leaves one and returns                                   |
 | condens…    | a vertex for each strong component, and an edge for each pair of them that some edge joins; its value  |
 | ego_graph   | its vertices are those that SciPy finds within the radius; its edges all between these, in order       |
-| project     | an edge for each two of the side that SciPy's product joins, and as many common neighbors as it has |
 | modularity  | what NumPy adds up of edges within communities, and of strengths                                       |
 | label_…     | almost all vertices are in the community of most of their neighbors; isolated vertices are alone       |
 | bipartite   | no edge joins two of a color; every component without one has an odd cycle                            |
@@ -64,7 +63,6 @@ vertices, edges or pairs are compared with a direct computation; `samples` is th
 | triangles,  | so many edges join neighbors of the vertex; all counts sum to three times the total                   |
 | clustering  | directed modes: so many edges join them, or so many directed triangles meet there                     |
 | scan_stat…  | so many edges join the vertex and its neighbors                                                       |
-| nearest_n…  | as many neighbors as asked for, and no other point is nearer                                           |
 | edge_supp…, | both ends have so many neighbors in common, or such ones                                              |
 | similarity, |                                                                                                        |
 | shared_…    |                                                                                                        |
@@ -80,12 +78,11 @@ from gasla.verify.centrality.edge_betweenness import edge_betweenness
 from gasla.verify.centrality.link_analysis import hits, pagerank, salsa
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.core_numbers import core_number, k_core
-from gasla.verify.derived_graphs import condensation, ego_graph, project
+from gasla.verify.derived_graphs import condensation, ego_graph
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
-from gasla.verify.link_samples import negative_edges, split_edges, walk_pairs
+from gasla.verify.link_samples import negative_edges, split_edges
 from gasla.verify.locations import geolocate
-from gasla.verify.nearest_points import nearest_neighbors_graph
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
 from gasla.verify.positions import layout
 from gasla.verify.searches.hops import eccentricity, effective_diameter, k_hop_counts
@@ -165,12 +162,10 @@ __all__ = [
     "modularity",
     "multi_source_bfs",
     "multi_source_shortest_paths",
-    "nearest_neighbors_graph",
     "nearest_source",
     "negative_edges",
     "pagerank",
     "pagerank_nibble",
-    "project",
     "random_walks",
     "salsa",
     "sample_neighbors",
@@ -185,5 +180,4 @@ __all__ = [
     "temporal_reachability",
     "topological_order",
     "triangles",
-    "walk_pairs",
 ]

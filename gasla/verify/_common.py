@@ -43,7 +43,7 @@ def _pairs(graph: Graph, given: Any, name: str) -> Any:
 
 VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # how arguments give vertices, by their names
     **dict.fromkeys(("source", "target"), source_vertex),
-    **dict.fromkeys(("sources", "starts", "ids", "nodes", "side"), translate_vertices),
+    **dict.fromkeys(("sources", "starts", "ids", "nodes"), translate_vertices),
     **dict.fromkeys(("personalization", "dangling", "beta"), _numbered),
     "pairs": _pairs,
 }

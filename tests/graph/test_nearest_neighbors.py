@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 import gasla
-from gasla import verify
 from gasla.arrays import moved
 from gasla.verify import VerificationError
+from tests import oracles
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 METRICS = {"euclidean": "euclidean", "manhattan": "cityblock", "chebyshev": "chebyshev"}
@@ -34,12 +34,12 @@ def test_neighbors_are_the_nearest(metric: Any, n: int, d: int, k: int, seed: in
     np.fill_diagonal(apart, np.inf)
     wanted = np.sort(apart, axis=1)[:, :k] * points.max()
     np.testing.assert_allclose(graph.values.reshape(n, k), wanted, rtol=1e-9)
-    verify.nearest_neighbors_graph(points, graph, k, metric=metric)
+    oracles.nearest_neighbors_graph(points, graph, k, metric=metric)
     both = gasla.nearest_neighbors_graph(points, k, metric=metric, symmetric=True)
     assert both.is_symmetric and both.has_symmetric_values and not both.has_parallel_edges
     pairs = {*zip(*(ends.tolist() for ends in graph.edges()))}
     assert {*zip(*(ends.tolist() for ends in both.edges()))} == pairs | {(v, u) for u, v in pairs}
-    verify.nearest_neighbors_graph(points, both, k, metric=metric, symmetric=True)
+    oracles.nearest_neighbors_graph(points, both, k, metric=metric, symmetric=True)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -58,7 +58,7 @@ def test_graphs_without_edges() -> None:
         for symmetric in (False, True):
             graph = gasla.nearest_neighbors_graph(points, 0, symmetric=symmetric)
             assert (graph.n, graph.m) == (len(points), 0)
-            verify.nearest_neighbors_graph(points, graph, 0, symmetric=symmetric)
+            oracles.nearest_neighbors_graph(points, graph, 0, symmetric=symmetric)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_verifier_rejects_wrong_graphs() -> None:
     def refuses(message: str, dst: Any, values: Any, **options: Any) -> None:
         graph = gasla.Graph.from_edges(np.arange(len(dst)), dst, values, n=len(dst))
         with pytest.raises(VerificationError, match=message):
-            verify.nearest_neighbors_graph(points, graph, 1, **options)
+            oracles.nearest_neighbors_graph(points, graph, 1, **options)
 
     refuses("expected one for each of 4 points", [1, 0], [1, 1])
     refuses("edge 0 → 0 is a loop", [0, 0, 1, 2], [0, 1, 2, 4])

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gasla
-from gasla import datasets, verify
+from gasla import datasets
+from tests import oracles
 
 WALKS = st.integers(0, 6).flatmap(
     lambda width: st.lists(st.lists(st.integers(-1, 5), min_size=width, max_size=width), min_size=1, max_size=4)
@@ -28,14 +29,14 @@ def test_pairs_are_those_of_two_loops(rows: list[list[int]], window: int, kind: 
         if i != j and abs(i - j) <= window and a >= 0 and b >= 0
     ]
     assert sorted(zip(*found.tolist())) == sorted(wanted) and found.dtype == kind
-    verify.walk_pairs(walks, window, found)
+    oracles.walk_pairs(walks, window, found)
 
 
 def test_pairs_of_walks_of_a_graph() -> None:
     graph = gasla.Graph(datasets.rmat(6))
     walks = gasla.node2vec_walks(graph, np.arange(graph.n), 8, p=0.5, q=2, seed=1)
     pairs = gasla.walk_pairs(walks, 3)
-    verify.walk_pairs(walks, 3, pairs)
+    oracles.walk_pairs(walks, 3, pairs)
     read_only = walks.copy()
     read_only.flags.writeable = False
     np.testing.assert_array_equal(gasla.walk_pairs(read_only, 3), pairs)

@@ -8,9 +8,12 @@ from tests.oracles.counts import clustering, square_clustering, triangles
 from tests.oracles.cuts import articulation_points, bridges
 from tests.oracles.features import aggregate_features
 from tests.oracles.motifs import motif_counts, triadic_census
+from tests.oracles.nearest_points import nearest_neighbors_graph
 from tests.oracles.patterns import count_cliques, subgraph_matches
+from tests.oracles.projections import project
 from tests.oracles.similarity import similarity, top_k_similar
 from tests.oracles.trusses import edge_support, k_truss
+from tests.oracles.walk_pairs import walk_pairs
 
 __all__ = [
     "aggregate_features",
@@ -21,10 +24,13 @@ __all__ = [
     "edge_support",
     "k_truss",
     "motif_counts",
+    "nearest_neighbors_graph",
+    "project",
     "similarity",
     "square_clustering",
     "subgraph_matches",
     "top_k_similar",
     "triadic_census",
     "triangles",
+    "walk_pairs",
 ]

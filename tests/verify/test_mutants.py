@@ -645,7 +645,7 @@ def nearest_neighbors_graph(g: Small) -> Asked:
     def check(dst: Array, distances: Array) -> None:
         if dst.shape != src.shape or distances.shape != src.shape:
             raise ValueError("no graph")
-        verify.nearest_neighbors_graph(points, gasla.Graph.from_edges(src, dst, distances, n=g.n), 3)
+        oracles.nearest_neighbors_graph(points, gasla.Graph.from_edges(src, dst, distances, n=g.n), 3)
 
     yield Question(check, {"dst": dst, "distances": apart[src, dst]})
 
@@ -654,7 +654,7 @@ def nearest_neighbors_graph(g: Small) -> Asked:
             raise ValueError("no graph")
         ends = np.nonzero(joined)
         graph = gasla.Graph.from_edges(*ends, apart[ends], n=g.n)
-        verify.nearest_neighbors_graph(points, graph, 3, symmetric=True)
+        oracles.nearest_neighbors_graph(points, graph, 3, symmetric=True)
 
     joined = np.zeros((g.n, g.n), bool)
     joined[src, dst] = joined[dst, src] = True
@@ -1206,7 +1206,7 @@ def walk_pairs(g: Small) -> Asked:
     def is_right(pairs: Array) -> bool:
         return pairs.shape == (2, len(near)) and sorted(zip(*pairs.tolist())) == sorted(near)
 
-    yield Question(lambda pairs: verify.walk_pairs(walks, 2, pairs), {"pairs": np.array(near).T}, is_right)
+    yield Question(lambda pairs: oracles.walk_pairs(walks, 2, pairs), {"pairs": np.array(near).T}, is_right)
 
 
 def _made(n: int, src: Array, dst: Array, value: Array | None, origin: Any = None) -> gasla.Graph:
@@ -1258,7 +1258,7 @@ def project(g: Small) -> Asked:
     src, dst = np.nonzero(common)
 
     def check(src: Array, dst: Array, value: Array) -> None:
-        verify.project(g.matrix, side, _made(5, src, dst, value))
+        oracles.project(g.matrix, side, _made(5, src, dst, value))
 
     def is_right(src: Array, dst: Array, value: Array) -> bool:
         right = _as_set(*np.nonzero(common), common[common > 0])

@@ -9,10 +9,11 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
-from gasla import Graph, verify
+from gasla import Graph
 from gasla.arrays import moved
 from gasla.cli.compute import on_host
 from gasla.verify import VerificationError
+from tests import oracles
 
 DEVICES = ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)]
 
@@ -23,7 +24,7 @@ def dense(graph: Graph) -> Any:
 
 def projected(graph: Any, side: Any, device: str = "cpu", **options: Any) -> Graph:
     made: Graph = on_host(gasla.project(Graph(graph).to(device), moved(np.asarray(side), device), **options))
-    verify.project(graph, side, made, counts=not options)
+    oracles.project(graph, side, made, counts=not options)
     assert made.origin is not None
     chosen = np.flatnonzero(side) if np.asarray(side).dtype == bool else side
     assert on_host(made.origin.vertices).tolist() == list(chosen)
@@ -107,4 +108,4 @@ def test_the_verifier_rejects_wrong_answers() -> None:
     }
     for words, other in wrong.items():
         with pytest.raises(VerificationError, match=words):
-            verify.project(graph, [0, 1, 2], other)
+            oracles.project(graph, [0, 1, 2], other)

@@ -1,4 +1,4 @@
-"""Verifier of graphs of nearest neighbors, by all distances from sampled points."""
+"""Oracle of graphs of nearest neighbors, by all distances from sampled points."""
 
 from typing import Any
 
