@@ -4,8 +4,8 @@
 
 `shortest_path`, `dijkstra`, `bellman_ford`, `yen`, `connected_components` (weak components; on a GPU also strong ones),
 `minimum_spanning_tree` and `laplacian` run on gasla. They accept what SciPy's functions accept, dense and masked arrays
-too, and return the same; CuPy's sparse and dense arrays are accepted as well, and give CuPy arrays. Of several correct
-predecessors any may be returned.
+too, return the same, and raise the same errors; CuPy's sparse and dense arrays are accepted as well, and give CuPy
+arrays. Of several correct predecessors any may be returned.
 
 `maximum_flow` runs on gasla for CuPy's arrays, and on SciPy for its own.
 

@@ -18,27 +18,15 @@ def connected_components(
 
     Parameters
     ----------
-    csgraph : sparse or dense array, (n, n)
-        SciPy's or NumPy's, or CuPy's.
-    directed : bool
-        False joins the ends of edges whichever way they point, whatever `connection` is.
-    connection : "weak" or "strong"
-        Of a directed graph. Strong components of SciPy's arrays are SciPy's own: it numbers them in the order in which
-        its depth-first search ends with them, so that no edge leads to a higher number, which people have come to
-        rely on. Those of CuPy's arrays are in the order of their smallest vertices.
-    return_labels : bool
-        Whether to return the component of each vertex too.
+    csgraph, directed, connection, return_labels
+        As for `scipy.sparse.csgraph.connected_components`; CuPy's arrays, too.
 
     Returns
     -------
-    n_components : int
-    labels : (n,) int32
-        With `return_labels`. Weak components are in the order of their smallest vertices.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the array is not square, or `connection` is something else.
+    n_components, labels
+        As SciPy's. Weak components, and strong ones of CuPy's arrays, are in the order of their smallest vertices.
+        Strong components of SciPy's arrays are SciPy's own, in the order in which its depth-first search ends with
+        them: no edge leads to a higher number.
 
     Examples
     --------

@@ -17,19 +17,15 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
 
     Parameters
     ----------
-    csgraph : CSR array or matrix, (n, n)
-        SciPy arrays of integers are passed to SciPy, whose Dinic algorithm is as fast for a single flow. CuPy arrays,
-        of floats, which may be infinite, are processed by gasla.
-    source, sink : int
-        Two vertices.
-    method : "dinic" or "edmonds_karp"
-        By which of them SciPy finds it; gasla pushes and relabels, whichever it is.
+    csgraph, source, sink, method
+        As for `scipy.sparse.csgraph.maximum_flow`, which computes the flow of SciPy's arrays: its Dinic algorithm is as
+        fast for a single flow. CuPy arrays, of floats, which may be infinite, are processed by gasla, by push-relabel
+        for either method.
 
     Returns
     -------
     res : MaximumFlowResult
-        Its `flow_value`, and its `flow`: a CSR array with an entry for every edge and for its other direction, where it
-        is the negative. One of the largest flows, of which SciPy may give another.
+        As SciPy's; one of the largest flows, of which SciPy may give another.
 
     Raises
     ------

@@ -32,39 +32,20 @@ def laplacian(
 
     Parameters
     ----------
-    csgraph : sparse or dense array, (n, n)
-        SciPy's or NumPy's, or CuPy's; of any type with negative numbers, complex ones too. Loops count as no edges.
-    normed : bool
-        Divide each edge by the roots of the degrees of its ends, so that the diagonal is 1, or 0 without edges.
-    return_diag : bool
-        Also return the diagonal, or with `normed` what was divided by.
-    use_out_degree : bool
-        Sum rows for degrees, in place of columns.
-    copy : bool
-        False lets a dense array, or a sparse one in COO form, become its own Laplacian where the type is the same: it
-        is what is returned.
-    form : "array", "function" or "lo"
-        The Laplacian itself; a function that multiplies it with vectors or matrices; or the same as a `LinearOperator`.
-        The latter take no memory for edges.
-    dtype : dtype, optional
-        Of the Laplacian; by default that of the array, or float64 with `normed` for integers.
-    symmetrized : bool
-        Take ``csgraph + csgraph.T.conj()`` for the graph.
+    csgraph, normed, return_diag, use_out_degree, copy, form, dtype, symmetrized
+        As for `scipy.sparse.csgraph.laplacian`; CuPy's arrays, too.
 
     Returns
     -------
-    lap : dense array, sparse array, function or LinearOperator
-        (n, n). Dense for dense arrays. Sparse in COO form; in DIA form, not `normed`, for one in DIA form.
-    diag : (n,) array
-        With `return_diag`.
+    lap, diag
+        As SciPy's: a sparse array in COO form, or in DIA form for one in DIA form that is not `normed`.
 
     Raises
     ------
     TypeError
         If the array is of bool or unsigned, and not `normed`: edges are negative in a Laplacian.
     ValueError
-        If the array is not square or damaged, the form is unknown, or degrees are more than integers of the type hold,
-        which SciPy wraps.
+        As SciPy's function; and if degrees are more than integers of the type hold, which SciPy wraps.
 
     Examples
     --------

@@ -44,36 +44,15 @@ def shortest_path(
 
     Parameters
     ----------
-    csgraph : sparse, dense or masked array, (n, n)
-        SciPy's or NumPy's, or CuPy's. Edges of dense arrays are the finite entries beyond 1e-8 of 0, as in SciPy; of
-        sparse ones all entries.
-    method : "auto", "FW", "D", "BF" or "J"
-        SciPy's names of algorithms. They differ only in what is an error: a negative length for "D", a negative cycle
-        anywhere for "FW" and "J", a reachable negative cycle for "BF".
-    directed : bool
-        False lets paths go along edges in both directions.
-    return_predecessors : bool
-        Also return the vertex before each one, of several any.
-    unweighted : bool
-        Let every edge have length 1.
-    overwrite : bool
-        Changes nothing: the array is never written to.
-    indices : int or array of integers, optional
-        Where to start; by default everywhere. Not with "FW".
+    csgraph, method, directed, return_predecessors, unweighted, overwrite, indices
+        As for `scipy.sparse.csgraph.shortest_path`; CuPy's arrays, too, give CuPy arrays. The methods differ only in
+        what is an error: a negative length for "D", a negative cycle anywhere for "FW" and "J", a reachable negative
+        cycle for "BF". `overwrite` changes nothing: the array is never written to.
 
     Returns
     -------
-    dist_matrix : (..., n) float64
-        For each of `indices` the distances; infinite where it doesn't reach.
-    predecessors : (..., n) int32
-        With `return_predecessors`; -9999 at the source and where it doesn't reach.
-
-    Raises
-    ------
-    NegativeCycleError
-        SciPy's own: if a cycle is negative.
-    TypeError, ValueError
-        If the array is not square, or the method is unknown.
+    dist_matrix, predecessors
+        As SciPy's; of several shortest paths any may give the predecessor.
 
     Examples
     --------
@@ -116,29 +95,14 @@ def dijkstra(
 
     Parameters
     ----------
-    csgraph, directed, indices, return_predecessors, unweighted
-        As for `shortest_path`. Where lengths are negative this warns of it, as SciPy's function does, and answers as
-        `bellman_ford`.
-    limit : float
-        Paths that are longer count as none.
-    min_only : bool
-        The distance from the nearest of `indices`, in place of that from each.
+    csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
+        As for `scipy.sparse.csgraph.dijkstra`; CuPy's arrays, too. Where lengths are negative this warns of it, as
+        SciPy's function does, and answers as `bellman_ford`.
 
     Returns
     -------
-    dist_matrix : (..., n) float64
-        For each of `indices` the distances; with `min_only` (n,). Infinite where it doesn't reach.
-    predecessors : (..., n) int32
-        With `return_predecessors`; -9999 at the source and where it doesn't reach.
-    sources : (n,) int32
-        With `return_predecessors` and `min_only`: which of `indices` is nearest, -9999 where none reaches.
-
-    Raises
-    ------
-    NegativeCycleError
-        SciPy's own: if a cycle that one of `indices` reaches is negative.
-    TypeError, ValueError
-        If the array is not square, `limit` is negative, or an index is no vertex.
+    dist_matrix, predecessors, sources
+        As SciPy's; of several shortest paths any may give the predecessor, and of several nearest sources any.
 
     Examples
     --------
@@ -182,19 +146,12 @@ def bellman_ford(
     Parameters
     ----------
     csgraph, directed, indices, return_predecessors, unweighted
-        As for `shortest_path`.
+        As for `scipy.sparse.csgraph.bellman_ford`; CuPy's arrays, too.
 
     Returns
     -------
     dist_matrix, predecessors
         As for `shortest_path`.
-
-    Raises
-    ------
-    NegativeCycleError
-        SciPy's own: if a cycle that one of `indices` reaches is negative.
-    TypeError, ValueError
-        If the array is not square, or an index is no vertex.
 
     Examples
     --------
@@ -229,26 +186,13 @@ def yen(
 
     Parameters
     ----------
-    csgraph, directed, return_predecessors, unweighted
-        As for `shortest_path`.
-    source, sink : int
-        The ends of the paths.
-    K : int
-        The number of paths.
+    csgraph, source, sink, K, directed, return_predecessors, unweighted
+        As for `scipy.sparse.csgraph.yen`; CuPy's arrays, too.
 
     Returns
     -------
-    dist_array : (M,) float64
-        The lengths of the paths in order; M is K, or less if there are no more paths.
-    predecessors : (M, n) int32
-        With `return_predecessors`: for each path, the vertex before each of its vertices, -9999 elsewhere.
-
-    Raises
-    ------
-    NegativeCycleError
-        SciPy's own: if a cycle is negative.
-    TypeError, ValueError
-        If the array is not square, source or sink is not a vertex, or K is negative or not an integer.
+    dist_array, predecessors
+        As SciPy's.
 
     Examples
     --------

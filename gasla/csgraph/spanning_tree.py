@@ -19,23 +19,15 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
 
     Parameters
     ----------
-    csgraph : sparse, dense or masked array, (n, n)
-        SciPy's or NumPy's, or CuPy's. An entry (i, j) is an edge between i and j, whichever way; of several the
-        lightest counts. Edges of dense arrays are the finite entries beyond 1e-8 of 0, as in
-        SciPy; of sparse ones all entries.
-    overwrite : bool
-        Changes nothing: the array is never written to.
+    csgraph, overwrite
+        As for `scipy.sparse.csgraph.minimum_spanning_tree`; CuPy's arrays, too. `overwrite` changes nothing: the array
+        is never written to.
 
     Returns
     -------
     tree : CSR array or matrix, (n, n) float64
-        The entries that were chosen. Of those of a weight, the first by rows come first, NaN after all numbers: these
-        are the edges that SciPy chooses. An edge of weight 0 joins its ends, but is not among them, as SciPy has it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the array is not square, or holds complex numbers.
+        The edges that SciPy chooses: of those of a weight, the first by rows come first, NaN after all numbers. An edge
+        of weight 0 joins its ends, but is not among them, as SciPy has it.
 
     Examples
     --------
