@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 
 from gasla.backends.networkx.conversion import Converted
-from gasla.backends.networkx.dispatch import number, only, register
+from gasla.backends.networkx.dispatch import compose, number, only, register
 from gasla.backends.networkx.paths.unweighted import _within, depth, levels
 from gasla.backends.networkx.visit_order import layers, queue
 
@@ -41,46 +41,6 @@ def bfs_edges(
     yield from _edges(G, source, reverse, depth_limit)
 
 
-@register(*CONDITIONS, least=20_000)
-def bfs_tree(
-    G: Converted,
-    source: Any,
-    reverse: bool = False,
-    depth_limit: Any = None,
-    sort_neighbors: Any = None,
-) -> Any:
-    """The tree of a breadth-first search, as a graph of NetworkX's."""
-    edges = _edges(G, source, reverse, depth_limit)
-    tree = nx.DiGraph()
-    tree.add_node(source)
-    tree.add_edges_from(edges)
-    return tree
-
-
-@register(*CONDITIONS, least=20_000)
-def bfs_predecessors(
-    G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
-) -> Iterator[tuple[Any, Any]]:
-    """Each node with the node that reached it."""
-    for parent, child in _edges(G, source, False, depth_limit):
-        yield child, parent
-
-
-@register(*CONDITIONS, least=20_000)
-def bfs_successors(
-    G: Converted, source: Any, depth_limit: Any = None, sort_neighbors: Any = None
-) -> Iterator[tuple[Any, list[Any]]]:
-    """Each node with the nodes reached from it."""
-    children: list[Any] = []
-    last = source
-    for parent, child in _edges(G, source, False, depth_limit):
-        if parent != last:
-            yield last, children
-            last, children = parent, []
-        children.append(child)
-    yield last, children
-
-
 @register(least=20_000)
 def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
     """The nodes at each distance from some nodes."""
@@ -92,15 +52,6 @@ def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
         return
     for layer in layers(queue(G, G.numbered(first))):
         yield G.called(layer)
-
-
-@register(least=20_000)
-def descendants_at_distance(G: Converted, source: Any, distance: Any) -> set[Any]:
-    """The nodes at a distance from one."""
-    if source not in G:
-        raise nx.NetworkXError(f"The node {source} is not in the graph.")
-    far = levels(G, G.numbers[source], None)
-    return set(G.called(np.flatnonzero(far == distance))) if distance >= 0 else set()
 
 
 def _reached(G: Converted, source: Any, reverse: bool) -> set[Any]:
@@ -117,3 +68,8 @@ def descendants(G: Converted, source: Any) -> set[Any]:
 def ancestors(G: Converted, source: Any) -> set[Any]:
     """The nodes from which a node is reachable."""
     return _reached(G, source, True)
+
+
+compose(nx.descendants_at_distance, least=20_000)
+for theirs in (nx.bfs_tree, nx.bfs_predecessors, nx.bfs_successors):
+    compose(theirs, *CONDITIONS, least=20_000)

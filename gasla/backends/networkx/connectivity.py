@@ -9,7 +9,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import DIRECTED, NEVER, UNDIRECTED, only, register
+from gasla.backends.networkx.dispatch import DIRECTED, NEVER, UNDIRECTED, compose, only, register
 
 
 def _labels(G: Converted) -> tuple[int, Array]:
@@ -154,31 +154,22 @@ def is_eulerian(G: Converted) -> bool:
     return bool((G.degrees() % 2 == 0).all()) and is_connected(G)
 
 
-def _bridges(G: Converted) -> tuple[Array, Array]:
-    """The ends of the bridges, in the order of NetworkX's edges."""
+NO_ROOT = only("root", None)
+
+
+@register(UNDIRECTED, NO_ROOT, least=20_000)
+def bridges(G: Converted, root: Any = None) -> Iterator[tuple[Any, Any]]:
+    """The edges on no cycle, in the order of NetworkX's edges."""
     out, n = G.plain().out, len(G)
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     ends = np.asarray(moved(gasla.bridges(G.plain().to(G.device)), "cpu"), np.int64).reshape(-1, 2)
     are = np.isin(tails * n + heads, ends[:, 0] * n + ends[:, 1])
     if G.edges.copies is not None:
         are &= G.edges.copies == 1
-    return tails[are], heads[are]
+    return iter(list(zip(G.called(tails[are]), G.called(heads[are]))))
 
 
-NO_ROOT = only("root", None)
-
-
-@register(UNDIRECTED, NO_ROOT, least=20_000)
-def bridges(G: Converted, root: Any = None) -> Iterator[tuple[Any, Any]]:
-    """The edges on no cycle."""
-    tails, heads = _bridges(G)
-    return iter(list(zip(G.called(tails), G.called(heads))))
-
-
-@register(UNDIRECTED, NO_ROOT, least=20_000)
-def has_bridges(G: Converted, root: Any = None) -> bool:
-    """Whether any edge is on no cycle."""
-    return len(_bridges(G)[0]) > 0
+compose(nx.has_bridges, UNDIRECTED, NO_ROOT, least=20_000)
 
 
 @register(UNDIRECTED, least=20_000)
