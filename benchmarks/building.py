@@ -26,7 +26,7 @@ FILES = ("a.txt", "a.mtx", "a.gr", "a.npz", "a.csv", "a.parquet")
 
 
 def builders(m: int, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """What is measured, by name."""
+    """The measured calls, by name."""
     n = m // 10
     rng = np.random.default_rng(0)
     src, dst = rng.integers(0, n, (2, m)).astype(np.int32)

@@ -4,9 +4,9 @@ python -m benchmarks.cards [--cards 1 2 4] [--graphs rmat22] [--graphs-module FI
                            [--output FILE]
 
 A graph on one card is a `gasla.Graph` there; on several it is spread over `distributed.Cluster(cards=K)`. Betweenness
-and triangles are shared out, each card with the whole graph; everything else divides the graph. An iteration of
-PageRank is a hundredth of what a hundred more of them take: so it is without what a call takes on the host, which BFS
-is not.
+and triangles are shared out, each card with the whole graph; everything else divides the graph. The time of an
+iteration of PageRank is a hundredth of the difference that 100 further iterations make, so it excludes the time of a
+call on the host; the time of BFS includes it.
 """
 
 import argparse

@@ -180,7 +180,7 @@ def write(path: Path, ids: Array, values: Array) -> None:
 
 
 def problem(kernel: str, data: Dataset, values: Array, reference: Path) -> str:
-    """What is wrong with an output, by the rule of its kernel; "" if nothing."""
+    """The first violation of the rule of a kernel by an output; "" if there is none."""
     kind = np.float64 if values.dtype.kind == "f" else values.dtype
     lines = _table(reference, np.dtype([("id", np.uint64), ("value", kind)]), 2)
     if not np.array_equal(np.sort(lines["id"]), data.ids):

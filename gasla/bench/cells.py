@@ -96,7 +96,7 @@ class Cell:
 
     @property
     def wrong(self) -> str:
-        """What is wrong with the answer of `own`; "" if nothing."""
+        """The note on a wrong answer or a failure of `own`; "" if there is none."""
         note = self.entries[self.own].note
         return note if note.startswith(("wrong", "failed")) else ""
 

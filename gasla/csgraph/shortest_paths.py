@@ -237,7 +237,7 @@ def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, giv
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
-    """Why SciPy's function is called, as far as it can be told without reading lengths; empty if it is not.
+    """The reason to call SciPy's function, decided without reading lengths; empty if there is none.
 
     SciPy's function reads each edge `often` times for each source.
     """

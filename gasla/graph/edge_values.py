@@ -28,7 +28,7 @@ def _noted(make: Callable[[Values], T]) -> cached_property[T]:
 
 
 class Values:
-    """Edge values and what is derived from them; `each` has one value per edge number, or is None."""
+    """Edge values and arrays derived from them; `each` has one value per edge number, or is None."""
 
     def __init__(self, lists: Lists, each: Array | None) -> None:
         self.lists, self.each = lists, each

@@ -167,7 +167,7 @@ class Graph:
     origin: Origin | None = None
     change: Change | None = None
     _weighted: Mapping[str, Any] = MappingProxyType({})  # see `weighted_by`
-    _valued: Values  # the values, and what is derived from them
+    _valued: Values  # the values, and arrays derived from them
     _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
     _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # weak reference to the graph this is a copy of
@@ -857,7 +857,7 @@ class Graph:
 
     @property
     def valued(self) -> Values:
-        """The values and what is derived from them, for readers only."""
+        """The values and arrays derived from them, to read only."""
         return self._valued
 
     @property

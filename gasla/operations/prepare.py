@@ -37,7 +37,7 @@ class Variant(NamedTuple):
 
 
 class Begin(NamedTuple):
-    """What a run starts from; documented at `gasla.run`."""
+    """The start values of a run; documented at `gasla.run`."""
 
     values: dict[str, Any]
     active: Any = None

@@ -142,7 +142,7 @@ def _copies(plan: Plan) -> list[str]:
 
 
 def _edges(plan: Plan) -> list[str]:
-    """What is read of edges besides their ends."""
+    """Sentences on the edge data that a run reads besides sources and targets."""
     found = []
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))
@@ -215,7 +215,7 @@ NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"
 
 
 def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, made: str) -> list[str]:
-    """What is read of the graph, and what is copied; `made` tells when the copies are made."""
+    """Sentences on the neighbor lists that a run reads and copies; `made` says when the copies are made."""
     bound = Bound(plan, program, graph)
     gather, send = bound._sides()
     sides: list[tuple[str, NeighborLists]] = []

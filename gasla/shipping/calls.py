@@ -121,7 +121,7 @@ def _wanted(function: Callable[..., Any]) -> set[str]:
 
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
-    """What a function is called with besides the graph: what it needs, and then each option alone."""
+    """Arguments for calls of a function, besides the graph: the required ones, then each option alone."""
     known, hints = _known(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: known[name] for name in _wanted(function)}

@@ -202,7 +202,7 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
 
     Notes
     -----
-    Stored zeros are edges of length 0. Paths are told apart by their vertices: of parallel edges the shortest counts,
+    Stored zeros are edges of length 0. Paths differ if their vertices do: of parallel edges the shortest counts,
     and of equally long ones that of the smallest id.
 
     Lengths are summed in float64. The order is exact if the sums are, as those of integers below 2**53; otherwise paths

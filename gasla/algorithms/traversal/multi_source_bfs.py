@@ -190,7 +190,7 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
 
 
 class Probe(NamedTuple):
-    """The result of one search, and what it says about searches from all sources."""
+    """The result of one search, and an estimate for searches from all sources."""
 
     which: int  # index of its source
     level: Any

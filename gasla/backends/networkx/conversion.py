@@ -152,7 +152,7 @@ class Converted:
         return found if callable(name) else self.edges.combined(found, combine)
 
     def _by_function(self, weight: Callable[..., Any]) -> Array:
-        """What a function says of every entry, called once each; 0 where it hides an edge."""
+        """The weight of every entry by a function, called once each; 0 where it hides an edge."""
         if weight in self._called:
             return self._called[weight][0]
         if self.data is None:
@@ -177,7 +177,7 @@ class Converted:
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
         """An attribute of every edge; refused where it isn't a number that arrays hold.
 
-        So are numbers of 2**53 and more, unless `large` ones are asked for: integers beside floats are rounded then.
+        So are numbers of 2**53 and more, unless `large` ones are asked for: integers among floats are then rounded.
         """
         if callable(name):
             return self._by_function(name)
@@ -293,7 +293,7 @@ def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
 
 
 def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """The neighbors of every node, with what is known of the edges; those of views as they are now."""
+    """The neighbors of every node with the attributes of the edges; views are copied."""
     rows = [adjacency[name] for name in names]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
@@ -356,7 +356,7 @@ def convert_from_nx(
     edge_attrs : dict of name to default, optional
         Attributes of edges to keep, as arrays.
     preserve_edge_attrs, preserve_node_attrs : bool
-        Keep all attributes: what they are then stays as it is.
+        Keep all attributes, with the values that they have at this time.
     node_attrs, preserve_graph_attrs, name, graph_name
         As NetworkX passes them; attributes of nodes are all kept or none, those of the graph always.
 
@@ -409,7 +409,7 @@ def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
 
 
 def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
-    """What is known of the edges of every entry: their attributes, those of parallel ones by key."""
+    """The attributes of the edge of every entry, those of parallel edges by key."""
     copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]
     if graph.data is not None:

@@ -57,7 +57,7 @@ class Report(NamedTuple):
         return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def disturbed(self) -> dict[str, Disturbance]:
-        """What was measured while the machine was busy with other work, at the last attempt."""
+        """The measurements, by name, during which the machine was busy with other work, at the last attempt."""
         notes = self.provenance.get("machine", [])
         found = {note["measured"]: Disturbance(note["stolen"], note["slowed"]) for note in notes}
         return {what: each for what, each in found.items() if each.is_much}

@@ -1,1 +1,1 @@
-"""What the CPU engine runs, in the kernel language: the loop, its stages, and what these are made of."""
+"""The CPU engine's code in the kernel language: the loop, its stages, and the functions that these call."""

@@ -1,4 +1,4 @@
-"""The program's functions: loads of what they read, their calls, and stores of what they return.
+"""The program's functions: loads of the fields that they read, their calls, and stores of their results.
 
 `run` is the only place that generates code for the statements of `gasla.program.statements`. Locals have the names of
 the functions' parameters: `src_level` is the field `level` of an edge's source.

@@ -1,4 +1,4 @@
-"""What the templates of products (`gasla/cpu/kernels/products`) ask of a semiring: they see one of these as `plan`.
+"""Plans of products: the properties of a semiring that the templates in `gasla/cpu/kernels/products` read as `plan`.
 
 Each kind of product has a class, which also prints the semiring's functions that its template calls.
 """
@@ -104,7 +104,7 @@ def _literal(value: Any, kind: Any) -> Code:
 
 
 class Four(NamedTuple):
-    """What is computed of four entries side by side."""
+    """The expressions that are computed for four entries in SIMD registers."""
 
     product: Expr
     combination: Expr
@@ -126,7 +126,7 @@ class VectorPlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """What `reduce_rows` takes besides the rows."""
+        """The parameters of `reduce_rows` besides the rows."""
         own = ["control", "complement", "stored", "bound", "load_until", "ask_until", "indptr", "indices"]
         return [*own, *self.arrays]
 
@@ -242,7 +242,7 @@ class BatchedPlan(ProductPlan):
         return tuple(np.empty((threads, size), kind) for kind, size in self.sizes.items())
 
     def functions(self) -> list[str]:
-        """What is looked up, the product of that, how two combine, what is stored."""
+        """The printed functions: lookups of an entry, its product, the combination of two, and the stored value."""
         make = functools.partial(printer.function, write=vector_printer.write)
         found = [printer.function("entry", self.terms.symbols, tuple(self.looked_up))]
         found.append(make("product", self.symbols, vector_printer.sheltered(self.product)))
@@ -309,11 +309,11 @@ class DensePlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """What `reduce_rows` takes besides the rows."""
+        """The parameters of `reduce_rows` besides the rows."""
         return ["columns", "width", "complement", "indptr", "indices", *self.given, *self.outs, *self.totals]
 
     def functions(self) -> list[str]:
-        """The product, how two combine, what is stored."""
+        """The printed functions: the product of an entry, the combination of two, and the stored value."""
         terms, make = self.terms, functools.partial(printer.function, write=vector_printer.write)
         found = [make("product", terms.symbols, vector_printer.sheltered(terms.product))]
         found.append(make("combine", self.pair, vector_printer.sheltered(terms.combination)))
@@ -342,7 +342,7 @@ class SparsePlan(ProductPlan):
         return [*values, *self.outs, *(f"all_{name}" for name in self.totals)]
 
     def functions(self) -> list[str]:
-        """The product, how two combine, what is stored."""
+        """The printed functions: the product of an entry, the combination of two, and the stored value."""
         terms = self.terms
         found = [
             printer.function("product", terms.symbols, terms.product, write),

@@ -447,7 +447,7 @@ class Specializer:
         return ast.Constant(None) if result is None or result.value is None else result.value
 
     def _given(self, template: Template, node: ast.Call, scope: dict[str, Any]) -> dict[str, Any]:
-        """What each parameter of an inlined function stands for: a value, or an expression."""
+        """The value or expression that replaces each parameter of an inlined function."""
         takes, given = template.node.args, [self._argument(arg, scope) for arg in node.args]
         names = [arg.arg for arg in takes.args]
         defaults = [*zip(names[::-1], takes.defaults[::-1], strict=False)]

@@ -1,1 +1,1 @@
-"""What the CPU engine stands on: threads, atomics, vectors, modules. All that is private to CPython is used here."""
+"""The runtime of the CPU engine: threads, atomics, vectors, modules. All that is private to CPython is used here."""

@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
 
 
 class Variant(NamedTuple):
-    """What the kernels depend on besides the terms."""
+    """The parameters of the kernels besides the terms."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -98,7 +98,7 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """Both compiled kernels, and what they read."""
+    """Both compiled kernels, and the arrays that they read."""
 
     product: Kernel
     product_of_cut_rows: Kernel

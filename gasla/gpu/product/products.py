@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 
 
 class Variant(NamedTuple):
-    """What the kernels depend on besides the terms."""
+    """The parameters of the kernels besides the terms."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -77,7 +77,7 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The two compiled kernels of a product, and what they read."""
+    """The two compiled kernels of a product, and the arrays that they read."""
 
     product: Kernel
     product_of_cut_rows: Kernel

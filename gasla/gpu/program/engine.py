@@ -27,7 +27,7 @@ LONG = 1 << 33  # vertices and edges visited: over a tenth of a second, so that 
 
 
 class Prepared:
-    """Prepared runs of a program on a graph. What they share (`Cached`), the graph keeps, once per device."""
+    """Prepared runs of a program on a graph. The graph keeps their shared part (`Cached`), once per device."""
 
     def __init__(self, way: int = AUTO, deterministic: bool = False, scheduled: bool = False) -> None:
         self.turn = threading.Lock()

@@ -92,7 +92,7 @@ def _both(one: AbstractContextManager[Any], other: AbstractContextManager[Any]) 
 
 @dataclass
 class Mirrors:
-    """What a rank needs to exchange values.
+    """The vertices whose values a rank exchanges.
 
     Attributes
     ----------

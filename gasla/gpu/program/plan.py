@@ -47,7 +47,7 @@ _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "
 
 @dataclass(frozen=True)
 class Variant:
-    """What a kernel is compiled for besides its program: the type of offsets, and how lists are traversed.
+    """The parameters of a kernel besides its program: the type of offsets, and how lists are traversed.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ _pages: deque["PageMemory"] = deque()  # pages that belong to no workspace
 
 
 class Cached:
-    """What a graph caches for the runs of one program on one device."""
+    """The data that a graph caches for the runs of one program on one device."""
 
     def __init__(self, program: Any, graph: Graph, variant: Variant) -> None:
         self.plan = generate.module(program, graph.id_dtype, variant)

@@ -49,7 +49,7 @@ class Summary(NamedTuple):
 
 
 class _Place:
-    """What one thread and one stream use: a page, words in device memory, and the number of the last launch.
+    """The resources of one thread and one stream: a page, words in device memory, and the number of the last launch.
 
     A later launch on the stream comes after the one before, so that all can be used again even if a wait was
     interrupted.

@@ -56,7 +56,7 @@ class Recorder:
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
-        """What has been asked for: first what graphs of the first shape ask for."""
+        """The recorded sources; those of the first graph come first."""
         return merged([self.noted])[architecture]
 
     def __getattr__(self, name: str) -> Any:
@@ -160,7 +160,7 @@ class _Noting:
 
 
 def _always() -> Iterator[str]:
-    """What is asked for by graphs, whatever runs on them, and primitives without a choice."""
+    """The sources that every graph needs, whichever program runs, and those of primitives without variants."""
     kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
     yield from map(min_max.source, kinds)
@@ -175,7 +175,7 @@ def _always() -> Iterator[str]:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Have everything on the CPU go by a recorder meanwhile. Not for use beside other threads."""
+    """Have everything on the CPU go by a recorder meanwhile. Not for use with other threads."""
     recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
     engines._face = lambda package: recorder if package == "cpu" else face(package)
     has_loop = segmented_reduce.has_ufunc_loop

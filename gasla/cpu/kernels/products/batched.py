@@ -1,7 +1,7 @@
 """A product of a matrix and a vector that calls functions such as exp, which are computed for many entries at once.
 
 A thread looks up a batch of some thousand entries, and lays them out in slots: up to `height` entries of one row below
-each other, the next slot beside it. A sweep goes down all slots at once, in loops that LLVM vectorises. Where a row has
+each other, slots side by side. A sweep goes down all slots at once, in loops that LLVM vectorises. Where a row has
 several slots, their totals are laid out in slots again, and swept again. A row longer than a batch begins a batch, and
 goes on in the next. So the result of a row depends neither on the rows around it nor on the thread.
 

@@ -46,7 +46,7 @@ def _added(keyed: Keyed, monoid: Monoid) -> str:
 
 
 def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
-    """What is read of the choosing vertex, and the gathered value if it chooses a given key."""
+    """Functions that load the fields of a choosing vertex, and return the gathered value if it chooses a given key."""
     fields = read(plan, "vertex", ["choose"])
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in fields]
     own = [local(plan, "vertex", f, f"chooser.f_{f}") for f in fields]
