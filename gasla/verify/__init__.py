@@ -73,21 +73,17 @@ Patterson: The GAP Benchmark Suite, 2015) and of Graph500's validation.
 """
 
 from gasla.verify._common import VerificationError
-from gasla.verify.centrality.betweenness import betweenness
-from gasla.verify.centrality.edge_betweenness import edge_betweenness
+from gasla.verify.centrality.betweenness import betweenness, edge_betweenness
 from gasla.verify.centrality.link_analysis import hits, pagerank, salsa
 from gasla.verify.centrality.spectra import eigenvector, katz
 from gasla.verify.core_numbers import core_number, k_core
 from gasla.verify.derived_graphs import condensation, ego_graph
 from gasla.verify.directed.flows import maximum_flow, minimum_cut
 from gasla.verify.directed.orders import longest_path, topological_order
-from gasla.verify.link_samples import negative_edges, split_edges
-from gasla.verify.locations import geolocate
 from gasla.verify.partitions import components, label_propagation, louvain_communities, modularity, strong_components
-from gasla.verify.positions import layout
+from gasla.verify.positions import geolocate, layout
 from gasla.verify.searches.hops import eccentricity, effective_diameter, k_hop_counts
-from gasla.verify.searches.multi_source import multi_source_bfs, multi_source_shortest_paths
-from gasla.verify.searches.paths import bfs, nearest_source, sssp
+from gasla.verify.searches.paths import bfs, multi_source_bfs, multi_source_shortest_paths, nearest_source, sssp
 from gasla.verify.searches.single_pair import k_shortest_paths, shortest_path
 from gasla.verify.searches.temporal import (
     earliest_arrival,
@@ -116,7 +112,7 @@ from gasla.verify.undirected.independence import (
 from gasla.verify.undirected.laplacians import fiedler_vector, spectral_embedding
 from gasla.verify.undirected.sweep_cut import pagerank_nibble
 from gasla.verify.undirected.trees import minimum_spanning_forest
-from gasla.verify.walks_and_samples import random_walks, sample_neighbors
+from gasla.verify.walks_and_samples import negative_edges, random_walks, sample_neighbors, split_edges
 
 __all__ = [
     "VerificationError",

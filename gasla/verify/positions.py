@@ -1,11 +1,14 @@
-"""Verifier of a layout: neighbors are nearer than any two vertices are on average, and no vertex covers another one."""
+"""Verifiers of positions: lengths of edges of layouts, and sums of distances to neighbors of estimated locations."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import VerificationError, edges_of, require
+from gasla.verify._common import SAMPLES, Array, VerificationError, edges_of, require, sample
+
+STEPS = 10.0 ** np.arange(-4, 1)  # to the places that are tried, relative to the farthest neighbor
+DIRECTIONS = 16
 
 
 def layout(graph: Any, positions: ArrayLike) -> None:
@@ -55,3 +58,97 @@ def layout(graph: Any, positions: ArrayLike) -> None:
         raise VerificationError(
             f"squared distances of all pairs have the mean {distance:g}, less than 1, that of edges"
         )
+
+
+def geolocate(
+    graph: Any,
+    locations: ArrayLike,
+    found: ArrayLike,
+    *,
+    sphere: bool = False,
+    tolerance: float = 1e-7,
+    samples: int = SAMPLES,
+) -> None:
+    """Verify estimated locations: given ones are kept, and sampled ones are medians of their neighbors' locations.
+
+    Parameters
+    ----------
+    graph, sphere
+        As for `gasla.geolocate`.
+    locations, found : (n, 2) arrays
+        The given locations, NaN where unknown, and the answer.
+    tolerance : float
+        By how much the mean distance to the neighbors may exceed the least, relative to all given locations.
+    samples : int
+        Number of vertices to check.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> unknown = [np.nan, np.nan]
+    >>> geolocate(path, [[0.0, 0.0], unknown, [1.0, 1.0]], [[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
+    >>> geolocate(path, [[0.0, 0.0], unknown, [1.0, 1.0]], [[0.0, 0.0], [0.5, 0.9], [1.0, 1.0]])
+    Traceback (most recent call last):
+    gasla.verify.VerificationError: the location of vertex 1 is no median of those of its neighbors: [0.5, 0.9]
+    """
+    simple, given, answer = edges_of(graph).simple(), np.asarray(locations, np.float64), np.asarray(found)
+    n = simple.shape[0]
+    if answer.shape != (n, 2) or answer.dtype.kind != "f":
+        raise VerificationError(f"({n}, 2) floating-point numbers were expected, not {answer.dtype}{answer.shape}")
+    known = ~np.isnan(given[:, 0])
+    kept = (answer == given).all(axis=1) | ~known
+    require(kept, lambda v: f"vertex {v} was at {given[v].tolist()}, not at {answer[v].tolist()}")
+    steps = _steps(simple, known)
+    located = np.isfinite(answer).all(axis=1) if len(steps) else known
+    require(
+        located == np.isfinite(steps),
+        lambda v: f"vertex {v} is at {answer[v].tolist()}, {steps[v]} edges from a known location",
+    )
+    require(located | np.isnan(answer).all(axis=1), lambda v: f"vertex {v} is at {answer[v].tolist()}")
+    estimated = np.flatnonzero(located & ~known)
+    slack = tolerance * (1.0 if sphere else float(np.abs(given[known]).max(initial=0)))
+    for v in estimated[sample(len(estimated), samples)].tolist():
+        near = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
+        before = answer[near[steps[near] + 1 == steps[v]]]
+        if _is_worse(answer[v], before, sphere, slack):
+            raise VerificationError(
+                f"the location of vertex {v} is no median of those of its neighbors: {answer[v].tolist()}"
+            )
+
+
+def _steps(simple: Any, known: Array) -> Array:
+    """The number of edges from the nearest vertex with a known location, by SciPy; infinite if there is none."""
+    from scipy.sparse.csgraph import dijkstra
+
+    if not known.any():
+        return np.full(len(known), np.inf)
+    found: Array = dijkstra(simple, indices=np.flatnonzero(known), unweighted=True, min_only=True)
+    return found
+
+
+def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
+    """Whether another place has a smaller sum of distances to the others; on the sphere, one near it."""
+    size = float(_apart(place[None], others, sphere).max())
+    turns = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
+    around = np.stack([np.sin(turns), np.cos(turns)], axis=1)
+    steps = size * (STEPS[:2] if sphere else STEPS)
+    moves = (steps[:, None, None] * around).reshape(-1, 2)
+    if sphere:  # degrees; a degree of longitude is shorter
+        moves = np.degrees(moves) / [1, max(np.cos(np.radians(place[0])), 1e-6)]
+    tried = place + moves if sphere else np.concatenate([place + moves, others])
+    if sphere:
+        tried = tried[np.abs(tried[:, 0]) <= 90]
+    best = _apart(tried, others, sphere).sum(axis=1).min(initial=np.inf)
+    return bool(_apart(place[None], others, sphere).sum() > best + slack * len(others))
+
+
+def _apart(places: Array, others: Array, sphere: bool) -> Array:
+    """The distances from each place to each of the others; on the sphere in radians, by the haversine formula."""
+    difference = places[:, None] - others[None]
+    if not sphere:
+        return np.hypot(difference[..., 0], difference[..., 1])
+    half = np.radians(difference) / 2
+    shrink = np.cos(np.radians(places[:, None, 0])) * np.cos(np.radians(others[None, :, 0]))
+    chord = np.sin(half[..., 0]) ** 2 + shrink * np.sin(half[..., 1]) ** 2
+    return 2 * np.arcsin(np.sqrt(np.clip(chord, 0, 1)))
