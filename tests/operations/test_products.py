@@ -153,7 +153,7 @@ def test_long_rows_equal_numpy(semiring: Semiring, dtype: Any) -> None:
 
 @pytest.mark.parametrize("monoid", [semirings.plus, semirings.min])
 def test_long_rows_of_what_vectors_do_not_have(monoid: Monoid) -> None:
-    """Integers are divided one by one, and a long row is then reduced as two halves."""
+    """Integers are divided one by one."""
     quotient = Semiring(monoid, BinaryOp("quotient", lambda a, x: a // x), "quotient")
     rng = np.random.default_rng(2)
     indptr = np.cumsum([0, 401, 7, 400, 8, 9, 300])

@@ -121,7 +121,6 @@ class VectorPlan(ProductPlan):
         super().__init__(terms, masked)
         self.four = four_of(terms)
         self.by_four = self.four is not None
-        self.by_two = not self.by_four and terms.monoid.commutative and not terms.any_will_do
         self.looks_often = terms.type == np.dtype(bool)  # a total gets there soon
 
     @property

@@ -16,7 +16,6 @@ from gasla.cpu.runtime.intrinsics import fetch_add, prefetch
 from gasla.cpu.runtime.threads import STOP, TICKET
 
 AHEAD = 32  # entries between one that is computed and the one whose element of x is prefetched
-LONG = 8  # entries from which a row is reduced as two halves, where it is not reduced four by four
 LOOK_AFTER = 64  # entries between two tests whether the rest of a row matters
 LAST = 3  # entries that a load of four may read behind the first
 
@@ -106,11 +105,9 @@ def reduce_row():
             reduce_by_four()
         else:
             total = plan.identity
-            if plan.by_two:
-                reduce_by_two()
         while e < last:
             look_up()
-            total = combine(total, product(*tuple(argument(name, 0, e) for name in plan.parameters)))
+            total = combine(total, product(*tuple(argument(name) for name in plan.parameters)))
             if plan.terms.any_will_do:
                 if is_final(total):
                     break
@@ -203,62 +200,23 @@ def fold():
         total = simd4.first(totals)
 
 
-# --- one or two entries at a time -------------------------------------------------------------------------------------
-
-
-def reduce_by_two():
-    """Reduce even and odd entries of a long row apart, up to `e`: an addition need not wait for the last one."""
-    if last - first >= np.uint64(LONG):
-        total_0, total_1, stop = total, plan.identity, min(last - one, ask_until)
-        while e < stop:
-            if plan.terminal is None:
-                add_two()
-            elif plan.looks_often:
-                add_two()
-                if (total_0 == plan.terminal) | (total_1 == plan.terminal):
-                    break
-            else:
-                look = min(e + np.uint64(LOOK_AFTER), stop)
-                while e < look:
-                    add_two()
-                if (total_0 == plan.terminal) | (total_1 == plan.terminal):
-                    break
-        total = combine(total_0, total_1)
-        if plan.terminal is not None:
-            if total == plan.terminal:
-                e = last
-
-
-def add_two():
-    """Add the products of two entries to their totals."""
-    if plan.reads("x"):
-        prefetch(x, indices[e + np.uint64(AHEAD)])
-        prefetch(x, indices[e + one + np.uint64(AHEAD)])
-    if plan.reads_columns:
-        u_0, u_1 = np.uint64(indices[e]), np.uint64(indices[e + one])
-        if (u_0 >= bound) | (u_1 >= bound):
-            fail()
-        if plan.reads("x"):
-            x_0, x_1 = x[u_0], x[u_1]
-    total_0 = combine(total_0, product(*tuple(argument(name, 0, e) for name in plan.parameters)))
-    total_1 = combine(total_1, product(*tuple(argument(name, 1, e + one) for name in plan.parameters)))
-    e += two
+# --- one entry at a time ----------------------------------------------------------------------------------------------
 
 
 def look_up():
     """Read the column of the entry at `e`, and x there."""
     if plan.reads_columns:
-        u_0 = np.uint64(indices[e])
-        if u_0 >= bound:
+        u = np.uint64(indices[e])
+        if u >= bound:
             fail()
         if plan.reads("x"):
-            x_0 = x[u_0]
+            x_u = x[u]
 
 
-def argument(name, k, place):
-    """The value of a parameter of the product at a place, whose column and element of x have been read."""
+def argument(name):
+    """The value of a parameter of the product at `e`, whose column and element of x have been read."""
     if name == "value":
-        return values[place]
+        return values[e]
     if name == "x":
-        return x_[k]
-    return np.int64(i) if name == "row" else np.int64(u_[k])
+        return x_u
+    return np.int64(i) if name == "row" else np.int64(u)
