@@ -156,7 +156,7 @@ def test_who_has_no_work_sleeps() -> None:
     """After a moment in which the next run would have come cheaper; and wakes again."""
     for _ in range(3):
         run_parallel(_meet, new_control(), (np.zeros(2, np.int64),), 2, short=True)
-        wait_until(lambda: not threads.are_ready(2), seconds=10)
+        wait_until(lambda: threads.pool.item(threads.STARTED) == threads.pool.item(threads.SLEEPING), seconds=10)
 
 
 @pytest.mark.parametrize("short", [True, False])

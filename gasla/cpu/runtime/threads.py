@@ -377,11 +377,6 @@ def are_taken() -> bool:
     return _holder[0].locked()
 
 
-def are_ready(wanted: int) -> bool:
-    """`are_awake` for calls from Python."""
-    return pool.item(STARTED) + 1 - pool.item(SLEEPING) >= wanted
-
-
 def run_parallel(
     kernel: Compiled,
     control: np.ndarray,
