@@ -8,6 +8,7 @@ from gasla.gpu.program.workspace import SMALL
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.host_memory import on_host
 from gasla.graph.graph import Graph
+from gasla.graph.streamed import PackedIds
 from gasla.names import given
 from gasla.program import reasons
 from gasla.program.program import VertexProgram
@@ -33,8 +34,14 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
     if not graph.is_streamed:
         return []
     arrays = graph_arrays(reasons.Bound(plan, program, graph))
-    held = {array.data.ptr: int(array.nbytes) for array in arrays.values() if on_host(array) is not None}
-    return [f"Neighbor lists stay in host memory, {sum(held.values()):,} bytes, which the GPU reads over the link."]
+    packed = [array for array in arrays.values() if isinstance(array, PackedIds)]
+    read = {ids.data.ptr: ids.words for ids in packed}
+    read |= {a.data.ptr: a for a in arrays.values() if a not in packed and on_host(a) is not None}
+    bits = f", {', '.join(f'{8 * ids.words.nbytes / max(1, len(ids)):.1f}' for ids in packed)} bits per id" * bool(
+        packed
+    )
+    size = sum(int(array.nbytes) for array in read.values())
+    return [f"Neighbor lists stay in host memory, {size:,} bytes{bits}, which the GPU reads over the link."]
 
 
 def loop(plan: GpuPlan) -> list[str]:

@@ -27,6 +27,11 @@ class Adjacency:
         self._edge_ids = edge_ids
 
     @property
+    def stored_ids(self) -> Any:
+        """`indices` as the kernels of programs read them: packed, if the lists are."""
+        return self.indices
+
+    @property
     def edge_ids(self) -> Array | None:
         if callable(self._edge_ids):
             made = self._edge_ids()

@@ -34,7 +34,7 @@ from gasla.graph.exchange.vertex_names import Names, called, translate_vertices
 from gasla.graph.exchange.vertex_table import as_table, columns_of
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.streamed import StreamedLists, StreamedValues, lent, require_room, values_of
+from gasla.graph.streamed import Stream, StreamedLists, StreamedValues, lent, require_room, values_of
 from gasla.graph.transform import attribute_merging, merging, pairing, subgraphs
 from gasla.graph.transform.attribute_merging import Combine
 from gasla.graph.transform.origin import Derived, IdMap, Origin
@@ -72,7 +72,7 @@ def _made_on_host(method: Method) -> Method:
         found = method(host, *map(_for_host, given), **{name: _for_host(one) for name, one in named.items()})
         if found is host:
             return graph
-        result = found._copied("gpu", stream=True)
+        result = found._copied("gpu", stream="compressed" if graph.lists.packs else True)
         result.origin = None if found.origin is None else found.origin.to("gpu")
         result.change = None if found.change is None else Change(*(moved(part, "gpu") for part in found.change))
         return result
@@ -112,15 +112,17 @@ class Graph:
         ``cupyx.scipy.sparse`` gives a graph on the GPU.
     device : "cpu" or "gpu", optional
         Where the graph is; by default where `A` is. From one device to the other the arrays are copied, as by `to`.
-    stream : bool
+    stream : bool or "compressed"
         With ``device="gpu"``, for graphs larger than the GPU's memory: neighbor lists and values are kept in host
-        memory, where kernels read them over the link. Results are the same, in many times the time; see
-        `docs/gpu.md`.
+        memory, where kernels read them over the link. Results are the same, in many times the time. With "compressed",
+        programs read the ids of neighbors as some 10 to 15 bits each. See `docs/gpu.md`.
 
     Raises
     ------
     MemoryError
         If the graph does not fit the GPU; the message has both numbers of bytes, and says that ``stream=True`` runs it.
+    ValueError
+        If `stream` is given without ``device="gpu"``, or is "compressed" for a graph of 2**31 or more vertices.
 
     Attributes
     ----------
@@ -175,12 +177,12 @@ class Graph:
     # --- construction from matrices and arrays ----------------------------------------------------------------------
 
     # `from_edges` and the other constructors call it without A
-    def __new__(cls, A: Any = None, *, device: Device | None = None, stream: bool = False) -> Self:
+    def __new__(cls, A: Any = None, *, device: Device | None = None, stream: Stream = False) -> Self:
         graph = super().__new__(cls)
         graph._known = {}
         return graph
 
-    def __init__(self, A: Any, *, device: Device | None = None, stream: bool = False) -> None:
+    def __init__(self, A: Any, *, device: Device | None = None, stream: Stream = False) -> None:
         if device is not None or stream is not False:
             A = _placed(A if isinstance(A, Graph) else Graph(A), device, stream)
         if isinstance(A, Graph):
@@ -722,7 +724,7 @@ class Graph:
 
     @property
     def is_streamed(self) -> bool:
-        """Whether neighbor lists and values are in host memory and read by a GPU over the link (``stream=True``)."""
+        """Whether neighbor lists and values are in host memory and read by a GPU over the link (`stream`)."""
         return isinstance(self.__dict__.get("lists"), StreamedLists)  # a distributed graph has none
 
     @property
@@ -1701,13 +1703,13 @@ class Graph:
             self._copy = self._copied(device)
         return self._copy
 
-    def _copied(self, device: Device, stream: bool = False) -> Graph:
+    def _copied(self, device: Device, stream: Stream = False) -> Graph:
         copy = Graph.__new__(Graph)
         lists: Lists
         valued: Values
         if stream:
             self.notice_values()
-            lists = there = StreamedLists(self.lists)
+            lists = there = StreamedLists(self.lists, packs=stream == "compressed")
             valued = StreamedValues.of(there, self._valued)
         else:
             require_room(self.lists, self._valued.each, device)
@@ -1783,7 +1785,7 @@ class Graph:
             for attributes in (self.edge_attributes, self.vertex_attributes)
             if attributes
         )
-        where = ", streamed" if self.is_streamed else ""
+        where = ", streamed" * self.is_streamed + ", compressed" * (self.is_streamed and self.lists.packs)
         return f"Graph(n={self.n}, m={self.m}, values={self.value_type}{columns}{where})"
 
     def _repr_html_(self) -> str:
@@ -1798,15 +1800,17 @@ class Graph:
 
 def _placed(graph: Graph, device: Any, stream: Any) -> Graph:
     """A graph on a device; with `stream`, for a GPU that reads its lists in host memory."""
-    if not isinstance(stream, bool | np.bool_):
-        raise TypeError(f"stream is {stream!r}; expected True or False")
+    packs = isinstance(stream, str) and stream == "compressed"
+    if not (packs or isinstance(stream, bool | np.bool_)):
+        raise TypeError(f"stream is {stream!r}; expected True or False, or 'compressed'")
     if stream and device != "gpu":
         raise ValueError(
-            f"stream is True and device is {device!r}; expected device='gpu': stream=True lets a GPU read neighbor "
+            f"stream is {stream!r} and device is {device!r}; expected device='gpu': stream lets a GPU read neighbor "
             "lists in host memory, where a graph on the CPU has them anyway"
         )
     if stream:
-        return graph if graph.is_streamed else graph.to("cpu")._copied("gpu", stream=True)
+        is_there = graph.is_streamed and graph.lists.packs == packs
+        return graph if is_there else graph.to("cpu")._copied("gpu", "compressed" if packs else True)
     if graph.is_streamed and device == "gpu":
         return graph.to("cpu")._copied("gpu")
     return graph.to(device)

@@ -54,6 +54,8 @@ class Lists:
         Sources and targets, if it was neither.
     """
 
+    packs = False  # whether kernels read ids that are packed (`gasla.graph.streamed`)
+
     def __init__(
         self,
         n: int,

@@ -2,6 +2,9 @@
 
 Kernels read them in place over the link; offsets, degrees and fields are on the card. All lists, permuted values and
 properties are made by the CPU's code, from the `host` lists and values, and copied once into page-locked memory.
+
+With ``stream="compressed"`` the kernels of programs read packed ids (`gasla.graph.packed`). The ids themselves are
+copied into page-locked memory only for products and primitives, when one first reads them.
 """
 
 from __future__ import annotations
@@ -9,15 +12,20 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
 from gasla.arrays import Device, address, converted, moved
-from gasla.gpu.runtime.host_memory import cards, free_bytes, mapped, on_host, pinned
+from gasla.gpu.runtime.compile import device as current_device
+from gasla.gpu.runtime.host_memory import cards, free_bytes, mapped, on_host, pinned, pinned_empty
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.edge_values import Values
 from gasla.graph.neighbor_lists import Lists, finished_property
+from gasla.graph.packed import PLACE, pack
+
+Stream = bool | Literal["compressed"]
 
 
 class StreamedAdjacency(Adjacency):
@@ -75,6 +83,95 @@ class StreamedAdjacency(Adjacency):
         return lent(self.host.by_position(known))
 
 
+class PackedIds:
+    """Packed vertex ids, which kernels of programs take in place of a CuPy array of the ids.
+
+    Parameters
+    ----------
+    host : array
+        The ids.
+    n : int
+        Number of vertices.
+    """
+
+    dtype = np.dtype(np.int32)
+
+    def __init__(self, host: Array, n: int) -> None:
+        self.host = host
+        groups, self.words = pack(host, n, lambda count: pinned_empty(count, np.uint32))
+        groups[:, PLACE] += np.uint64(self.words.ctypes.data)
+        self.groups = moved(groups, "gpu")
+
+    @property
+    def data(self) -> Any:
+        """The memory whose address kernels take."""
+        return self.groups.data
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.words.nbytes + self.groups.nbytes)
+
+    @cached_property
+    def unpacked(self) -> Any:
+        """The ids for kernels that take an array."""
+        return mapped(pinned(self.host, self.dtype))
+
+    def get(self) -> Array:
+        """The ids in host memory."""
+        return self.host
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+
+_packed: weakref.WeakValueDictionary[tuple[Any, ...], PackedIds] = weakref.WeakValueDictionary()
+
+
+def packed_ids(host: Array, n: int) -> PackedIds:
+    """Packed ids; one object while it lives, because both directions of a symmetric graph have the same ids."""
+    key = address(host), len(host), host.dtype, n, current_device()
+    found = _packed.get(key)
+    return found if found is not None else _packed.setdefault(key, PackedIds(host, n))
+
+
+class PackedAdjacency(StreamedAdjacency):
+    """Neighbor lists whose ids are packed.
+
+    Parameters
+    ----------
+    host : Adjacency
+        The same lists for the CPU.
+    indptr : CuPy array
+    packed : PackedIds
+    """
+
+    def __init__(self, host: Adjacency, indptr: Array, packed: PackedIds) -> None:
+        self.host, self.indptr, self.packed = host, indptr, packed
+        self._edge_ids = None if host.edge_ids_known and host.edge_ids is None else self._lent_ids
+
+    @property
+    def indices(self) -> Any:  # type: ignore[override]
+        """The ids as an array, which is made when it is first read."""
+        return self.packed.unpacked
+
+    @property
+    def stored_ids(self) -> Any:
+        return self.packed
+
+    def in_order(self) -> Adjacency:
+        made = self.host.in_order()
+        return self if made is self.host else PackedAdjacency(made, self.indptr, packed_ids(made.indices, self.n))
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.indptr) - 1
+
+    def arrays(self) -> list[Array]:
+        ids = [] if callable(self._edge_ids) or self._edge_ids is None else [self._edge_ids]
+        return [self.indptr, self.packed.groups, self.packed.words, *ids]
+
+
 def lent(array: Any) -> Any:
     """A NumPy array for kernels: a copy in page-locked memory, unless it is there already."""
     return mapped(pinned(array))
@@ -109,16 +206,29 @@ class StreamedLists(Lists):
     given : Lists
         The lists of a graph on the CPU. They are not changed: `host` is a copy of them, which takes over each array in
         page-locked memory as soon as it is there, so that the memory of the original can be freed.
+    packs : bool
+        Whether ids are packed. Then `host` keeps its own arrays of ids.
+
+    Raises
+    ------
+    ValueError
+        If ids of 64 bits would have to be packed.
     """
 
-    def __init__(self, given: Lists) -> None:
+    def __init__(self, given: Lists, packs: bool = False) -> None:
         super().__init__(given.n, "gpu")
+        if packs and self.id_dtype.itemsize == 8:
+            raise ValueError(
+                f"stream is 'compressed' and the graph has {self.n:,} vertices; expected fewer than {2**31:,}, whose "
+                "ids have 32 bits: stream=True takes any graph"
+            )
+        self.packs = packs
         self.m, self.files = given.m, given.files
         self.host = copy.copy(given)
         self._converted: weakref.WeakValueDictionary[tuple[int, Any], Any] = weakref.WeakValueDictionary()
         self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # by the identity of the host's
         for name in ("rows", "columns"):
-            if getattr(self.host, name) is not None:
+            if getattr(self.host, name) is not None and not packs:
                 self._settle(name)
 
     def _settle(self, name: str) -> Adjacency:
@@ -139,12 +249,15 @@ class StreamedLists(Lists):
     def _lend(self, host: Adjacency) -> StreamedAdjacency:
         key = id(host.indptr)
         if key not in self._offsets_on_card:
-            self._offsets_on_card[key] = host.indptr, moved(host.indptr, "gpu")
-        return StreamedAdjacency(host, self._offsets_on_card[key][1])
+            self._offsets_on_card[key] = host.indptr, moved(host.indptr.astype(self.offset_dtype, copy=False), "gpu")
+        indptr = self._offsets_on_card[key][1]
+        if not self.packs:
+            return StreamedAdjacency(host, indptr)
+        return PackedAdjacency(host, indptr, packed_ids(host.indices, self.n))
 
     def _lists(self, name: str) -> StreamedAdjacency:
-        getattr(self.host, name)  # made if it is not there
-        return self._lend(self._settle(name))
+        host: Adjacency = getattr(self.host, name)  # made if it is not there
+        return self._lend(host if self.packs else self._settle(name))
 
     @finished_property
     def out(self) -> Adjacency:
@@ -208,13 +321,13 @@ class StreamedLists(Lists):
         return found if found is not None else self._converted.setdefault(key, lent(np.ones(count, kind)))
 
     def reversed(self) -> Lists:
-        return StreamedLists(self.host.reversed())
+        return StreamedLists(self.host.reversed(), self.packs)
 
     def to(self, device: Device) -> Lists:
         return self if device == "gpu" else self.host
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StreamedLists, (self.host,)
+        return StreamedLists, (self.host, self.packs)
 
 
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:

@@ -293,7 +293,7 @@ class NeighborLists:
     @property
     def entries(self) -> int:
         """Number of entries: edges, or twice the edges for lists of both directions."""
-        return len(self._lists.indices)
+        return len(self._lists.stored_ids)
 
     @property
     def are_cached(self) -> bool:
@@ -317,6 +317,10 @@ class NeighborLists:
 
     def indices(self) -> Any:
         return self._lists.indices
+
+    def stored_ids(self) -> Any:
+        """`indices` as kernels read them."""
+        return self._lists.stored_ids
 
     @property
     def has_ids(self) -> bool:
@@ -342,7 +346,7 @@ class NeighborLists:
     def values(self, kind: np.dtype, graph: Graph) -> Any:
         """The values of a graph with these lists, as a type, in the order of the lists."""
         if graph.value_type is None:
-            return graph.lists.ones(len(self._lists.indices), kind)
+            return graph.lists.ones(self.entries, kind)
         check_values(graph, kind)
         values = self.cached_values(graph) if self._values_are_cached else self._lists.by_position(graph.valued.each)
         assert values is not None

@@ -79,9 +79,9 @@ def test_kernels_compile(semiring: Semiring, dtype: Any) -> None:
 
 
 def test_finding_facts_compiles() -> None:
-    for offset in ("int", "long long"):
-        for vertex in ("int", "long long"):
-            assert compile_source(rows.SOURCE.format(offset=offset, vertex=vertex), "compute_90")
+    for offset in (np.dtype(np.int32), np.dtype(np.int64)):
+        for vertex, packed in ((np.int32, False), (np.int64, False), (np.int32, True)):
+            assert compile_source(rows.formatted(rows.SOURCE, offset, np.dtype(vertex), packed), "compute_90")
 
 
 # --- with a GPU ------------------------------------------------------------------------------------------------------

@@ -22,9 +22,12 @@ def cupy() -> ModuleType:
 
 
 @pytest.mark.parametrize("architecture", [pytest.param("sm_80", marks=pytest.mark.slow), "sm_90"])
-@pytest.mark.parametrize(("offset", "vertex"), [("int", "int"), ("long long", "int"), ("long long", "long long")])
-def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str) -> None:
-    assert compile_source(rows.HUB_NEIGHBORS.format(offset=offset, vertex=vertex), architecture)
+@pytest.mark.parametrize(
+    ("offset", "vertex", "packed"), [("i4", "i4", False), ("i8", "i4", False), ("i8", "i8", False), ("i4", "i4", True)]
+)
+def test_compiles(cupy: ModuleType, architecture: str, offset: str, vertex: str, packed: bool) -> None:
+    source = rows.formatted(rows.HUB_NEIGHBORS, np.dtype(offset), np.dtype(vertex), packed)
+    assert compile_source(source, architecture)
 
 
 @pytest.mark.gpu

@@ -19,28 +19,31 @@ from gasla.arrays import moved
 from gasla.gpu.runtime import host_memory
 from gasla.graph import graph as graphs
 from gasla.graph import streamed
+from gasla.graph.neighbor_lists import Lists
 from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, SHAPES, random_graph
 from tests.helpers.generated_programs import Case, cases
 from tests.helpers.generated_runs import run as run_case
 from tests.program.test_runs import CASES, NAMES
 
 A = datasets.with_weights(datasets.rmat(8), largest=9)
+STREAMS = [True, "compressed"]
 
 
 # --- without a GPU ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])
-def test_streaming_is_for_gpus(device: Any) -> None:
-    with pytest.raises(ValueError, match=r"stream is True and device is .*; expected device='gpu'"):
-        gasla.Graph(A, device=device, stream=True)
-    with pytest.raises(ValueError, match="stream is True"):
-        gasla.Graph(gasla.Graph(A), device=device, stream=True)
+@pytest.mark.parametrize("stream", STREAMS)
+def test_streaming_is_for_gpus(device: Any, stream: Any) -> None:
+    with pytest.raises(ValueError, match=rf"stream is {stream!r} and device is .*; expected device='gpu'"):
+        gasla.Graph(A, device=device, stream=stream)
+    with pytest.raises(ValueError, match=f"stream is {stream!r}"):
+        gasla.Graph(gasla.Graph(A), device=device, stream=stream)
 
 
-@pytest.mark.parametrize("stream", [1, "yes", None])
-def test_stream_is_true_or_false(stream: Any) -> None:
-    with pytest.raises(TypeError, match=r"stream is .*; expected True or False"):
+@pytest.mark.parametrize("stream", [1, "yes", None, np.zeros(2)])
+def test_stream_is_true_or_false_or_compressed(stream: Any) -> None:
+    with pytest.raises(TypeError, match=r"stream is .*; expected True or False, or 'compressed'"):
         gasla.Graph(A, device="gpu", stream=stream)
 
 
@@ -86,6 +89,7 @@ def no_card(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(host_memory, "PinnedBytes", Bytes)
     monkeypatch.setattr(streamed, "mapped", lambda array: array)
+    monkeypatch.setattr(streamed, "current_device", lambda: 0)
     for module in (streamed, graphs):
         monkeypatch.setattr(module, "moved", copied)
         monkeypatch.setattr(module, "lent", lent)
@@ -104,16 +108,18 @@ SAME = [
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.usefixtures("no_card")
-def test_lists_and_values_are_those_of_the_host(form: str, both_ways: bool, known: bool) -> None:
+def test_lists_and_values_are_those_of_the_host(form: str, both_ways: bool, known: bool, stream: Any) -> None:
     matrix = sparse.random(60, 60, 0.1, random_state=1, format="coo", dtype=np.float32)
     matrix = (matrix + matrix.T if both_ways else matrix).asformat(form)
     graph, given_one = gasla.Graph(matrix), gasla.Graph(matrix)
     if known:  # the lists that it then has are taken over
         assert len(given_one.in_edge_ids) == given_one.m
         assert given_one.out_values is not None and given_one.in_values is not None
-    there = gasla.Graph(given_one, device="gpu", stream=True)
+    there = gasla.Graph(given_one, device="gpu", stream=stream)
     assert there.is_streamed and there.device == "gpu" and "streamed" in repr(there)
+    assert ("compressed" in repr(there)) == (stream == "compressed")
     for name in ("out", "in_", "both", "sorted_out"):
         one, other = getattr(graph, name), getattr(there, name)
         for numbers in (lambda lists: lists.numbers(), lambda lists: lists.owners(), lambda lists: lists.as_keys(60)):
@@ -126,6 +132,7 @@ def test_lists_and_values_are_those_of_the_host(form: str, both_ways: bool, know
     for name in SAME:
         np.testing.assert_array_equal(getattr(there, name), getattr(graph, name), err_msg=name)
     assert (there.out.indices is there.in_.indices) == (graph.out.indices is graph.in_.indices)
+    assert (there.out.stored_ids is there.in_.stored_ids) == (graph.out.indices is graph.in_.indices)
     assert (there.out_values is there.in_values) == (graph.out_values is graph.in_values)
     for a, b in zip(graph.edges(), there.edges(), strict=True):
         np.testing.assert_array_equal(b, a)
@@ -134,10 +141,11 @@ def test_lists_and_values_are_those_of_the_host(form: str, both_ways: bool, know
     assert form == "coo" or given_one.lists.given.indices is matrix.indices  # the caller's graph stays as it was
 
 
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.usefixtures("no_card")
-def test_graphs_made_of_a_streamed_one_are_streamed() -> None:
+def test_graphs_made_of_a_streamed_one_are_streamed(stream: Any) -> None:
     graph = gasla.Graph(A)
-    there = gasla.Graph(A, device="gpu", stream=True)
+    there = gasla.Graph(A, device="gpu", stream=stream)
     made: dict[str, Callable[[gasla.Graph], gasla.Graph]] = {
         "reversed": lambda g: g.reversed(),
         "symmetrized": lambda g: g.symmetrized(semirings.max),
@@ -154,24 +162,43 @@ def test_graphs_made_of_a_streamed_one_are_streamed() -> None:
         if name == "weighted_by":
             continue  # columns of NumPy are not taken for the card's here
         expected, found = function(graph), function(there)
-        assert found.is_streamed, name
+        assert found.is_streamed and found.lists.packs == (stream == "compressed"), name
         for one, other in zip([*expected.out, expected.in_values], [*found.out, found.in_values], strict=True):
             np.testing.assert_array_equal(other, one, err_msg=name)
     assert there.to("cpu").device == "cpu" and there.to("cpu").to("gpu") is there
-    assert gasla.Graph(there, device="gpu", stream=True).lists is there.lists
+    for other in STREAMS:
+        assert (gasla.Graph(there, device="gpu", stream=other).lists is there.lists) == (other == stream)
     again = pickle.loads(pickle.dumps(there))
-    assert again.is_streamed
+    assert again.is_streamed and again.lists.packs == there.lists.packs
     np.testing.assert_array_equal(again.in_values, graph.in_values)
     np.testing.assert_array_equal(there.lists.as_type(there.values, np.float64), graph.values.astype(np.float64))
     np.testing.assert_array_equal(there.lists.ones(5, np.int8), np.ones(5, np.int8))
 
 
+@pytest.mark.usefixtures("no_card")
+def test_ids_are_packed_once_and_copied_only_when_read() -> None:
+    matrix = datasets.rmat(10)
+    there = gasla.Graph(matrix, device="gpu", stream="compressed")
+    assert there.out.packed is there.in_.packed is there.reversed().out.packed
+    assert there.out.packed.nbytes < 0.5 * matrix.indices.nbytes
+    assert not {"unpacked"} & vars(there.out.packed).keys()
+    assert there.to("cpu").out.indices is matrix.indices  # not copied either
+    np.testing.assert_array_equal(there.out.indices, matrix.indices)
+
+
+@pytest.mark.usefixtures("no_card")
+def test_ids_of_64_bits_are_not_packed() -> None:
+    lists = Lists(2**31, "cpu", ends=(np.array([0, 2**31 - 1]), np.array([2**31 - 1, 5])))
+    with pytest.raises(ValueError, match=r"stream is 'compressed' and the graph has 2,147,483,648 v.*stream=True"):
+        streamed.StreamedLists(lists, packs=True)
+
+
 # --- with a GPU ------------------------------------------------------------------------------------------------------
 
 
-def pair(graph: Any) -> tuple[gasla.Graph, gasla.Graph]:
+def pair(graph: Any, stream: Any = True) -> tuple[gasla.Graph, gasla.Graph]:
     """A graph on the card, and one whose lists stay in host memory."""
-    return gasla.Graph(graph, device="gpu"), gasla.Graph(graph, device="gpu", stream=True)
+    return gasla.Graph(graph, device="gpu"), gasla.Graph(graph, device="gpu", stream=stream)
 
 
 def on_host(answer: Any) -> np.ndarray:
@@ -222,15 +249,16 @@ def two_sides(graph: Any) -> Any:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("name", {**EXACT, **CLOSE, **MORE})
-def test_algorithms_are_those_of_the_card(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_algorithms_are_those_of_the_card(name: str, stream: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     given, function = random_graph(), {**EXACT, **CLOSE, **MORE}[name]
     if name in ACYCLIC:
         src, dst = given.to_edge_index()
         given = given.select(src < dst)
     for small, graph in ((0, given), (10_000, given if name in ACYCLIC else given.symmetrized(semirings.max))):
         monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
-        expected, found = (on_host(function(each)) for each in pair(graph))
+        expected, found = (on_host(function(each)) for each in pair(graph, stream))
         if name in CLOSE or name.partition(",")[0] in FLOATS:
             np.testing.assert_allclose(found, expected, rtol=1e-6)
         else:
@@ -238,10 +266,11 @@ def test_algorithms_are_those_of_the_card(name: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("name", SHAPES)
-def test_shapes_are_those_of_the_card(name: str) -> None:
+def test_shapes_are_those_of_the_card(name: str, stream: Any) -> None:
     graph = SHAPES[name]
-    card, there = pair(graph)
+    card, there = pair(graph, stream)
     if graph.n:
         np.testing.assert_array_equal(on_host(gasla.bfs(there, 0)), on_host(gasla.bfs(card, 0)))
         np.testing.assert_array_equal(on_host(gasla.sssp(there, 0)), on_host(gasla.sssp(card, 0)))
@@ -251,10 +280,11 @@ def test_shapes_are_those_of_the_card(name: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 def test_programs_are_those_of_the_card(
-    program: Any, start: Any, alone: bool, limit: int, small: int, monkeypatch: pytest.MonkeyPatch
+    program: Any, start: Any, alone: bool, limit: int, small: int, stream: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
     rng, n, m = np.random.default_rng(1), 700, 3000
@@ -265,7 +295,7 @@ def test_programs_are_those_of_the_card(
     for direction in ("auto", "push", "pull"):
         options: dict[str, Any] = {"active": [source] if alone else None, "max_iterations": limit}
         card, there = (
-            gasla.run(program, each, direction=direction, **options, **start(source)) for each in pair(graph)
+            gasla.run(program, each, direction=direction, **options, **start(source)) for each in pair(graph, stream)
         )
         for name in card.state:
             np.testing.assert_array_equal(on_host(there.state[name]), on_host(card.state[name]), err_msg=name)
@@ -273,10 +303,32 @@ def test_programs_are_those_of_the_card(
 
 @pytest.mark.gpu
 @pytest.mark.slow
+@pytest.mark.parametrize("stream", STREAMS)
 @settings(max_examples=30, deadline=None, database=None, suppress_health_check=[*HealthCheck])
-@given(cases())
-def test_generated_programs(case: Case) -> None:
-    run_case(case, gasla.Graph(case.graph, device="gpu", stream=True))
+@given(case=cases())
+def test_generated_programs(stream: Any, case: Case) -> None:
+    run_case(case, gasla.Graph(case.graph, device="gpu", stream=stream))
+
+
+@pytest.mark.gpu
+def test_packed_ids_are_read_over_the_link_and_freed_with_the_graph() -> None:
+    import cupy
+
+    matrix = datasets.rmat(14)
+    card, there = pair(matrix, "compressed")
+    text = str(gasla.explain(LEVELS, there))
+    assert "Neighbor lists stay in host memory" in text and "bits per id" in text
+    for source in (3, 77):
+        np.testing.assert_array_equal(on_host(gasla.bfs(there, source)), on_host(gasla.bfs(card, source)))
+    ranks = [on_host(gasla.pagerank(each, weighted=False).ranks) for each in (card, there)]
+    np.testing.assert_allclose(*ranks, rtol=1e-5)
+    packed = there.in_.packed
+    assert "unpacked" not in vars(packed) and packed.words.nbytes < matrix.indices.nbytes / 2
+    address = packed.words.ctypes.data
+    assert cupy.cuda.runtime.pointerGetAttributes(address).type == cupy.cuda.runtime.memoryTypeHost
+    del packed, there
+    gc.collect()
+    assert cupy.cuda.runtime.pointerGetAttributes(address).type != cupy.cuda.runtime.memoryTypeHost
 
 
 @pytest.mark.gpu

@@ -25,6 +25,7 @@ from gasla.gpu.program.workspace import (
     workspace_sizes,
 )
 from gasla.graph.graph import Graph
+from gasla.graph.packed import PLACE, pack
 from gasla.program.binding import Binding
 from tests.helpers import ROOT
 
@@ -53,6 +54,13 @@ def hub_neighbors(lists: Any) -> np.ndarray:
     found = np.arange(len(degrees), dtype=lists.indices.dtype)
     found[degrees > 0] = lists.indices[order[lists.indptr[:-1][degrees > 0]]]
     return found
+
+
+def packed(ids: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Packed ids with addresses, as kernels take them: the groups; and the words, to be kept as long."""
+    groups, words = pack(ids, n, lambda count: np.empty(count, np.uint32))
+    groups[:, PLACE] += np.uint64(words.ctypes.data)
+    return groups, words
 
 
 _built: dict[tuple[Any, ...], ctypes.CDLL] = {}  # in this process, by all that they are made of
@@ -100,6 +108,9 @@ class EmulatedLoop(Binding):
 
     def put(self, name: str, array: np.ndarray) -> np.ndarray:
         """Hand an array to the kernel."""
+        if name in ("gi", "si") and self.plan.variant.packed:
+            array, words = packed(array, self.graph.n)
+            self.arrays.append(words)
         self.arrays.append(self.placed(array))
         setattr(self.arguments, name, self.arrays[-1].ctypes.data)
         return self.arrays[-1]

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -427,9 +428,11 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))
     except MemoryError:  # the run itself reports how much memory it lacks
-        return Cached(kind, graph, Variant(offset_type(program, graph), *choices[:2]))
+        variant = Variant(offset_type(program, graph), *choices[:2])
+        return Cached(kind, graph, replace(variant, packed=graph.lists.packs))
 
 
 def _variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
     shape = ShapeOf(program, graph, scheduled, small)
-    return choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
+    found = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
+    return replace(found, packed=graph.lists.packs)

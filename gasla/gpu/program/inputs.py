@@ -26,7 +26,8 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
         if side == "s" and not plan.walks_out:
             continue
         arrays[f"{side}p"] = lists.indptr().astype(plan.offset_type, copy=False)
-        arrays[f"{side}i"] = as_type(lists.indices(), graph.id_dtype)
+        ids = lists.stored_ids()
+        arrays[f"{side}i"] = ids if plan.variant.packed else as_type(ids, graph.id_dtype)
         if (plan.needs_gather_ids if side == "g" else plan.needs_send_ids) and lists.has_ids:
             arrays[f"{side}e"] = as_type(lists.ids(), plan.offset_type)
         for name in plan.edge_values:

@@ -41,6 +41,7 @@ _STAGES = [
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
 SHARED_BYTES = 16  # bytes of shared memory per vertex
+_IDS = "ids_t"  # a pointer, or a struct of one (packed_ids.cuh)
 _NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
@@ -71,6 +72,8 @@ class Variant:
         Slots per warp of hash tables in shared memory (see `tables`).
     peers : bool
         The kernel exchanges values with those of other GPUs (see `peers`).
+    packed : bool
+        The ids of neighbor lists are packed (see `gasla.graph.packed`).
     """
 
     offset_type: np.dtype
@@ -85,6 +88,7 @@ class Variant:
     shared: bool = False
     table_slots: int = 0
     peers: bool = False
+    packed: bool = False
 
 
 class Start:
@@ -329,7 +333,7 @@ class GpuPlan(Plan):
         pointers += [(f"to_{n}", ctype(kind)) for n, kind in t.deposit_types.items()]
         pointers += [(f"was_{n}", ctype(t.vertex_types[n])) for n in sorted(self.behind)]
         for side in "gs":
-            pointers += [(f"{side}p", "const offset_t"), (f"{side}i", "const vertex_t"), (f"{side}e", "const offset_t")]
+            pointers += [(f"{side}p", "const offset_t"), (f"{side}i", _IDS), (f"{side}e", "const offset_t")]
             pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
         pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
         pointers += [(f"was_{n}", ctype(t.edge_types[n])) for n in sorted(self.edges_behind)]
@@ -347,7 +351,9 @@ class GpuPlan(Plan):
         pointers += [("waiting", "gasla::u32")] if self.has_buckets else []
         pointers += [("changed", "Changed")] if self.changes else []
         pointers += [("peers", "const gasla::Peer")] if self.variant.peers else []
-        result: list[tuple[str, str, Any]] = [(name, f"{kind}*", np.uint64) for name, kind in pointers]
+        result: list[tuple[str, str, Any]] = [
+            (name, kind if kind == _IDS else f"{kind}*", np.uint64) for name, kind in pointers
+        ]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
         for n, kind in t.parameter_types.items():
             result.append((f"self_{n}", ctype(kind), kind))

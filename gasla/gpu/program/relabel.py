@@ -73,6 +73,8 @@ class RenumberedLists(NeighborLists):
     def indices(self) -> Any:
         return self._numbering.indices
 
+    stored_ids = indices
+
     def ids(self) -> Any:
         return self._base.ids()[self._positions()]
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from gasla.arrays import finish
 from gasla.gpu.runtime.compile import compile_ahead, kernel, multiprocessors, struct
+from gasla.graph.streamed import PackedIds
 from semirings.printers.cuda import ctype
 
 PROPERTIES = np.dtype(
@@ -47,15 +48,16 @@ SAMPLES, NEAR = 1 << 14, 32  # as in kernels/product/row_properties.cuh
 FEW = 1 << 22  # offsets and indices that the host inspects in a few milliseconds
 
 SOURCE = """
+#include "packed_ids.cuh"
 #include "row_properties.cuh"
 using namespace gasla;
 typedef {offset} offset_t;
 typedef {vertex} vertex_t;
-extern "C" __global__ void find_properties(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored,
+extern "C" __global__ void find_properties(const offset_t* offsets, {ids} indices, u64 rows, u64 stored,
                                  RowProperties* found) {{
     find_row_properties(offsets, indices, rows, stored, found);
 }}
-extern "C" __global__ void sample(const offset_t* offsets, const vertex_t* indices, u64 rows, RowProperties* found) {{
+extern "C" __global__ void sample(const offset_t* offsets, {ids} indices, u64 rows, RowProperties* found) {{
     sample_rows(offsets, indices, rows, found);
 }}
 extern "C" __global__ void long_rows(const offset_t* offsets, u64 rows, u64 limit, u64* found, u64* list) {{
@@ -64,11 +66,12 @@ extern "C" __global__ void long_rows(const offset_t* offsets, u64 rows, u64 limi
 """
 
 HUB_NEIGHBORS = """
+#include "packed_ids.cuh"
 #include "hub_first.cuh"
 using namespace gasla;
 typedef {offset} offset_t;
 typedef {vertex} vertex_t;
-extern "C" __global__ void hub_neighbors(const offset_t* offsets, const vertex_t* indices, u64 rows, vertex_t* found) {{
+extern "C" __global__ void hub_neighbors(const offset_t* offsets, {ids} indices, u64 rows, vertex_t* found) {{
     find_hub_neighbors(offsets, indices, rows, found);
 }}
 """
@@ -194,10 +197,11 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
     found = cupy.asarray(start.view(np.uint8))
     source = _source(SOURCE, indptr, indices)
     sizes = np.uint64(rows), np.uint64(stored)
-    kernel(source, "find_properties", THREADS).plain(_blocks(max(rows, stored)), indptr, indices, *sizes, found)
+    ids = _array(indices)
+    kernel(source, "find_properties", THREADS).plain(_blocks(max(rows, stored)), indptr, ids, *sizes, found)
     properties = found.get().view(PROPERTIES)[0]
     if not properties["wrong_offsets"] and properties["lowest"] >= 0 and rows > 1:
-        kernel(source, "sample", THREADS).plain(_blocks(1 << 14), indptr, indices, sizes[0], found)
+        kernel(source, "sample", THREADS).plain(_blocks(1 << 14), indptr, ids, sizes[0], found)
         properties = found.get().view(PROPERTIES)[0]
     return RowProperties.of(rows, stored, properties)
 
@@ -233,16 +237,16 @@ def _mixed(x: np.ndarray) -> np.ndarray:
     return mixed
 
 
-def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype) -> None:
+def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype, packed: bool) -> None:
     """Start compiling the kernel that finds hub neighbors."""
-    compile_ahead(HUB_NEIGHBORS.format(offset=ctype(offset_type), vertex=ctype(id_type)))
+    compile_ahead(formatted(HUB_NEIGHBORS, offset_type, id_type, packed))
 
 
 def find_hub_neighbors(indptr: Any, indices: Any, found: Any) -> None:
     """Find each vertex's neighbor of highest degree; writes ids into an array of bytes."""
     n = len(indptr) - 1
     kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
-        _blocks(8 * n), indptr, indices, np.uint64(n), found
+        _blocks(8 * n), indptr, _array(indices), np.uint64(n), found
     )
 
 
@@ -300,8 +304,23 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
     return tuple(cupy.asarray(array) for array in arrays)
 
 
+def ids_type(kind: np.dtype, packed: bool) -> str:
+    """The C++ type of an array of vertex ids."""
+    return "gasla::PackedIds" if packed else f"const {ctype(kind)}*"
+
+
+def _array(ids: Any) -> Any:
+    """What a kernel is given for vertex ids."""
+    return ids.groups if isinstance(ids, PackedIds) else ids
+
+
 def _source(source: str, indptr: Any, indices: Any) -> str:
-    return source.format(offset=ctype(indptr.dtype), vertex=ctype(indices.dtype))
+    return formatted(source, indptr.dtype, indices.dtype, isinstance(indices, PackedIds))
+
+
+def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: bool = False) -> str:
+    """SOURCE or HUB_NEIGHBORS for offsets and ids of these types."""
+    return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 
 def _blocks(items: int) -> int:

@@ -24,7 +24,8 @@ class Staged(Binding):
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
         kind: Any = type(program)
-        self.plan = generate.module(kind, graph.id_dtype, Variant(offset_type(program, graph), staged=True))
+        variant = Variant(offset_type(program, graph), staged=True, packed=graph.lists.packs)
+        self.plan = generate.module(kind, graph.id_dtype, variant)
         super().__init__(program, graph)
         fields = self.by_inner_name(fields)
         self.check(fields)

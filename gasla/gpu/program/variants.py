@@ -40,13 +40,13 @@ class ShapeOf:
 
     @functools.cached_property
     def _partition(self) -> rows.RowPartition:
-        return rows.partition_rows(self._lists.indptr(), self._lists.indices())
+        return rows.partition_rows(self._lists.indptr(), self._lists.stored_ids())
 
     @functools.cached_property
     def _properties(self) -> rows.RowProperties:
         lists = self._lists
         found: rows.RowProperties = self._graph.kept(
-            ("rows", lists.side), lambda _: rows.find_properties_once(lists.indptr(), lists.indices())
+            ("rows", lists.side), lambda _: rows.find_properties_once(lists.indptr(), lists.stored_ids())
         )
         return found
 

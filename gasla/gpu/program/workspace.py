@@ -103,7 +103,7 @@ class Workspace:
         shared = shared or tables.shared_bytes(plan, plan.variant.table_slots)
         compile.compile_ahead(plan.source)
         if plan.hub_first:
-            rows.compile_hub_neighbors(plan.offset_type, plan.traced.id_type)
+            rows.compile_hub_neighbors(plan.offset_type, plan.traced.id_type, plan.variant.packed)
         lists = graph_arrays(binding)
         self.kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
         self.blocks = self.kernel.grid(_blocks(plan, graph, self.kernel.blocks))

@@ -65,9 +65,15 @@ def pinned(array: Array, dtype: Any = None) -> Array:
     kind = array.dtype if dtype is None else np.dtype(dtype)
     if _memory_of(array) is not None and array.dtype == kind and array.flags.c_contiguous:
         return array
-    made = np.asarray(PinnedBytes(array.size * kind.itemsize)).view(kind).reshape(array.shape)
+    made = pinned_empty(array.size, kind).reshape(array.shape)
     made[...] = array
     return made
+
+
+def pinned_empty(count: int, dtype: Any) -> Array:
+    """An array of so many numbers in page-locked memory."""
+    kind = np.dtype(dtype)
+    return np.asarray(PinnedBytes(count * kind.itemsize)).view(kind)
 
 
 def mapped(array: Array) -> Any:

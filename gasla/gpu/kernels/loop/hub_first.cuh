@@ -9,8 +9,8 @@ constexpr u32 LOOKS = 64;  // neighbors that are compared; a sample, if the list
 
 // A group of lanes takes a vertex, so that adjacent lists are read together. A vertex without neighbors gets its own
 // id.
-template <class offset_t, class vertex_t>
-__device__ void find_hub_neighbors(const offset_t* offsets, const vertex_t* indices, u64 n, vertex_t* hub_neighbors) {
+template <class offset_t, class ids_t, class vertex_t>
+__device__ void find_hub_neighbors(const offset_t* offsets, ids_t indices, u64 n, vertex_t* hub_neighbors) {
     constexpr u64 AT_ONCE = WARP / GROUP;
     for (u64 base = warp_of_grid() * AT_ONCE; base < n; base += warps_of_grid() * AT_ONCE) {
         const u64 v = base + lane() / GROUP;

@@ -35,13 +35,23 @@ template <class P> struct Search {
     Lists& s;
     const u32* active;
     const Quad* quads;  // the neighbors in aligned groups; the first group may begin before the array
-    const u32 shift;    // by this many neighbors
+    const u32 shift;    // by this many neighbors; packed ids have groups of their own
     u64 next = 0;
     u32 touched = 0, held = 0;
 
     __device__ __forceinline__ Search(const typename P::Arguments& a, typename P::Uniform& uniform, Buffers& buffers)
         : c(a, uniform), s(((Lists*)&buffers)[warp_of_block()]), active(c.active()),
-          quads((const Quad*)((u64)a.gi & ~(u64)15)), shift((u32)((u64)a.gi & 15) / sizeof(vertex_t)) {}
+          quads((const Quad*)(start(a.gi) & ~(u64)15)), shift((u32)(start(a.gi) & 15) / sizeof(vertex_t)) {}
+
+    __device__ __forceinline__ static u64 start(const vertex_t* ids) { return (u64)ids; }
+    __device__ __forceinline__ static u64 start(PackedIds) { return 0; }
+    __device__ __forceinline__ Quad load(const vertex_t*, prefix_t place) const { return quads[place]; }
+    __device__ __forceinline__ Quad load(PackedIds ids, prefix_t place) const {
+        Quad its;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; ++j) its.u[j] = ids[place * QUAD + j];
+        return its;
+    }
 
     __device__ __forceinline__ void run() {
         for (u64 w = this_warp_of_grid(); w < c.a.words; w += WARP * warps_of_grid()) sweep(w);
@@ -63,7 +73,7 @@ template <class P> struct Search {
 
         __device__ __forceinline__ void load(const Search& search, u32 k) {
             const prefix_t place = ((prefix_t)first + search.shift) / QUAD + k;
-            its = search.quads[place];
+            its = search.load(search.c.a.gi, place);
             e = (offset_t)(place * QUAD - search.shift);
         }
         __device__ __forceinline__ bool goes_on() const { return e + (offset_t)QUAD < last; }

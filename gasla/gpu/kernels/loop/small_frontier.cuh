@@ -56,7 +56,7 @@ struct SmallFrontierShared {
 template <class Overflow> struct SegmentAppender {
     SmallFrontierShared& s;
     const offset_t* offsets;
-    const vertex_t* indices;
+    ids_t indices;
     Overflow& overflow;
     Slot* own;  // segments of the next iteration
     u32 stamp;
@@ -79,7 +79,7 @@ template <class Overflow> struct SegmentAppender {
         } else if (wanted[0]) {
             const u32 at = place + __popc(ballot & lanes_below());
             own[at % SEGMENTS_PER_BLOCK * SLOTS_PER_SEGMENT + at / SEGMENTS_PER_BLOCK] = Slot{begin, end, v[0], stamp};
-            prefetch(indices + begin);
+            prefetch(address_of(indices, begin));
             atomicAdd(&s.edges, (u32)(end - begin));
         }
     }

@@ -23,8 +23,8 @@ __device__ __forceinline__ u32 mixed(u32 x) {
     return x ^ (x >> 16);
 }
 
-template <class offset_t, class vertex_t>
-__device__ __forceinline__ void compare_next_row(const offset_t* offsets, const vertex_t* indices, u64 row, RowProperties* found) {
+template <class offset_t, class ids_t>
+__device__ __forceinline__ void compare_next_row(const offset_t* offsets, ids_t indices, u64 row, RowProperties* found) {
     const u64 a = offsets[row], b = offsets[row + 1], c = offsets[row + 2];
     const u64 shared = least(b - a, c - b);
     if (shared == 0) return;
@@ -34,8 +34,8 @@ __device__ __forceinline__ void compare_next_row(const offset_t* offsets, const 
     if (distance < NEAR && distance > -NEAR) atomicAdd(&found->near, 1u);
 }
 
-template <class offset_t, class vertex_t>
-__device__ void find_row_properties(const offset_t* offsets, const vertex_t* indices, u64 rows, u64 stored, RowProperties* found) {
+template <class offset_t, class ids_t>
+__device__ void find_row_properties(const offset_t* offsets, ids_t indices, u64 rows, u64 stored, RowProperties* found) {
     const u64 me = thread_of_grid(), all = threads_of_grid();
     u64 longest = 0;
     bool wrong = false;
@@ -58,8 +58,8 @@ __device__ void find_row_properties(const offset_t* offsets, const vertex_t* ind
 }
 
 // Compare samples of rows; only called if the offsets are valid.
-template <class offset_t, class vertex_t>
-__device__ void sample_rows(const offset_t* offsets, const vertex_t* indices, u64 rows, RowProperties* found) {
+template <class offset_t, class ids_t>
+__device__ void sample_rows(const offset_t* offsets, ids_t indices, u64 rows, RowProperties* found) {
     const u64 step = most<u64>(rows / SAMPLES, 1);
     for (u64 row = thread_of_grid() * step; row + 1 < rows; row += threads_of_grid() * step)
         compare_next_row(offsets, indices, row, found);

@@ -86,6 +86,10 @@ template <class T> __device__ __forceinline__ T read_once(const T* address) {
 #endif
 }
 
+template <class T, class position_t> __device__ __forceinline__ T read_once(const T* array, position_t at) {
+    return read_once(array + at);
+}
+
 // Combine the terms at first, first + step, ... below last, in this order. Several loads overlap: past the end the last
 // term is loaded again and dropped, so that loads need not wait for a branch.
 template <class Body, class position_t, class Term>

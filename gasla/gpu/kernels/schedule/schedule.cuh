@@ -89,7 +89,7 @@ template <class P> struct Receiver : P::Body {
             return P::load_source(c, u);
     }
     __device__ __forceinline__ value_t term(row_t v, position_t e) {
-        return this->term_of(v, e, source(read_once(c.a.gi + e)));
+        return this->term_of(v, e, source(read_once(c.a.gi, e)));
     }
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }

@@ -48,7 +48,7 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
 template <int AHEAD> struct Neighbors {
     vertex_t u[AHEAD];
 
-    __device__ __forceinline__ void load(const vertex_t* indices, offset_t first, offset_t last, u32 stride) {
+    __device__ __forceinline__ void load(ids_t indices, offset_t first, offset_t last, u32 stride) {
         if (first >= last) return;
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) {

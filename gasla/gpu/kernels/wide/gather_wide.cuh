@@ -22,7 +22,7 @@ template <class Visit> __device__ __forceinline__ void by_warps(u64 count, Visit
 }
 
 // The lane's neighbor among the 32 from position `first` on; a valid neighbor also for lanes past the end.
-__device__ __forceinline__ vertex_t own_neighbor(const vertex_t* indices, offset_t first, offset_t last) {
+__device__ __forceinline__ vertex_t own_neighbor(ids_t indices, offset_t first, offset_t last) {
     if (first >= last) return 0;
     return indices[first + least<offset_t>(lane(), last - first - 1)];
 }

@@ -16,6 +16,7 @@ from gasla.gpu.program.generate.reduction import aggregates, reduction
 from gasla.gpu.program.generate.syntax import INDENT, combination
 from gasla.gpu.program.generate.vertex import peers, starts, vertex
 from gasla.gpu.program.plan import GpuPlan, Variant
+from gasla.gpu.program.rows import ids_type
 from gasla.program.program import VertexProgram
 from semirings import Symbol
 from semirings.printers import cuda, warp
@@ -28,6 +29,8 @@ typedef {vertex_t} vertex_t;
 typedef {offset_t} offset_t;
 typedef {prefix_t} prefix_t;
 constexpr unsigned int THREADS = {threads};
+#include "packed_ids.cuh"
+typedef {ids_t} ids_t;
 #include "{header}.cuh"
 {prelude}
 {functions}
@@ -71,6 +74,7 @@ class Module(GpuPlan):
             vertex_t=cuda.ctype(self.traced.id_type),
             offset_t=cuda.ctype(self.offset_type),
             prefix_t="unsigned int" if self.offset_type.itemsize == 4 else "unsigned long long",
+            ids_t=ids_type(self.traced.id_type, self.variant.packed),
             threads=STAGE_THREADS if self.staged else THREADS,
             header="stages" if self.staged else "single_block" if self.single_block else "loop",
             kernels="".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP,

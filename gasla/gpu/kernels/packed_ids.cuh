@@ -1,0 +1,76 @@
+// Vertex ids of which most bits are in host memory; gasla/graph/packed.py says how they are stored. An array of them is
+// read like a pointer to ids: any entry by itself.
+#pragma once
+#include "runtime.cuh"
+
+namespace gasla {
+
+// The position of the nth set bit; there must be one.
+__device__ __forceinline__ u32 place_of_bit(u64 bits, u32 n) {
+    const u32 low = __popc((u32)bits);
+    const bool above = n >= low;
+    const u32 half = above ? (u32)(bits >> 32) : (u32)bits, nth = above ? n - low : n;
+    u32 place = 0;
+#pragma unroll
+    for (u32 step = 16; step; step >>= 1)
+        if (__popc(half & ((1u << (place + step)) - 1)) <= nth) place += step;
+    return place + (above ? 32 : 0);
+}
+
+struct PackedIds {
+    static constexpr u32 ENTRIES = 32, BLOCKS = 8, ADDRESS_BITS = 48;  // of a block, of a group, of `place`
+
+    struct Group {  // of blocks, on the card
+        u64 place;  // address of the lowest bits, and above it the size of an id in bits
+        u64 ends;   // words of the lowest bits up to the end of each block, in a byte each
+        u32 bases[BLOCKS];
+        u64 uppers[BLOCKS];
+    };
+    const Group* groups;
+
+    // Where the lowest bits of an entry are.
+    struct Place {
+        const u32* words;  // of the block
+        u32 width;
+        u32 bit;  // the first of the entry
+
+        __device__ __forceinline__ u32 load() const {
+            if (width == 0) return 0;
+            const u32 shift = bit % 32, low = __ldg(words + bit / 32) >> shift;
+            const u32 high = shift + width > 32 ? __ldg(words + bit / 32 + 1) << (32 - shift) : 0;
+            return (low | high) & ((1u << width) - 1);
+        }
+    };
+    __device__ __forceinline__ static Place place_of(const Group& group, u64 place, u64 k) {
+        const u64 ends = __ldg(&group.ends);
+        const u32 at = 8 * (u32)(k / ENTRIES % BLOCKS), before = (u32)((ends << 8) >> at) & 255;
+        const u32 width = ((u32)(ends >> at) & 255) - before;
+        const u32* words = (const u32*)(place & (((u64)1 << ADDRESS_BITS) - 1)) + before;
+        return Place{words, width, (u32)k % ENTRIES * width};
+    }
+
+    template <class position_t> __device__ __forceinline__ int operator[](position_t k) const {
+        const Group& group = groups[(u64)k / (ENTRIES * BLOCKS)];
+        const u32 block = (u32)k / ENTRIES % BLOCKS, nth = (u32)k % ENTRIES;
+        const u64 place = __ldg(&group.place);
+        const Place its = place_of(group, place, (u64)k);
+        const u32 low = its.load();  // over the link, so it is asked for first
+        const u32 high = place_of_bit(__ldg(group.uppers + block), nth) - nth;
+        const u32 id = __ldg(group.bases + block) + (high << its.width) + low;
+        return (int)(id & ((1u << (place >> ADDRESS_BITS)) - 1));
+    }
+};
+
+// The address of the word, or of the first of two, in which an entry is in memory.
+template <class T, class position_t> __device__ __forceinline__ const void* address_of(const T* ids, position_t k) {
+    return ids + k;
+}
+template <class position_t> __device__ __forceinline__ const void* address_of(PackedIds ids, position_t k) {
+    const PackedIds::Group& group = ids.groups[(u64)k / (PackedIds::ENTRIES * PackedIds::BLOCKS)];
+    const PackedIds::Place its = PackedIds::place_of(group, __ldg(&group.place), (u64)k);
+    return its.words + its.bit / 32;
+}
+
+template <class position_t> __device__ __forceinline__ int read_once(PackedIds ids, position_t k) { return ids[k]; }
+
+}  // namespace gasla
