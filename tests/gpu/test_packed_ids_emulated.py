@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gasla
+import semirings
 from gasla.algorithms.traversal import bfs
 from gasla.gpu.program import generate, rows
 from gasla.gpu.program import staged as gpu
@@ -24,7 +25,7 @@ from tests.gpu import (
     test_wide_vectors_emulated,
 )
 from tests.gpu.test_stages_emulated import emulated  # noqa: F401  (a fixture)
-from tests.helpers import programs, wide_programs
+from tests.helpers import emulated_loop, programs, wide_programs
 from tests.helpers.emulated_loop import FLAGS, hub_neighbors, includes, packed
 from tests.helpers.reference_engine import Reference
 
@@ -40,6 +41,21 @@ extern "C" void hubs(const offset_t* offsets, PackedIds ids, u64 rows, vertex_t*
     warp::run([=] { hub_neighbors(offsets, ids, rows, found); });
 }
 """
+
+
+class Sums(gasla.VertexProgram):
+    """A reduction over all rows, with weights."""
+
+    everyone = True
+    x = gasla.vertex(np.int32, init=lambda vertex: vertex.id)
+    weight = gasla.edge(np.int32)
+    reduce = semirings.plus
+
+    def gather(self, src, dst, edge):
+        return src.x * edge.weight
+
+    def apply(self, vertex, gathered):
+        return {"x": gathered % 1000 + 1}
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +130,19 @@ def test_everyone(program: Any, blocks: int, tmp_path: Path) -> None:
 
 
 @needs_compiler
+@pytest.mark.parametrize("lanes", [0, 8])
+def test_rows(lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulated_loop, "WHOLE", 40)
+    graph = test_runs_emulated.skewed()
+    graph = graph.with_values(graph.values.astype(np.int32))
+    run = test_runs_emulated.emulated_run(Sums, graph, {}, tmp_path, packed=True, row_lanes=lanes)
+    assert run.plan.rows and graph.in_degrees.max() > 80
+    run._share_rows()
+    expected = Reference(Sums(), graph).run(None, 3).vertex["x"]
+    np.testing.assert_array_equal(run.run(None, limit=3, at_once=2)["x"], expected)
+
+
+@needs_compiler
 def test_vectors(tmp_path: Path) -> None:
     program, graph = wide_programs.spreading(33), test_wide_vectors_emulated.graph()
     run = test_wide_vectors_emulated.emulated_run(program, graph, tmp_path, packed=True)
@@ -165,12 +194,20 @@ def test_stages(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["compute_80", "compute_90"])
-@pytest.mark.parametrize("mode", [{}, {"bounded_degree": True}, {"small": True}, {"deterministic": True}], ids=str)
-def test_kernels_compile(mode: dict[str, Any], architecture: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "mode"),
+    [
+        (bfs.Levels, {}),
+        (SHORTEST, {"bounded_degree": True}),
+        (Sums, {}),
+        (test_keys_emulated.Moods, {"small": True}),
+        (test_schedule_emulated.First, {"scheduled": True, "deterministic": True}),
+        (bfs.Levels, {"staged": True}),
+    ],
+)
+def test_kernels_compile(program: Any, mode: dict[str, Any], architecture: str) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    ids = np.dtype(np.int32)
-    for program in (bfs.Levels, SHORTEST, programs.Rising, test_keys_emulated.Moods):
-        for offsets in ("i4", "i8"):
-            module = generate.module(program, ids, Variant(np.dtype(offsets), packed=True, **mode))
-            check = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
-            assert compile_source(f"{module.source}\n{check}", architecture)
+    offsets = np.dtype(np.int32 if architecture == "compute_90" else np.int64)
+    module = generate.module(program, np.dtype(np.int32), Variant(offsets, packed=True, **mode))
+    check = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
+    assert compile_source(f"{module.source}\n{check}", architecture)

@@ -23,13 +23,19 @@ FLAGS = ("-std=c++20", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-s
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 @pytest.mark.parametrize(
-    ("body", "offset", "value"),
-    [(0, "int", "long long"), (1, "long long", "int"), (2, "int", "unsigned char")],
-    ids=["sum", "ordered", "early exit"],
+    ("body", "offset", "value", "brings_near"),
+    [
+        (0, "int", "long long", 0),
+        (1, "long long", "int", 0),
+        (2, "int", "unsigned char", 0),
+        (0, "long long", "int", 1),
+        (2, "int", "unsigned char", 1),
+    ],
+    ids=["sum", "ordered", "early exit", "sum, near", "early exit, near"],
 )
-def test_rows_on_an_emulated_warp(body: int, offset: str, value: str, tmp_path: Path) -> None:
+def test_rows_on_an_emulated_warp(body: int, offset: str, value: str, brings_near: int, tmp_path: Path) -> None:
     program = tmp_path / "rows"
-    defines = [f"-DBODY={body}", f"-DOFFSET={offset}", f"-DVALUE={value}"]
+    defines = [f"-DBODY={body}", f"-DOFFSET={offset}", f"-DVALUE={value}", f"-DBRINGS_NEAR={brings_near}"]
     source = str(EMULATION / "rows.cpp")
     subprocess.run(["g++", *FLAGS, *includes(), *defines, source, "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True, timeout=100)

@@ -41,7 +41,7 @@ typedef Position<offset_t>::type position_t;
 struct Product {{
     typedef {value} value_t;
     typedef {had} had_t;
-    static constexpr bool ordered = {ordered}, first_only = {first_only};
+    static constexpr bool ordered = {ordered}, first_only = {first_only}, brings_near = false;
 {members}
 
 {monoid}

@@ -14,11 +14,14 @@ typedef Position<OFFSET>::type position_t;
 struct Body {
     typedef VALUE value_t;
     static constexpr bool ordered = BODY == 1, first_only = false, has_terminal = BODY == 2;
+    static constexpr bool brings_near = BRINGS_NEAR;
     const int* values;
     const char* mask;
     long long* results;
     int* times;
+    char* near;
 
+    void bring_near(position_t at) { near[at] = values[at] != 0; }
     value_t identity() const { return 0; }
     value_t combine(value_t a, value_t b) const { return BODY == 0 ? a + b : BODY == 1 ? b : a | b; }
     bool is_terminal(value_t a) const { return a == 1; }
@@ -66,7 +69,8 @@ template <u32 lanes> void test(u32 seed) {
     const u32 n = matrix.offsets.size() - 1;
     std::vector<long long> results(n);
     std::vector<int> times(n);
-    const Body shared{matrix.values.data(), matrix.mask.data(), results.data(), times.data()};
+    std::vector<char> near(matrix.values.size());
+    const Body shared{matrix.values.data(), matrix.mask.data(), results.data(), times.data(), near.data()};
     const Rows<OFFSET> rows = matrix.rows();
     warp::run([&] {
         Body body = shared;
@@ -82,6 +86,14 @@ template <u32 lanes> void test(u32 seed) {
         printf("lanes %u, matrix %u, row %u: %lld, %d times\n", lanes, seed, row, results[row], times[row]);
         exit(1);
     }
+    u32 far = 0;  // entries of wanted rows since the last that was brought near
+    for (u32 row = 0; row < n && BRINGS_NEAR && lanes == PACKED && BODY != 1; ++row)
+        for (OFFSET e = matrix.offsets[row]; e < matrix.offsets[row + 1] && matrix.mask[row]; ++e) {
+            far = near[e] ? 0 : far + 1;
+            if (far < 8) continue;
+            printf("matrix %u, row %u: nothing was brought near\n", seed, row);
+            exit(1);
+        }
 }
 
 int main() {

@@ -18,6 +18,9 @@
 //     static constexpr bool ordered;                combine only adjacent values, in stored order
 //     static constexpr bool first_only;             any entry will do: the first is taken
 //     static constexpr bool has_terminal;           is_terminal is worth testing
+//     static constexpr bool brings_near;            32 terms take so few bytes that a warp had better ask for many of
+//                                                   them in one instruction, each lane by
+//     void bring_near(position_t position);         for the sector of an entry
 //     value_t identity();                           the value of a row without entries
 //     value_t combine(value_t x, value_t y);
 //     bool is_terminal(value_t x);                  no further entry can change x
@@ -90,14 +93,20 @@ template <class T, class position_t> __device__ __forceinline__ T read_once(cons
     return read_once(array + at);
 }
 
+struct Nothing {
+    template <class position_t> __device__ __forceinline__ void operator()(position_t, position_t, u32) const {}
+};
+
 // Combine the terms at first, first + step, ... below last, in this order. Several loads overlap: past the end the last
-// term is loaded again and dropped, so that loads need not wait for a branch.
-template <class Body, class position_t, class Term>
-__device__ __forceinline__ auto reduce_run(Body& body, position_t first, position_t last, u32 step, Term term) {
+// term is loaded again and dropped, so that loads need not wait for a branch. `ahead` is called before each few of them.
+template <class Body, class position_t, class Term, class Ahead = Nothing>
+__device__ __forceinline__ auto reduce_run(
+    Body& body, position_t first, position_t last, u32 step, Term term, Ahead ahead = Nothing()) {
     typedef typename Body::value_t value_t;
-    constexpr u32 AT_ONCE = sizeof(value_t) <= 8 ? 4 : sizeof(value_t) <= 16 ? 2 : 1;
+    constexpr u32 AT_ONCE = (sizeof(value_t) <= 8 ? 4 : sizeof(value_t) <= 16 ? 2 : 1) << Body::brings_near;
     value_t total = body.identity();
     for (position_t at = first; at < last; at += AT_ONCE * step) {
+        ahead(at, last, AT_ONCE);
         value_t terms[AT_ONCE];
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) terms[k] = term(least<position_t>(at + k * step, last - 1));
@@ -113,8 +122,9 @@ __device__ __forceinline__ auto reduce_run(Body& body, position_t first, positio
 
 // Combine all terms from `first` up to `last`, by a group of `lanes` threads; valid in its first thread. All threads of
 // the warp call this together.
-template <u32 lanes, class Body, class position_t, class Term>
-__device__ __forceinline__ auto reduce_by_lanes(Body& body, position_t first, position_t last, Term term) {
+template <u32 lanes, class Body, class position_t, class Term, class Ahead = Nothing>
+__device__ __forceinline__ auto reduce_by_lanes(
+    Body& body, position_t first, position_t last, Term term, Ahead ahead = Nothing()) {
     typedef typename Body::value_t value_t;
     const position_t length = last - first;
     if constexpr (lanes == 1) return reduce_run(body, first, last, 1, term);
@@ -127,7 +137,7 @@ __device__ __forceinline__ auto reduce_by_lanes(Body& body, position_t first, po
         total = reduce_run(body, first + start, first + least<position_t>(start + share, length), 1, term);
     } else {
         used = (u32)least<position_t>(length, lanes);
-        total = reduce_run(body, first + me, last, lanes, term);
+        total = reduce_run(body, first + me, last, lanes, term, ahead);
     }
 #pragma unroll
     for (u32 step = 1; step < lanes; step <<= 1) {
@@ -147,7 +157,11 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
     const position_t begin = rows.offsets[row], end = rows.offsets[row + 1];
     const position_t first = begin + (position_t)rows.numbers[piece] * rows.piece;
     const position_t last = least<position_t>(first + rows.piece, end);
-    const auto total = reduce_by_lanes<WARP>(body, first, last, [&](position_t at) { return body.term(row, at); });
+    const auto term = [&](position_t at) { return body.term(row, at); };
+    const auto ahead = [&](position_t at, position_t last, u32 terms) {  // spread over the warp's next terms
+        if constexpr (Body::brings_near) body.bring_near(least<position_t>(at + lane() * (terms - 1), last - 1));
+    };
+    const auto total = reduce_by_lanes<WARP>(body, first, last, term, ahead);
     if (lane() != 0) return;
     if (end - begin <= rows.piece)
         body.finish(row, total, had);
@@ -211,11 +225,24 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
     const u32 upto = gap + scan_inclusive(length), before = upto - length, all = __shfl_sync(ALL, upto, WARP - 1);
     const position_t shift = shuffle<position_t>(begin - before, holder);
     const u32 lanes_to_here = 2 * lanes_below() + 1;
+    u32 begins;  // where the terms of the nth nonempty row begin among all
+    if constexpr (Body::brings_near) {
+        begins = __shfl_sync(ALL, before, holder);
+        if (lane() >= __popc(__ballot_sync(ALL, length != 0))) begins = ALL;
+    }
     u32 started = 0;  // nonempty rows that have started
     for (u32 base = 0; all > gap && base < all; base += WARP * AT_ONCE) {
         value_t terms[AT_ONCE];
         u32 row_starts[AT_ONCE], over = 0;  // lanes whose rows need no further term
         if constexpr (Body::has_terminal) over = __ballot_sync(ALL, body.is_terminal(total));
+        if constexpr (Body::brings_near) {
+            const u32 place = least(most(base + lane() * AT_ONCE, gap), all - 1);
+            u32 nth = 0;
+#pragma unroll
+            for (u32 step = WARP / 2; step; step >>= 1)
+                if (__shfl_sync(ALL, begins, nth + step) <= place) nth += step;
+            body.bring_near(place + shuffle(shift, nth));
+        }
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
             const u32 start = base + k * WARP;

@@ -23,7 +23,7 @@ struct Body {{  // of a reduction over rows (rows.cuh)
     typedef Gathered value_t;
     typedef {row_t} row_t;
     static constexpr bool ordered = !COMMUTES, first_only = TAKES_FIRST && !HAS_EDGE_MASK;
-    static constexpr bool has_terminal = {has_terminal};
+    static constexpr bool has_terminal = {has_terminal}, brings_near = {packed};
     Context& c;
     gasla::u64 active = 0;
     __device__ __forceinline__ explicit Body(Context& c) : c(c) {{}}
@@ -34,6 +34,9 @@ struct Body {{  // of a reduction over rows (rows.cuh)
         if (admits(c, (vertex_t)v)) return true;
         carry_over(c, (vertex_t)v);
         return false;
+    }}
+    template <class position_t> __device__ __forceinline__ void bring_near(position_t e) {{
+        gasla::bring_near(c.a.gi, e);
     }}
     template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
         return term_of(v, e, {load}(c, c.a.gi[e]));
@@ -159,4 +162,5 @@ def body(plan: GpuPlan) -> str:
     """The body of a reduction over rows (rows.cuh)."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
-    return BODY.format(row_t=row_t, has_terminal="true" if plan.final is not None else "false", load=load)
+    final, packed = (str(is_so).lower() for is_so in (plan.final is not None, plan.variant.packed))
+    return BODY.format(row_t=row_t, has_terminal=final, packed=packed, load=load)
