@@ -2,9 +2,11 @@
 
 python -m benchmarks.streamed [--graphs rmat22] [--graphs-module FILE] [--output FILE]
 
-First the rates of the link: by copies, by a kernel that reads page-locked memory, and by one that reads lists of 32 and
-256 words in random order. Then PageRank, a search and shortest paths on both graphs, answers compared. At last, with
-CuPy's pool limited to a quarter of the bytes of the graph, the streamed ones once more.
+First the rates of the link: by copies, by a kernel that reads page-locked memory, by one that reads lists of 32 and 256
+words in random order, and by warps that read 13 words each, one block of packed ids after the other. Then PageRank, a
+search and shortest paths on the card, streamed, and compressed, answers compared; and the compressed graph
+once more with all its words on the card. At last, with CuPy's pool limited to a quarter of the bytes of the graph, the
+streamed ones once more.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import finish
 from gasla.bench.reports.provenance import provenance
 from gasla.gpu.runtime.host_memory import mapped, pinned
+from gasla.graph.packed import PLACE
 from gasla.graph.streamed import list_bytes
 
 ITERATIONS, TURNS, SOURCES = 10, 3, 4
@@ -50,6 +53,15 @@ extern "C" __global__ void read_lists(const unsigned* words, unsigned long long 
     }
     if (sum == 12345) *sink = sum;
 }
+extern "C" __global__ void read_blocks(const unsigned* words, unsigned long long blocks, unsigned length,
+                                       unsigned* sink) {
+    unsigned sum = 0;
+    const unsigned long long warps = (unsigned long long)gridDim.x * blockDim.x / 32;
+    const unsigned long long first = ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    for (unsigned long long i = first; i < blocks; i += warps)
+        if (threadIdx.x % 32 < length) sum += words[i * length + threadIdx.x % 32];
+    if (sum == 12345) *sink = sum;
+}
 """
 
 
@@ -71,7 +83,7 @@ def link_rates() -> dict[str, float]:
     host = pinned(np.ones(size // 4, np.uint32))
     there, words, sink = cupy.empty(size // 4, np.uint32), mapped(host), cupy.zeros(1, np.uint32)
     module = cupy.RawModule(code=READ)
-    whole, lists = module.get_function("read_all"), module.get_function("read_lists")
+    whole, lists, blocks = (module.get_function(f"read_{what}") for what in ("all", "lists", "blocks"))
     calls: dict[str, Callable[[], Any]] = {
         "copy": lambda: there.data.copy_from_host_async(host.ctypes.data, size, cupy.cuda.get_current_stream()),
         "kernel": lambda: whole((BLOCKS,), (THREADS,), (words, np.uint64(size // 4), sink)),
@@ -79,6 +91,9 @@ def link_rates() -> dict[str, float]:
     for length in (32, 256):
         arguments = words, np.uint64(size // 4 // length), np.uint32(length), sink
         calls[f"lists of {length}"] = lambda a=arguments: lists((BLOCKS,), (THREADS,), a)
+    for length in (13, 32):
+        packed = words, np.uint64(size // 4 // length), np.uint32(length), sink
+        calls[f"blocks of {length}"] = lambda a=packed: blocks((BLOCKS,), (THREADS,), a)
     return {name: size / min(elapsed(call)[0] for _ in range(4)) for name, call in calls.items()}
 
 
@@ -112,17 +127,32 @@ def by_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, Any]
 
 
 def compare(what: str, graphs: dict[str, gasla.Graph], call: Callable[[Any], Any], close: bool = False) -> list[float]:
-    """Print the milliseconds of a call on the card and streamed; the answers must agree."""
+    """Print the milliseconds of a call on each graph; the answers must agree."""
     found = by_turns({name: lambda graph=graph: call(graph) for name, graph in graphs.items()})
-    answers = [a if isinstance(a, list) else [a] for _, a in found.values()]
-    for one, other in zip(*answers, strict=True):
-        if close:
-            np.testing.assert_allclose(other.get(), one.get(), rtol=1e-4)
-        else:
-            np.testing.assert_array_equal(other.get(), one.get())
-    card, streamed = (seconds for seconds, _ in found.values())
-    print(f"{what:34s}{1e3 * card:10.2f} ms on the card{1e3 * streamed:10.2f} ms streamed{streamed / card:8.1f} x")
-    return [card, streamed]
+    expected, *others = (a if isinstance(a, list) else [a] for _, a in found.values())
+    for answers in others:
+        for one, other in zip(expected, answers, strict=True):
+            if close:
+                np.testing.assert_allclose(other.get(), one.get(), rtol=1e-4)
+            else:
+                np.testing.assert_array_equal(other.get(), one.get())
+    seconds = [time for time, _ in found.values()]
+    cells = (
+        f"{1e3 * time:10.2f} ms {name} ({time / seconds[0]:.1f} x)" for name, time in zip(found, seconds, strict=True)
+    )
+    print(f"{what:34s}{''.join(cells)}")
+    return seconds
+
+
+def onto_card(graph: gasla.Graph) -> list[Any]:
+    """Let kernels read the words of packed ids on the card; returns the arrays, to be kept as long."""
+    import cupy
+
+    held = []
+    for packed in {id(lists.packed): lists.packed for lists in (graph.out, graph.in_)}.values():  # type: ignore[attr-defined]
+        held.append(cupy.asarray(packed.words))
+        packed.groups[:, PLACE] += np.uint64((held[-1].data.ptr - packed.words.ctypes.data) % 2**64)
+    return held
 
 
 def trace_of(graph: gasla.Graph, source: int) -> None:
@@ -145,18 +175,28 @@ def measure(name: str, module: Any) -> None:
     card.to("cpu")
     copied = time.perf_counter()
     streamed = gasla.Graph(card, device="gpu", stream=True)
+    locked = time.perf_counter()
+    compressed = gasla.Graph(card, device="gpu", stream="compressed")
+    packed: Any = compressed.in_.packed  # type: ignore[attr-defined]
     print(
         f"{name}: n {card.n:,}, m {card.m:,}, symmetric, mirrored, simple {facts}; {made - began:.1f} s to make, "
-        f"{copied - made:.1f} s to the host, {time.perf_counter() - copied:.1f} s into page-locked memory"
+        f"{copied - made:.1f} s to the host, {locked - copied:.1f} s into page-locked memory, "
+        f"{time.perf_counter() - locked:.1f} s to pack; "
+        f"{8 * packed.words.nbytes / len(packed):.2f} bits per id in host memory, "
+        f"{8 * packed.nbytes / len(packed):.2f} in all"
     )
     link = link_rates()
     print("link, GB/s: " + ", ".join(f"{what} {rate / 1e9:.1f}" for what, rate in link.items()))
-    graphs = {"card": card, "streamed": streamed}
+    graphs = {"card": card, "streamed": streamed, "compressed": compressed}
     best = max(link["copy"], link["kernel"])
     for what, call, width in (("PageRank", pagerank, 4), ("weighted PageRank", weighted_pagerank, 8)):
-        _, seconds = compare(f"{what}, {ITERATIONS} iterations", graphs, call, close=True)
-        rate = card.m * ITERATIONS / seconds
-        print(f"    {rate / 1e9:.2f} G edges/s, {rate * width / best:.0%} of the link's {best / 1e9:.1f} GB/s")
+        _, plain, thin = compare(f"{what}, {ITERATIONS} iterations", graphs, call, close=True)
+        saved = 4 - packed.words.nbytes / len(packed)
+        for label, seconds, size in (("streamed", plain, width), ("compressed", thin, width - saved)):
+            rate = card.m * ITERATIONS / seconds
+            print(
+                f"    {label}: {rate / 1e9:.2f} G edges/s, {rate * size / best:.0%} of the link's {best / 1e9:.1f} GB/s"
+            )
     for direction in ("auto", "push", "pull"):
         times = compare(f"{len(sources)} searches, {direction}", graphs, lambda g, d=direction: searches(g, sources, d))
         reached = card.m / 2 * len(sources)
@@ -164,11 +204,15 @@ def measure(name: str, module: Any) -> None:
     trace_of(streamed, sources[0])
     compare(f"{len(sources)} shortest paths", graphs, lambda g: [gasla.sssp(g, s) for s in sources])
     compare("components", graphs, lambda g: gasla.connected_components(g).labels)
-    print(gasla.explain(LEVELS, streamed))
+    print(gasla.explain(LEVELS, compressed))
+    held = onto_card(compressed)
+    there = {"card": card, "card, packed": compressed}
+    compare(f"PageRank, {ITERATIONS} iterations", there, pagerank, close=True)
+    compare(f"{len(sources)} searches", there, lambda g: searches(g, sources))
     answers = [pagerank(streamed).get(), *(one.get() for one in searches(streamed, sources))]
     need = list_bytes(card.lists, card.values)
     host = streamed.to("cpu")
-    del loaded, card, graphs, streamed
+    del loaded, card, graphs, there, streamed, compressed, packed, held
     gc.collect()
     cupy.get_default_memory_pool().free_all_blocks()
     in_a_quarter(host, need, sources, answers)
