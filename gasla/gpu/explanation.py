@@ -34,14 +34,10 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
     if not graph.is_streamed:
         return []
     arrays = graph_arrays(reasons.Bound(plan, program, graph))
-    packed = [array for array in arrays.values() if isinstance(array, PackedIds)]
-    read = {ids.data.ptr: ids.words for ids in packed}
-    read |= {a.data.ptr: a for a in arrays.values() if a not in packed and on_host(a) is not None}
-    bits = f", {', '.join(f'{8 * ids.words.nbytes / max(1, len(ids)):.1f}' for ids in packed)} bits per id" * bool(
-        packed
-    )
-    size = sum(int(array.nbytes) for array in read.values())
-    return [f"Neighbor lists stay in host memory, {size:,} bytes{bits}, which the GPU reads over the link."]
+    packed = {ids.data.ptr: ids.words for ids in arrays.values() if isinstance(ids, PackedIds)}
+    plain = {a.data.ptr: a for a in arrays.values() if not isinstance(a, PackedIds) and on_host(a) is not None}
+    size, how = sum(int(a.nbytes) for a in (packed | plain).values()), ", with packed ids" if packed else ""
+    return [f"Neighbor lists stay in host memory, {size:,} bytes{how}, which the GPU reads over the link."]
 
 
 def loop(plan: GpuPlan) -> list[str]:

@@ -1,17 +1,16 @@
 """Vertex ids in blocks of 32, of which a GPU reads few bits each over the link (`Graph(…, stream="compressed")`).
 
-The ids of all neighbor lists are one array; 32 consecutive entries of it form a block, wherever lists begin and end.
-Within a block, each id below the one before it adds 2**bits to itself and all that follow, where `bits` is the size of
-an id: so the block ascends, as do sorted lists. Less the first id, an entry is stored in two parts, as by Elias and
-Fano: its lowest `width` bits, side by side with those of the others; and all bits above them in one word of 64 bits, in
-which the entry k of the block with the upper part h sets bit h + k. `width` is the smallest for which h is at most 32.
-If lists ascend, an entry takes about 3.5 bits more than the logarithm of the mean gap. Any other order is possible, but
-takes more.
+The ids of all neighbor lists are one array; 32 consecutive entries of it form a block, wherever lists begin and end,
+and 8 blocks a group. All ids of a group are in a window of 2**bits numbers. Within a block, each id below the one
+before it adds 2**bits to itself and all that follow: so the block ascends, as do sorted lists. Less the first id, an
+entry is stored in two parts, as by Elias and Fano: its lowest `width` bits, side by side with those of the others; and
+all bits above them in one word of 64 bits, in which the entry k of the block with the upper part h sets bit h + k.
+`width` is the smallest for which h is at most 32. If lists ascend, an entry takes about 3.5 bits more than the
+logarithm of the mean gap. Any other order is possible, but takes more.
 
-Eight blocks form a group. What decoding starts from is on the card, 112 bytes per group; the lowest bits, which are
-most of all, are in host memory. Any entry can be decoded by itself (gpu/kernels/packed_ids.cuh), so that offsets, edge
-numbers and values stay as they are. An id of rmat22 takes 13.4 bits in host memory and 3.5 on the card, one of rmat24
-14.9 and 3.5.
+What decoding starts from is on the card, 112 bytes per group; the lowest bits, which are most of all, are in host
+memory. Any entry can be decoded by itself (gpu/kernels/packed_ids.cuh), so that offsets, edge numbers and values stay
+as they are. An id of rmat22 takes 13.3 bits in host memory and 3.5 on the card, one of rmat24 14.9 and 3.5.
 
 References: P. Elias, Efficient storage and retrieval by content and address of static files, Journal of the ACM 21,
 1974; S. Vigna, Quasi-succinct indices, WSDM 2013.
@@ -30,7 +29,10 @@ BLOCK = 32  # entries
 BLOCKS = 8  # of a group
 GROUP = BLOCK * BLOCKS
 PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)  # the words of 64 bits of a group
-ADDRESS_BITS = 48  # of the word PLACE; the bits above are the size of an id
+# Bits of the word PLACE, from the lowest: the place, `bits`, and how far the window begins below the first id of the
+# group: steps of 2**shift. The largest shift stands for a window that begins at 0.
+ADDRESS_BITS, SIZE_BITS, SHIFT_BITS, STEP_BITS = 48, 5, 5, 6
+FROM_ZERO = 2**SHIFT_BITS - 1
 PIECE = 1 << 10  # groups that a thread packs at a time, in the processor's cache
 
 
@@ -49,7 +51,7 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     Returns
     -------
     groups : (⌈m / 256⌉, 14) uint64 array
-        The word PLACE has the bytes of `words` before the group, and above `ADDRESS_BITS` the size of an id in bits;
+        The word PLACE has the bytes of `words` before the group in its lowest bits, and above them the window;
         ENDS the number of words of the first block of the group, of the first two, … in a byte each; BASES the first
         ids of the 8 blocks, in 32 bits each; UPPERS their words of upper parts.
     words : uint32 array
@@ -57,17 +59,15 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     """
     from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
 
-    bits = max(1, (n - 1).bit_length())
+    most = max(1, (n - 1).bit_length())
     groups = np.empty((-(-len(ids) // GROUP), UPPERS.stop), np.uint64)
     pieces = [slice(first, first + PIECE) for first in range(0, len(groups), PIECE)]
     with ThreadPoolExecutor() as threads:  # NumPy works outside the interpreter's lock
-        list(threads.map(lambda piece: _fill_groups(groups[piece], ids[_entries(piece)], bits), pieces))
+        list(threads.map(lambda piece: _fill_groups(groups[piece], ids[_entries(piece)], most), pieces))
         taken = (groups[:, ENDS] >> np.uint64(8 * (BLOCKS - 1))).cumsum(dtype=np.uint64)
         words = allocate(int(taken[-1]) if len(taken) else 0)
-        groups[:1, PLACE] = 0
-        groups[1:, PLACE] = 4 * taken[:-1]
-        list(threads.map(lambda piece: _put_lowest_bits(words, groups[piece], ids[_entries(piece)], bits), pieces))
-    groups[:, PLACE] |= np.uint64(bits << ADDRESS_BITS)
+        groups[1:, PLACE] |= 4 * taken[:-1]
+        list(threads.map(lambda piece: _put_lowest_bits(words, groups[piece], ids[_entries(piece)]), pieces))
     return groups, words
 
 
@@ -76,32 +76,54 @@ def _entries(piece: slice) -> slice:
     return slice(piece.start * GROUP, piece.stop * GROUP)
 
 
-def _keys(ids: Array, bits: int) -> Array:
-    """The ascending entries of blocks, less the first of each; a row per block of whole groups."""
-    keys = np.full((-(-len(ids) // GROUP) * BLOCKS, BLOCK), ids[-1], np.int64)  # the last adds nothing to a range
-    keys.ravel()[: len(ids)] = ids
-    keys[:, 1:] += (keys[:, 1:] < keys[:, :-1]).cumsum(1) << bits
+def _by_group(ids: Array) -> Array:
+    """A row of ids per group; the last id fills what remains."""
+    rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
+    rows.ravel()[: len(ids)] = ids
+    return rows
+
+
+def _windows(rows: Array, most: int) -> Array:
+    """The windows of groups, of at most 2**most numbers, as the word PLACE has them."""
+    first = rows[:, 0]
+    below = first - rows.min(1)
+    shift = np.maximum(np.frexp(below)[1] - STEP_BITS, 0)
+    steps = -(-below >> shift)  # rounded up
+    shift += steps == 2**STEP_BITS
+    steps = np.where(steps == 2**STEP_BITS, steps // 2, steps)
+    bits = np.frexp(rows.max(1) - first + (steps << shift))[1]
+    wide = bits > most
+    bits, shift, steps = np.where(wide, most, bits), np.where(wide, FROM_ZERO, shift), np.where(wide, 0, steps)
+    return (bits + ((shift + (steps << SHIFT_BITS)) << SIZE_BITS)).astype(np.uint64) << np.uint64(ADDRESS_BITS)
+
+
+def _keys(rows: Array, groups: Array) -> Array:
+    """The ascending entries of the blocks of groups, less the first of each; a row per block."""
+    bits = (groups[:, PLACE] >> np.uint64(ADDRESS_BITS)).astype(np.int64) % 2**SIZE_BITS
+    keys = rows.reshape(-1, BLOCK).copy()
+    keys[:, 1:] += (keys[:, 1:] < keys[:, :-1]).cumsum(1) << np.repeat(bits, BLOCKS)[:, None]
     keys -= keys[:, :1].copy()
     return keys
 
 
-def _fill_groups(groups: Array, ids: Array, bits: int) -> None:
-    """Set ENDS, BASES and UPPERS of some groups, from their ids."""
-    keys = _keys(ids, bits)
+def _fill_groups(groups: Array, ids: Array, most: int) -> None:
+    """Set all of some groups but their places, from their ids."""
+    rows = _by_group(ids)
+    groups[:, PLACE] = _windows(rows, most)
+    keys = _keys(rows, groups)
     widths = np.searchsorted((BLOCK + 1) << np.arange(BLOCK), keys[:, -1], side="right")
-    bases = np.zeros(len(keys), np.uint32)
-    bases[: -(-len(ids) // BLOCK)] = ids[::BLOCK]
     uppers = (keys >> widths[:, None]) + np.arange(BLOCK)
     groups[:, ENDS] = widths.reshape(-1, BLOCKS).cumsum(1).astype(np.uint8).view(np.uint64).ravel()
-    groups[:, BASES] = bases.view(np.uint64).reshape(len(groups), -1)
+    groups[:, BASES] = rows[:, ::BLOCK].astype(np.uint32).view(np.uint64)
     groups[:, UPPERS] = (np.uint64(1) << uppers.astype(np.uint64)).sum(1, dtype=np.uint64).reshape(-1, BLOCKS)
 
 
-def _put_lowest_bits(words: Array, groups: Array, ids: Array, bits: int) -> None:
+def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
     """Store the lowest bits of some groups, all blocks of a width at a time."""
-    keys, ends = _keys(ids, bits), groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS)
+    keys, ends = _keys(_by_group(ids), groups), groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS)
     widths = np.diff(ends, axis=1, prepend=np.uint8(0))
-    starts = ((groups[:, PLACE, None] // 4).astype(np.int64) + ends - widths).ravel()
+    places = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)
+    starts = (places // 4 + ends - widths).ravel()
     for width in np.unique(widths[widths > 0]).tolist():
         (which,) = np.nonzero(widths.ravel() == width)
         low = (keys[which].T & ((1 << width) - 1)).astype(np.uint32)

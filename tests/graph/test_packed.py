@@ -7,7 +7,19 @@ from hypothesis import strategies as st
 
 from gasla import datasets
 from gasla.graph import packed
-from gasla.graph.packed import ADDRESS_BITS, BASES, BLOCK, BLOCKS, ENDS, GROUP, PLACE, UPPERS
+from gasla.graph.packed import (
+    ADDRESS_BITS,
+    BASES,
+    BLOCK,
+    BLOCKS,
+    ENDS,
+    FROM_ZERO,
+    GROUP,
+    PLACE,
+    SHIFT_BITS,
+    SIZE_BITS,
+    UPPERS,
+)
 
 LARGEST = 2**31 - 1  # vertices
 
@@ -20,10 +32,12 @@ def unpacked(groups: np.ndarray, words: np.ndarray, count: int) -> list[int]:
     """All entries, one after the other, by Python's integers."""
     found: list[int] = []
     for group in groups:
-        place, bits = int(group[PLACE]) % 2**ADDRESS_BITS, int(group[PLACE]) >> ADDRESS_BITS
+        place, window = int(group[PLACE]) % 2**ADDRESS_BITS, int(group[PLACE]) >> ADDRESS_BITS
         assert place % 4 == 0
+        bits, shift, steps = window % 2**SIZE_BITS, window >> SIZE_BITS & FROM_ZERO, window >> SIZE_BITS + SHIFT_BITS
         ends = [0, *int(group[ENDS]).to_bytes(BLOCKS, "little")]
         bases = b"".join(int(word).to_bytes(8, "little") for word in group[BASES])
+        start = 0 if shift == FROM_ZERO else int.from_bytes(bases[:4], "little") - (steps << shift)
         for block, upper in enumerate(map(int, group[UPPERS])):
             width, first = ends[block + 1] - ends[block], place // 4 + ends[block]
             low = sum(int(word) << 32 * i for i, word in enumerate(words[first : first + width]))
@@ -32,7 +46,7 @@ def unpacked(groups: np.ndarray, words: np.ndarray, count: int) -> list[int]:
             base = int.from_bytes(bases[4 * block : 4 * block + 4], "little")
             for k, one in enumerate(ones):
                 key = ((one - k) << width) + (low >> k * width) % 2**width
-                found.append((base + key) % 2**bits)
+                found.append(start + (base - start + key) % 2**bits)
     assert len(groups) == -(-count // GROUP)
     return found[:count]
 
@@ -92,3 +106,12 @@ def test_sorted_lists_become_small() -> None:
     groups, words = pack(matrix.indices, matrix.shape[0])
     assert 8 * words.nbytes < 9 * matrix.nnz
     assert 8 * groups.nbytes < 3.6 * matrix.nnz
+
+
+def test_near_neighbors_become_small() -> None:
+    """Lists are short, so that blocks have many ends of lists; but all ids of a group are near each other."""
+    matrix = datasets.grid(16)
+    _, words = pack(matrix.indices, matrix.shape[0])
+    assert 8 * words.nbytes < 11 * matrix.nnz
+    shifted = pack(matrix.indices + 2**30, LARGEST)[1]
+    assert shifted.nbytes == words.nbytes

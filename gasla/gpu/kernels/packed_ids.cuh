@@ -18,10 +18,11 @@ __device__ __forceinline__ u32 place_of_bit(u64 bits, u32 n) {
 }
 
 struct PackedIds {
-    static constexpr u32 ENTRIES = 32, BLOCKS = 8, ADDRESS_BITS = 48;  // of a block, of a group, of `place`
+    static constexpr u32 ENTRIES = 32, BLOCKS = 8, OF_GROUP = ENTRIES * BLOCKS;
+    static constexpr u32 ADDRESS_BITS = 48, SIZE_BITS = 5, SHIFT_BITS = 5, FROM_ZERO = (1 << SHIFT_BITS) - 1;
 
     struct Group {  // of blocks, on the card
-        u64 place;  // address of the lowest bits, and above it the size of an id in bits
+        u64 place;  // address of the lowest bits, and above it the window of the group's ids
         u64 ends;   // words of the lowest bits up to the end of each block, in a byte each
         u32 bases[BLOCKS];
         u64 uppers[BLOCKS];
@@ -50,32 +51,35 @@ struct PackedIds {
     }
 
     template <class position_t> __device__ __forceinline__ int operator[](position_t k) const {
-        const Group& group = groups[(u64)k / (ENTRIES * BLOCKS)];
+        const Group& group = groups[(u64)k / OF_GROUP];
         const u32 block = (u32)k / ENTRIES % BLOCKS, nth = (u32)k % ENTRIES;
         const u64 place = __ldg(&group.place);
         const Place its = place_of(group, place, (u64)k);
         const u32 low = its.load();  // over the link, so it is asked for first
         const u32 high = place_of_bit(__ldg(group.uppers + block), nth) - nth;
-        const u32 id = __ldg(group.bases + block) + (high << its.width) + low;
-        return (int)(id & ((1u << (place >> ADDRESS_BITS)) - 1));
+        const u32 window = (u32)(place >> ADDRESS_BITS), bits = window % (1 << SIZE_BITS);
+        const u32 shift = (window >> SIZE_BITS) % (1 << SHIFT_BITS), steps = window >> (SIZE_BITS + SHIFT_BITS);
+        const u32 start = shift == FROM_ZERO ? 0 : __ldg(group.bases) - (steps << shift);
+        const u32 key = __ldg(group.bases + block) - start + (high << its.width) + low;
+        return (int)(start + (key & ((1u << bits) - 1)));
     }
 };
 
-// The address of the word, or of the first of two, in which an entry is in memory.
+// The address that is read first for an entry.
 template <class T, class position_t> __device__ __forceinline__ const void* address_of(const T* ids, position_t k) {
     return ids + k;
 }
 template <class position_t> __device__ __forceinline__ const void* address_of(PackedIds ids, position_t k) {
-    const PackedIds::Group& group = ids.groups[(u64)k / (PackedIds::ENTRIES * PackedIds::BLOCKS)];
-    const PackedIds::Place its = PackedIds::place_of(group, __ldg(&group.place), (u64)k);
-    return its.words + its.bit / 32;
+    return ids.groups + (u64)k / PackedIds::OF_GROUP;
 }
 
 // Wait until the L1 cache has the sector of an entry. The word is looked at, or ptxas would drop the load.
 template <class position_t> __device__ __forceinline__ void bring_near(PackedIds ids, position_t k) {
 #ifndef GASLA_EMULATED
-    const void* address = address_of(ids, k);
-    if (__ldg((const u32*)address) == 0x9e3779b9u) prefetch(address);
+    const PackedIds::Group& group = ids.groups[(u64)k / PackedIds::OF_GROUP];
+    const PackedIds::Place its = PackedIds::place_of(group, __ldg(&group.place), (u64)k);
+    const u32* word = its.words + its.bit / 32;
+    if (its.width && __ldg(word) == 0x9e3779b9u) prefetch(word);
 #endif
 }
 
