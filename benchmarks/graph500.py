@@ -35,6 +35,7 @@ from gasla.distributed import BlockArray
 A, B, C = 0.57, 0.19, 0.19
 EDGE_FACTOR = 16
 ROOTS = 64
+PART = 1 << 17  # edges that a thread validates at once
 QUARTILES = ("min", "firstquartile", "median", "thirdquartile", "max")
 
 Array = Any  # NumPy's or CuPy's
@@ -126,9 +127,17 @@ def shortest_paths(graph: Any, root: int) -> tuple[Array, Array]:
 # --- validation -------------------------------------------------------------------------------------------------------
 
 
+def for_validation(edges: Edges) -> Edges:
+    """The same edges sorted by the first end, so that its values are read in order; ids are int32 if they fit."""
+    xp: Any = array_module(edges.src)
+    is_small = len(edges.src) == 0 or max(edges.src.max(), edges.dst.max()) < 2**31
+    src, dst = (ends.astype(np.int32) if is_small else ends for ends in (edges.src, edges.dst))
+    order = xp.argsort(src)
+    return Edges(src[order], dst[order], edges.weights[order])
+
+
 def problem(edges: Edges, root: int, tree: Tree) -> str:
     """The rule of the benchmark that the output of a search breaks; "" if none. All arrays are on one device."""
-    src, dst, weights = edges
     parents, distances = tree
     xp: Any = array_module(parents)
     n, inside = len(parents), parents >= 0
@@ -139,28 +148,64 @@ def problem(edges: Edges, root: int, tree: Tree) -> str:
     levels = tree_levels(parents, root)
     if levels is None:
         return "the tree has a cycle, or a vertex whose parent is outside of it"
-    if (e := _first(inside[src] != inside[dst])) >= 0:
-        return f"the tree has only one end of the edge {src[e]} - {dst[e]}; expected a whole component"
-    within = inside[src]
     if distances is None:
-        if (e := _first(within & (abs(levels[src] - levels[dst]) > 1))) >= 0:
-            return f"the levels of the edge {src[e]} - {dst[e]} are {levels[src[e]]} and {levels[dst[e]]}"
-        tight = [xp.ones(len(src), bool)] * 2
+        depths = xp.where(inside, levels, -2)  # so far from every level that an edge out of the tree is too long
     else:
         if distances[root] != 0 or not xp.isfinite(distances[inside]).all() or xp.isfinite(distances[~inside]).any():
             return "distances are finite outside of the tree, or not in it, or not 0 at the root"
-        here, there = (xp.where(within, distances[ends].astype(np.float64), 0) for ends in (src, dst))
-        slack = float(np.finfo(distances.dtype).eps) * xp.maximum(here, there)  # sums are rounded once
-        if (e := _first(within & (abs(here - there) > weights + slack))) >= 0:
-            return f"the distances of the edge {src[e]} - {dst[e]} differ by more than its weight {weights[e]}"
-        tight = [abs(there + weights - here) <= slack, abs(here + weights - there) <= slack]
+        depths = xp.where(inside, distances, np.finfo(distances.dtype).max / 2)
     hangs = ~inside
     hangs[root] = True
-    for child, parent, fits in ((src, dst, tight[0]), (dst, src, tight[1])):
-        hangs[child[(parents[child] == parent) & (child != parent) & fits]] = True
+    if wrong := _problem_of_edges(edges, parents, depths, hangs):
+        return wrong
     if (v := _first(~hangs)) >= 0:
         return f"no edge joins vertex {v} and its parent {parents[v]}{'' if distances is None else ' at its distance'}"
     return ""
+
+
+def _problem_of_edges(edges: Edges, parents: Array, depths: Array, hangs: Array) -> str:
+    """The rule that an edge breaks; marks in `hangs` the vertices that an edge joins to their parents.
+
+    On a CPU all threads take parts of the list that are small enough for what is computed to stay in a cache.
+    """
+    if not isinstance(parents, np.ndarray):
+        return _problem_of_part(edges, parents, depths, hangs)
+    parts = [Edges(*(array[i : i + PART] for array in edges)) for i in range(0, len(edges.src), PART)]
+    with ThreadPoolExecutor(gasla.get_num_threads()) as threads:
+        found = threads.map(lambda part: _problem_of_part(part, parents, depths, hangs), parts)
+        return next(filter(None, found), "")
+
+
+def _problem_of_part(edges: Edges, parents: Array, depths: Array, hangs: Array) -> str:
+    """The same for a part of the list. `depths` are levels, or distances; outside of the tree they are far from all."""
+    src, dst, weights = edges
+    at_src, at_dst = depths.take(src), depths.take(dst)
+    is_weighted = depths.dtype.kind == "f"
+    if is_weighted:
+        at_src, at_dst = at_src.astype(np.float64), at_dst.astype(np.float64)
+        too_long = abs(at_src - at_dst) > weights + _rounding(depths, at_src, at_dst)
+    else:
+        too_long = abs(at_src - at_dst) > 1
+    if (e := _first(too_long)) >= 0:
+        u, v = int(src[e]), int(dst[e])
+        if (parents[u] < 0) != (parents[v] < 0):
+            return f"the tree has only one end of the edge {u} - {v}; expected a whole component"
+        if is_weighted:
+            return f"the distances of the edge {u} - {v} differ by more than its weight {weights[e]}"
+        return f"the levels of the edge {u} - {v} are {depths[u]} and {depths[v]}"
+    for child, parent, low, high in ((src, dst, at_dst, at_src), (dst, src, at_src, at_dst)):
+        joined = array_module(src).flatnonzero(parents.take(child) == parent)
+        if is_weighted:
+            low, high = low[joined], high[joined]
+            joined = joined[abs(low + weights[joined] - high) <= _rounding(depths, low, high)]
+        hangs[child[joined]] = True  # a loop joins no vertex but the root, which hangs anyway
+    return ""
+
+
+def _rounding(depths: Array, one: Array, other: Array) -> Array:
+    """The error of one sum, in the type of the distances, whose result is one of the two."""
+    bound: Array = float(np.finfo(depths.dtype).eps) * array_module(depths).maximum(one, other)
+    return bound
 
 
 def _first(bad: Array) -> int:
@@ -171,13 +216,13 @@ def _first(bad: Array) -> int:
 def tree_levels(parents: Array, root: int) -> Array | None:
     """The depth of each vertex of a tree, -1 outside, by pointer jumping; None if a path does not end at the root."""
     xp: Any = array_module(parents)
-    everyone = xp.arange(len(parents))
-    inside = parents >= 0
-    above = xp.where(inside, parents, everyone)
-    steps = (inside & (everyone != root)).astype(np.int64)
+    everyone = xp.arange(len(parents), dtype=parents.dtype)
+    outside = parents < 0
+    above = xp.where(outside, everyone, parents)
+    steps = (above != everyone).astype(parents.dtype)
     for _ in range(len(parents).bit_length() + 1):
-        if (above[inside] == root).all():
-            return xp.where(inside, steps, -1)
+        if (outside | (above == root)).all():
+            return xp.where(outside, -1, steps)
         steps, above = steps + steps[above], above[above]
     return None
 
@@ -228,6 +273,7 @@ def measure(
     Each output is validated on the device of the edge list.
     """
     device, there = device or graph.device, device_of(edges.src)
+    degrees = array_module(edges.src).bincount(edges.src, minlength=graph.n)
     found = Searches([], [])
     kernel(graph, roots[0])
     for root in roots:
@@ -240,7 +286,7 @@ def measure(
         tree = Tree(*(moved(array, there) for array in gathered))
         if wrong := problem(edges, root, tree):
             raise Invalid(f"{kernel.__name__} from {root}: {wrong}")
-        found.edges.append(int((tree.parents[edges.src] >= 0).sum()))
+        found.edges.append(int(degrees[tree.parents >= 0].sum()))
     return found
 
 
@@ -255,11 +301,11 @@ def run(scale: int, place: Place | None = None, roots: int = ROOTS, seed: int = 
     graph = place.put(construct(given))
     finish(place.device)
     building = perf_counter() - began
-    chosen = draw_roots(edges, roots, seed)
+    chosen, sorted_edges = draw_roots(edges, roots, seed), for_validation(given)
     head = [f"SCALE: {scale}", f"edgefactor: {EDGE_FACTOR}", f"NBFS: {len(chosen)}"]
     lines = [*head, f"construction_time: {building:.17e}"]
     for name, kernel in (("bfs", search), ("sssp", shortest_paths)):
-        lines += measure(kernel, graph, given, chosen, place.device).lines(name)
+        lines += measure(kernel, graph, sorted_edges, chosen, place.device).lines(name)
     return lines
 
 

@@ -73,10 +73,30 @@ LEVELS = [0, 0, 1, 0, 3, -1, -1]
 DISTANCES = [0, 0.5, 0.75, 0.5, 0.625, np.inf, np.inf]
 
 
-def test_right_trees_are_accepted() -> None:
-    assert problem(EDGES, 0, Tree(np.array(LEVELS))) == ""
-    assert problem(EDGES, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]))) == ""
-    assert problem(EDGES, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]), np.array(DISTANCES, np.float32))) == ""
+@pytest.fixture(params=["whole", "parts"])
+def edges(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Edges:
+    """The edges as they are, and sorted and validated one by one."""
+    if request.param == "whole":
+        return EDGES
+    monkeypatch.setattr(graph500, "PART", 1)
+    return graph500.for_validation(EDGES)
+
+
+def test_edges_are_sorted_for_validation() -> None:
+    edges = graph500.edge_list(6)
+    found = graph500.for_validation(edges)
+    assert found.src.dtype == found.dst.dtype == np.int32 and (np.diff(found.src) >= 0).all()
+    assert sorted(zip(*edges, strict=True)) == sorted(zip(*found, strict=True))
+    large = Edges(np.array([2**31, 0]), np.array([1, 2**31]), np.zeros(2, np.float32))
+    assert graph500.for_validation(large).src.tolist() == [0, 2**31]
+    empty = Edges(*(array[:0] for array in EDGES))
+    assert len(graph500.for_validation(empty).src) == 0 and problem(empty, 0, Tree(np.array([0, -1]))) == ""
+
+
+def test_right_trees_are_accepted(edges: Edges) -> None:
+    assert problem(edges, 0, Tree(np.array(LEVELS))) == ""
+    assert problem(edges, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]))) == ""
+    assert problem(edges, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]), np.array(DISTANCES, np.float32))) == ""
 
 
 @pytest.mark.parametrize(
@@ -92,8 +112,8 @@ def test_right_trees_are_accepted() -> None:
         ([0, 0, 1, 0, 3, 0, 5], "no edge joins vertex 5 and its parent 0"),
     ],
 )
-def test_wrong_trees_are_refused(parents: list[int], says: str) -> None:
-    assert says in problem(EDGES, 0, Tree(np.array(parents)))
+def test_wrong_trees_are_refused(edges: Edges, parents: list[int], says: str) -> None:
+    assert says in problem(edges, 0, Tree(np.array(parents)))
 
 
 @pytest.mark.parametrize(
@@ -107,11 +127,35 @@ def test_wrong_trees_are_refused(parents: list[int], says: str) -> None:
         ({4: np.nan}, "distances are finite outside of the tree, or not in it"),
     ],
 )
-def test_wrong_distances_are_refused(change: dict[int, float], says: str) -> None:
+def test_wrong_distances_are_refused(edges: Edges, change: dict[int, float], says: str) -> None:
     distances = np.array(DISTANCES, np.float32)
     for v, value in change.items():
         distances[v] = value
-    assert says in problem(EDGES, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]), distances))
+    assert says in problem(edges, 0, Tree(np.array([0, 0, 3, 0, 3, -1, -1]), distances))
+
+
+def test_every_planted_error_is_found() -> None:
+    """A level, a distance or a parent is changed in the output of a search of a random graph."""
+    edges = graph500.edge_list(8)
+    sorted_edges, root = graph500.for_validation(edges), graph500.draw_roots(edges)[0]
+    graph, rng = graph500.construct(edges), np.random.default_rng(3)
+    parents, distances = graph500.shortest_paths(graph, root)
+    assert problem(sorted_edges, root, Tree(parents, distances)) == ""
+    reached = np.flatnonzero((parents >= 0) & (np.arange(len(parents)) != root))
+    neighbors = [{*graph.out.indices[graph.out.indptr[v] : graph.out.indptr[v + 1]].tolist()} for v in range(graph.n)]
+    for v in rng.choice(reached, 40, replace=False):
+        for factor in (0.5, 0.99, 1.01, 2):
+            wrong = distances.copy()
+            wrong[v] *= factor
+            assert problem(sorted_edges, root, Tree(parents, wrong)) != ""
+        stranger = rng.choice([u for u in reached if u not in neighbors[v]])
+        moved_away = parents.copy()
+        moved_away[v] = stranger
+        assert problem(sorted_edges, root, Tree(moved_away)) != ""
+        assert problem(sorted_edges, root, Tree(moved_away, distances)) != ""
+        lost = parents.copy()
+        lost[v] = -1
+        assert problem(sorted_edges, root, Tree(lost)) != ""
 
 
 def test_figures_are_those_of_the_format() -> None:
