@@ -123,6 +123,12 @@ class Lists:
         return self.rows or self.columns or self.out
 
     @property
+    def available(self) -> list[Adjacency]:
+        """The lists of one direction or both, as far as they were given or have been built; `out` if none were."""
+        known = self.rows or self.__dict__.get("out"), self.columns or self.__dict__.get("in_")
+        return [lists for lists in known if lists is not None] or [self.out]
+
+    @property
     def any_ids(self) -> Array:
         """An array of vertex ids of the input."""
         return self.ends[0] if self.ends is not None else self.given.indices

@@ -36,11 +36,14 @@ def hook(graph: Graph) -> Array:
 def link(graph: Graph, parents: Array, first: int, last: int | None, known: int | None) -> None:
     """Unite the trees at both ends of every edge, in place."""
     lists = graph.out
-    kernel = _link if known is None or graph.is_symmetric else _link_outward
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
     root = -1 if known is None else known
     with _packed(parents) as flat:
-        run(kernel, graph.n + graph.m, lists.indptr, lists.indices, flat, *positions, root, _grain(graph.n), loose=True)
+        arguments: tuple[Any, ...] = lists.indptr, lists.indices, flat, *positions, root
+        if known is None or graph.is_symmetric:
+            run(_link, graph.n + graph.m, *arguments, False, _grain(graph.n), loose=True)
+        else:
+            run(_link_outward, graph.n + graph.m, *arguments, _grain(graph.n), loose=True)
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
@@ -69,11 +72,15 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[int, Array]:
-    """Connected components by Afforest, in one run: their number, and the component of each vertex."""
+    """Connected components by Afforest, in one run: their number, and the component of each vertex.
+
+    Lists of either direction serve. If both are available, the edges of the large tree need not be read.
+    """
     parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
-    counts, lists = np.zeros(threads_for(work), np.int64), graph.out
+    counts, sides = np.zeros(threads_for(work), np.int64), graph.lists.available
     grain, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
-    run(_label, work, lists.indptr, lists.indices, parents, graph.is_symmetric, largest, counts, grain)
+    edges = [array for lists in (sides[0], sides[-1]) for array in (lists.indptr, lists.indices)]
+    run(_label, work, *edges, parents, graph.is_symmetric, len(sides) == 2, largest, counts, grain)
     return sum(counts.tolist()), parents
 
 
@@ -131,22 +138,28 @@ def _unite(parents, root, v):
 
 
 @inlined
-def _link_list(parents, v, indices, low, high):
-    """Unite the tree of v with those of the neighbors at positions low to high."""
+def _link_list(parents, v, indices, low, high, last_root):
+    """Unite the tree of v with those of the neighbors at positions low to high, or until its root is `last_root`."""
     if low < high:
         root = _find(parents, v)
         for k in range(low, high):
             root = _unite(parents, root, np.uint64(indices[k]))
+            if np.int64(root) == last_root:
+                break
 
 
 @compiled
-def _link(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    n = np.uint64(len(parents))
+def _link(thread, threads, control, indptr, indices, parents, first, last, known, joins, grain):
+    """Link the edges of vertices outside the known tree; with `joins`, those of a vertex until it has joined that tree.
+
+    An edge left out by that must be read from its other end, too: then either end links it, or both are in the tree.
+    """
+    n, last_root = np.uint64(len(parents)), known if joins else np.int64(-1)
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
             if load_unordered(parents, v) != known:
                 low = np.uint64(indptr[v])
-                _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last))
+                _link_list(parents, v, indices, low + first, min(np.uint64(indptr[v + _ONE]), low + last), last_root)
 
 
 @compiled
@@ -158,11 +171,11 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
             low = np.uint64(indptr[v])
             low, high = low + first, min(np.uint64(indptr[v + _ONE]), low + last)
             if load_unordered(parents, v) != known:
-                _link_list(parents, v, indices, low, high)
+                _link_list(parents, v, indices, low, high, -1)
             else:
                 for k in range(low, high):
                     if load_unordered(parents, np.uint64(indices[k])) != known:
-                        _link_list(parents, v, indices, k, k + _ONE)
+                        _link_list(parents, v, indices, k, k + _ONE, -1)
 
 
 @compiled
@@ -223,12 +236,14 @@ def _number(thread, threads, control, parents, counts):
 
 
 @compiled
-def _label(thread, threads, control, indptr, indices, parents, symmetric, largest, counts, grain):
+def _label(
+    thread, threads, control, indptr, indices, indptr2, indices2, parents, symmetric, both, largest, counts, grain
+):
     """Link the first two edges of each vertex, then all edges of vertices outside the largest tree so far."""
     _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return
-    _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, grain)
+    _link(thread, threads, control, indptr, indices, parents, _ONE, _ONE + _ONE, -1, False, grain)
     if not go_on(thread, threads, control, True):
         return
     _compress(thread, threads, control, parents, grain)
@@ -238,8 +253,12 @@ def _label(thread, threads, control, indptr, indices, parents, symmetric, larges
         largest[0] = _majority(parents)
     barrier(control, threads)
     zero, end = np.uint64(0), np.uint64(len(indices))
-    if symmetric:
-        _link(thread, threads, control, indptr, indices, parents, zero, end, largest[0], grain)
+    if symmetric or both:
+        _link(thread, threads, control, indptr, indices, parents, zero, end, largest[0], True, grain)
+        if not symmetric:
+            if not go_on(thread, threads, control, True):
+                return
+            _link(thread, threads, control, indptr2, indices2, parents, zero, end, largest[0], True, grain)
     else:
         _link_outward(thread, threads, control, indptr, indices, parents, zero, end, largest[0], grain)
     barrier(control, threads)

@@ -47,12 +47,16 @@ def expected(n: int, src: np.ndarray, dst: np.ndarray) -> tuple[int, np.ndarray]
 
 
 def check(graph: Graph) -> ComponentsResult:
-    lists = graph.out
-    src = np.repeat(np.arange(graph.n), np.diff(lists.indptr))
-    count, labels = expected(graph.n, src, lists.indices)
-    result = gasla.connected_components(graph)
-    assert result.count == count
-    np.testing.assert_array_equal(result.labels, labels)
+    """With lists of one direction, of the other, and of both."""
+    src, dst = graph.lists.edges()
+    count, labels = expected(graph.n, src, dst)
+    by_source = Graph.from_csr(graph.out.indptr, graph.out.indices)
+    by_target = Graph.from_csr(graph.in_.indptr, graph.in_.indices).reversed()
+    assert [len(each.lists.available) for each in (by_source, by_target, graph)] == [1, 1, 2]
+    for each in (by_source, by_target, graph):
+        result = gasla.connected_components(each)
+        assert result.count == count
+        np.testing.assert_array_equal(result.labels, labels)
     return result
 
 
