@@ -158,3 +158,49 @@ def test_kernels_that_look_for_the_range_of_what_waits_compile() -> None:
     for shape in (Variant(i4), Variant(i4, bounded_degree=True, local=True)):
         module = Module(Widest.traced(), shape)
         assert "ADDS_UP = false" in module.source and compile_source(module.source, "compute_90")
+
+
+def near_graph(src: Any, dst: Any, lengths: Any) -> Graph:
+    return Graph.from_edges(src, dst, np.asarray(lengths, np.float32), n=int(max(np.max(src), np.max(dst))) + 1)
+
+
+class NearFirst(Nearest):
+    def priority(self, vertex):
+        return vertex.distance
+
+
+def test_buckets_grow_where_no_vertex_improves_another() -> None:
+    """The leaves of a star lie in 2000 buckets of the given width, and nothing is gained by opening each."""
+    lengths = np.random.default_rng(0).permutation(2000) + 0.5
+    star = near_graph(np.zeros(2000, int), np.arange(1, 2001), lengths)
+    found = gasla.run(NearFirst, star, active=[0], distance={0: 0}, delta=1.0)
+    np.testing.assert_array_equal(found.distance[1:], lengths)
+    assert found.iterations < 50
+
+
+def test_buckets_stay_narrow_where_vertices_would_be_active_twice() -> None:
+    """A path beside shortcuts, the longer the later they arrive: in order of distance each vertex is active once."""
+    n = 400
+    ids = np.arange(n - 1)
+    src, dst = np.r_[ids, np.zeros(n - 2, int)], np.r_[ids + 1, np.arange(2, n)]
+    graph = near_graph(src, dst, np.r_[np.ones(n - 1), np.arange(2, n) * 1.5])
+    found = gasla.run(NearFirst, graph, active=[0], distance={0: 0}, delta=1.0, trace=True)
+    np.testing.assert_array_equal(found.distance, np.arange(n))
+    assert found.trace is not None and found.trace["active"].sum() < 3 * n
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_defer_the_same_vertices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far vertices have many edges of a core; then a path of near vertices is left to one thread alone."""
+    monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
+    rng = np.random.default_rng(seed)
+    core, far, path = 2000, 100, 600
+    wide = rng.integers(0, core, (2, 20 * core)), 1 + rng.random(20 * core)
+    away = np.stack((rng.integers(0, core, 30 * far), rng.integers(core, core + far, 30 * far)))
+    way = np.r_[0, core + far + np.arange(path - 1)], core + far + np.arange(path)
+    ends = np.concatenate((wide[0], away, np.stack(way)), axis=1)
+    graph = near_graph(*ends, np.r_[wide[1], 1000 + 500 * rng.random(30 * far), np.ones(path)])
+    expected = gasla.run(Nearest, graph, active=[0], distance={0: 0}).distance
+    for delta in (None, 0.5, 50.0):
+        found = gasla.run(NearFirst, graph, active=[0], distance={0: 0}, delta=delta)
+        np.testing.assert_array_equal(found.distance, expected)

@@ -36,7 +36,7 @@ def run_loop():
     work, enough = control[WORK], control[ENOUGH]
     take_sums(1 - (self_iteration & 1))
     if plan.prioritised:
-        left, threshold, last_threshold = control[PUT_OFF], bounds[0], bounds[1]
+        left, threshold, last_threshold, width, spare = control[PUT_OFF], bounds[0], bounds[1], bounds[2], bounds[3]
     for name in plan.carried:
         self_[name] = set_[name][0]
     resume_at_start()
@@ -50,7 +50,7 @@ def run_loop():
         on = next_threads if goes_on else -next_threads
         leave_off(control, self_iteration, size, edges, remaining, form, done, work, traversed, on)
         if plan.prioritised:
-            control[PUT_OFF], bounds[0], bounds[1] = left, threshold, last_threshold
+            control[PUT_OFF], bounds[0], bounds[1], bounds[2], bounds[3] = left, threshold, last_threshold, width, spare
         for name in plan.carried:
             set_[name][0] = self_[name]
 
@@ -61,7 +61,7 @@ def take_over():
         if "queues" in plan.arrays:
             collect(counts, self_iteration, form, queues[self_iteration & 1])
         if plan.prioritised:
-            collect_far(counts, self_iteration, lows, far)
+            collect_far(counts, self_iteration, lows, far, far_bits)
         counts[:, own_at(1) :] = 0
 
 
@@ -110,6 +110,7 @@ def iterate():
     sum_up_in_order()
     if plan.prioritised:
         touched, listed, reached, left = results_of(counters, threads)
+        spare = spare - 4.0 * np.float64(listed) if size > 0 else np.float64(listed)
     else:
         touched, listed, reached, _ = results_of(counters, threads)
     if thread == 0:
@@ -162,7 +163,11 @@ def ask_to_stop():
 
 
 def in_order():
-    """Push from the vertices of the current bucket; if there are none, open the next bucket."""
+    """Push from the vertices of the current bucket; if there are none, open the next bucket.
+
+    If priorities are sums, it is twice as wide as the last one where few of that one's vertices were listed by a push,
+    as hardly any can then have been active twice; else half as wide. It is never narrower than `delta`.
+    """
     way = SPARSE
     if size > 0:
         push()
@@ -171,7 +176,8 @@ def in_order():
         waiting = lows[(self_iteration + 2) % 3]
         low = smallest(waiting, threads)
         if plan.adds_up:
-            threshold = beyond(low, delta)
+            width = max(width * 2.0 if spare > 0.0 else width / 2.0, delta)
+            threshold = beyond(low, width)
         else:
             threshold = beyond(low, delta if delta > 0 else share_of_range(low, waiting, threads))
         split()

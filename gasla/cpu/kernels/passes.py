@@ -24,7 +24,7 @@ def variables():
     last_counters = counts[(self_iteration + 2) % 3]
     next_queue = queues[1 - parity, thread]
     my_receivers = receivers[thread]
-    my_far, deferred = far[thread], np.uint64(last_counters[own_at(thread) + LEFT])
+    my_far_bits, my_far, deferred = far_bits[thread], far[thread], np.uint64(last_counters[own_at(thread) + LEFT])
     low = lows[(self_iteration + 2) % 3, thread * 8]
     high = lows[(self_iteration + 2) % 3, thread * 8 + 1]
     active, next_active = bits[parity], bits[1 - parity]

@@ -8,7 +8,7 @@ from gasla.cpu.kernels.passes import bits_of, counted, fetch_target, variables
 from gasla.cpu.kernels.queues import FAR, claim, higher, nearer
 from gasla.cpu.program.specialize import plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import fetch_and, load_unordered
+from gasla.cpu.runtime.intrinsics import load_unordered
 
 
 def is_near(priority):
@@ -17,9 +17,9 @@ def is_near(priority):
 
 
 def put_off(v):
-    """Defer a vertex, unless it is deferred already."""
+    """Defer a vertex, unless this thread has deferred it already."""
     note_range()
-    if claim(far_bits, v, threads > 1):
+    if claim(my_far_bits, v, False):
         pile(v)
 
 
@@ -38,7 +38,10 @@ def pile(v):
 
 @stage
 def split():
-    """List the deferred vertices below the new threshold. Those below the last one have been active already."""
+    """List the deferred vertices below the new threshold. Those below the last one have been active already.
+
+    Several threads may have deferred a vertex: shared marks would move from cache to cache with every improvement.
+    """
     variables()
     count, deferred, low = deferred, zero, np.inf
     if not plan.adds_up:
@@ -54,10 +57,11 @@ def split():
             note_range()
             pile(v)
         else:
-            fetch_and(far_bits, v >> np.uint64(6), ~(one << (v & np.uint64(63))))
+            my_far_bits[v >> np.uint64(6)] &= ~(one << (v & np.uint64(63)))
             if (plan.sends_news and fresh != zero) or (not plan.sends_news and priority >= last_threshold):
-                next_queue[listed] = v
-                listed += one
+                if claim(claims, v, threads > 1):
+                    next_queue[listed] = v
+                    listed += one
     counted()
 
 

@@ -216,14 +216,17 @@ def collect(counts, iteration, form, lists):
 
 
 @stage
-def collect_far(counts, iteration, lows, far):
-    """Move the deferred vertices of all threads into the first pile, for one thread alone."""
+def collect_far(counts, iteration, lows, far, far_bits):
+    """Move the deferred vertices of all threads into the first pile, each once, for one thread alone."""
     last, low = counts[(iteration + 2) % 3], lows[(iteration + 2) % 3]
     size = last[own_at(0) + LEFT]
     for t in range(1, far.shape[0]):
         for i in range(last[own_at(t) + LEFT]):
-            far[0, size] = far[t, i]
-            size += 1
+            v = np.uint64(far[t, i])
+            far_bits[t, v >> np.uint64(6)] = 0
+            if claim(far_bits[0], v, False):
+                far[0, size] = v
+                size += 1
         low[0] = min(low[0], low[8 * t])
     last[own_at(0) + LEFT] = size
     lows[:, 8:] = np.inf
@@ -260,6 +263,7 @@ def smallest(lows, threads):
 
 PARTS = 16.0  # buckets that the range of deferred priorities is divided into
 LATEST = np.finfo(np.float64).max  # stands for NaN, so that all priorities are finite
+LATE = np.nextafter(LATEST, 0.0)  # stands for inf; a constant, since the compiler would call the function each time
 
 
 @compiled
@@ -267,7 +271,7 @@ def ranked(priority):
     """A priority as a finite number that orders like it; NaN comes last."""
     if priority != priority:
         return LATEST
-    return min(max(priority, -LATEST), np.nextafter(LATEST, 0.0))
+    return min(max(priority, -LATEST), LATE)
 
 
 @compiled
@@ -279,7 +283,7 @@ def nearer(priority, other):
 @compiled
 def higher(high, priority):
     """The larger of two priorities, among those that were finite."""
-    return priority if high < priority < np.nextafter(LATEST, 0.0) else high
+    return priority if high < priority < LATE else high
 
 
 @compiled

@@ -73,9 +73,12 @@ def clear_bitmaps():
         clear_both(thread, threads, bits)
     if "claimed" in plan.arrays:
         clear_both(thread, threads, claimed)
-    for name in ("far_bits", "summed", "waiting"):
+    for name in ("summed", "waiting"):
         if name in plan.arrays:
             clear(thread, threads, local[name])
+    if plan.prioritised:
+        for t in range(control[TEAM]):
+            clear(thread, threads, far_bits[t])
 
 
 def fill_one(field):

@@ -128,7 +128,7 @@ class CpuPlan(Plan):
     def scalars(self) -> list[str]:
         """The names of the scalar arguments: parameters, aggregates of the last iteration, the state of the loop."""
         t = self.traced
-        bounds = ["delta", "threshold", "last_threshold"] if self.prioritised else []
+        bounds = ["delta", "threshold", "last_threshold", "width", "spare"] if self.prioritised else []
         return [
             *bounds,
             "skewed",

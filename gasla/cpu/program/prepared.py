@@ -41,7 +41,7 @@ from semirings.types import HALF
 
 FILLED_ALONE = 1 << 17  # vertices up to which one thread may begin alone: it fills the fields while others wake
 ZEROS = {
-    **dict.fromkeys(("threshold", "last_threshold"), 0.0),
+    **dict.fromkeys(("threshold", "last_threshold", "width", "spare"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
     "self_bucket": -1,
     "log": np.zeros((0, 3), np.int64),
