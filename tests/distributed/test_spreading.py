@@ -205,10 +205,6 @@ def test_what_the_host_computes(ranks: Any) -> None:
     again = gasla.run(Counted, spread, max_iterations=1, compile=False, seen=found.seen, passed=found.passed)
     expected = gasla.run(Counted, graph, max_iterations=1, compile=False, seen=one.seen, passed=one.passed)
     np.testing.assert_array_equal(np.asarray(again.passed), expected.passed)
-    components = [gasla.connected_components(each).labels for each in (graph, spread)]
-    np.testing.assert_array_equal(components[1], components[0])
-    simple = [gasla.triangle_count(each) for each in (graph, spread)]
-    assert simple[0] == simple[1]
     x = np.arange(graph.n)
     np.testing.assert_array_equal(gasla.mxv(spread, x, semirings.plus_times), gasla.mxv(graph, x, semirings.plus_times))
     for fact in ("is_symmetric", "has_self_loops", "has_parallel_edges"):
