@@ -4,8 +4,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from queue import SimpleQueue
+from contextlib import nullcontext, suppress
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,14 @@ class ThreadCommunicator(Rounds):
             self._table.fail(self.place, error)
 
 
+def _wait_for(ended: SimpleQueue[int]) -> None:
+    """Wait for the next rank to end. Ctrl-C does not end a wait without a limit once CUDA is loaded."""
+    while True:
+        with suppress(Empty):
+            ended.get(timeout=0.1)
+            return
+
+
 class ThreadRanks:
     """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card.
 
@@ -159,7 +167,7 @@ class ThreadRanks:
             for thread in threads:
                 thread.start()
             for _ in threads:
-                ended.get()
+                _wait_for(ended)
                 if errors:
                     break
             else:

@@ -202,7 +202,7 @@ def test_graphs_made_from_others_on_the_gpu_own_their_values() -> None:
             graph.simple(semirings.min),
             graph.changed(remove=cupy.zeros(1, np.int64)),
         ]
-        assert all(one.valued.are_private for one in made)
+        assert [one.valued.are_private for one in made] == 5 * [True]
         assert [gasla.sssp(one, 0).get().tolist()[0] for one in made] == 5 * [0]
         values: Any = made[0].values
         values[0] = np.nan

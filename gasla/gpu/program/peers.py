@@ -158,6 +158,9 @@ class PeerRun(Run):
         How many ranks have this GPU.
     """
 
+    # The driver may hold back a kernel of one GPU until it is called again, while those of others wait for it.
+    patience = 0.0
+
     def __init__(
         self,
         program: VertexProgram,
