@@ -95,11 +95,15 @@ def test_integers_of_64_bits_come_back(tmp_path: Path, suffix: str, values: list
     assert found.tolist() == values and (found.dtype == kind or values[0] == 1)
 
 
-def test_integers_of_more_bits_are_floats(tmp_path: Path) -> None:
-    (tmp_path / "a.gml").write_text(
-        "graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 weight 36893488147419103232 ] ]"
-    )
-    assert io.read(tmp_path / "a.gml").values.tolist() == [2.0**65] * 2
+@pytest.mark.parametrize("other", ["3", "2.5", "36893488147419103232"])
+def test_integers_of_more_bits_are_floats(tmp_path: Path, other: str) -> None:
+    text = "graph [ directed 1 node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 weight {} ] {} ]"
+    second = f"edge [ source 1 target 0 weight {other} ]"
+    (tmp_path / "a.gml").write_text(text.format(36893488147419103232, second))
+    assert io.read(tmp_path / "a.gml").values.tolist() == [2.0**65, float(other)]
+    (tmp_path / "a.gml").write_text(text.format(10**400, second))
+    with pytest.raises(io.FormatError, match="has an attribute beyond float64"):
+        io.read(tmp_path / "a.gml")
 
 
 def test_names_that_a_format_lacks_are_refused(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from xml.etree.ElementTree import ParseError
 import numpy as np
 
 from gasla.graph.io.files import Array, FormatError, is_whole, open_bytes
-from gasla.graph.validate import is_value_type
 
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
@@ -47,10 +46,13 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
     labels = [*G.nodes]
     if labels == [*map(str, range(len(labels)))]:
         G = nx.relabel_nodes(G, dict(zip(labels, range(len(labels)))))
-    edges = _columns(data for _, _, data in G.edges(data=True))
+    try:
+        edges = _columns(data for _, _, data in G.edges(data=True))
+        vertices = _columns(data for _, data in G.nodes(data=True))
+    except OverflowError as error:
+        raise FormatError(path, None, f"has an attribute beyond float64 ({error}); expected smaller numbers") from error
     weight = edges.pop("weight", None)
-    graph = Graph.from_networkx(G, None).with_values(weight).with_edge_attributes(edges)
-    return graph.with_vertex_attributes(_columns(data for _, data in G.nodes(data=True)))
+    return Graph.from_networkx(G, None).with_values(weight).with_edge_attributes(edges).with_vertex_attributes(vertices)
 
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
@@ -69,20 +71,20 @@ def _columns(records: Iterable[dict[str, Any]]) -> dict[str, Array]:
     for name in rows[0] if rows else ():
         values = [_number(row.get(name)) for row in rows]
         if all(isinstance(value, int | float) for value in values) and name:
-            column = _column(values)
-            if is_value_type(column.dtype):
-                found[name] = column
+            found[name] = _column(values)
     return found
 
 
 def _column(values: list[Any]) -> Array:
-    """Numbers as an array; integers as int64, or uint64 if they need it, or else as float64."""
-    if all(type(value) is int for value in values):
+    """Numbers as an array of int64, or uint64 if they need it, or else float64; or of bool."""
+    kinds = {*map(type, values)}
+    if kinds == {bool}:
+        return np.array(values)
+    if float not in kinds:
         for kind in (np.int64, np.uint64):
             with suppress(OverflowError):
                 return np.array(values, kind)
-        return np.array(values, np.float64)
-    return np.array(values)
+    return np.array(values, np.float64)  # NumPy alone would make objects of integers beyond 64 bits
 
 
 def _number(value: Any) -> Any:
