@@ -85,6 +85,13 @@ def test_names_go_along() -> None:
     assert made.names is not None and made.names.tolist() == ["ann", "bob"]
 
 
+def test_attributes_of_vertices_go_along_and_those_of_edges_do_not() -> None:
+    graph = Graph.from_edges([0, 1, 0], [2, 2, 3]).with_edge_attributes(time=[1, 2, 3])
+    made = gasla.project(graph.with_vertex_attributes(height=[1, 2, 3, 4]), [1, 0])
+    assert made.vertex_attributes["height"].tolist() == [2, 1]
+    assert made.m == 2 and not made.edge_attributes
+
+
 def test_an_invalid_side_is_refused() -> None:
     graph = Graph.from_edges([0, 1, 2], [3, 3, 1], n=5)
     with pytest.raises(ValueError, match="an edge joins 1 and 2, both of the side; expected a bipartite graph"):
