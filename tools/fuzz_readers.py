@@ -3,8 +3,10 @@
 python tools/fuzz_readers.py [FORMAT ...] [--seconds 60] [--keep]
 
 Each input is read in a process of its own per format, with little memory, and read again in another way (`ways`): with
-other arguments, in small blocks, or by `gasla.io.convert`. Any exception but those of ALLOWED, a crash, a hang, a graph
-whose lists do not fit together, and two ways that differ are failures; their inputs go to the folder `--failures`.
+other arguments, in small blocks, or by `gasla.io.convert`. What is read is compared with what another reader finds in
+the file (tests/oracles/file_contents.py). Any exception but those of ALLOWED, a crash, a hang, a graph whose lists do
+not fit together, two ways that differ, and contents that differ are failures; their inputs go to the folder
+`--failures`.
 `--keep` stores the smallest inputs that together reach the most lines in tests/data/fuzz, which the tests read.
 """
 
@@ -14,6 +16,7 @@ import argparse
 import hashlib
 import io
 import multiprocessing
+import os
 import random
 import re
 import resource
@@ -43,11 +46,13 @@ from pyarrow import feather, parquet  # noqa: E402
 import gasla  # noqa: E402
 from gasla.graph import io as readers  # noqa: E402
 from gasla.graph.io import files  # noqa: E402
+from tests.oracles.file_contents import difference, file_contents  # noqa: E402
 
 CORPUS = ROOT / "tests" / "data" / "fuzz"
 ALLOWED = (ValueError, TypeError, OSError, MemoryError)
 WATCHED = str(ROOT / "gasla" / "graph")
 LONGEST, MOST_KEPT = 2000, 12  # bytes of an input, and inputs per format, in the corpus
+LARGEST = 100_000  # vertices of a graph that is compared with its file
 MEMORY, SECONDS = 4 << 30, 20  # of one input; seconds of CPU time
 NUMBERS = (
     "0 1 -1 2 255 65536 2147483647 2147483648 4294967296 9223372036854775807 18446744073709551616 1e400 nan .5 -inf"
@@ -143,6 +148,8 @@ def ways(format: str) -> list[dict[str, Any] | str]:
 def read(path: Path, format: str, content: bytes) -> None:
     """Read a file or folder in two ways, the second by its content, and check what they return."""
     first = outcome(path)
+    if not isinstance(first, Exception):
+        compare(path, format, first[-1])
     way = (choice := ways(format))[zlib.crc32(content) % len(choice)]
     if isinstance(way, dict):
         outcome(path, **way)
@@ -159,8 +166,24 @@ def read(path: Path, format: str, content: bytes) -> None:
             raise Failure(f"{what} are {one} by read, and {other} {way}")
 
 
+def compare(path: Path, format: str, graph: gasla.Graph) -> None:
+    """Compare a graph with what another reader finds in its file, unless that reader refuses the file."""
+    if graph.n > LARGEST:
+        return
+    traced = sys.gettrace()
+    sys.settrace(None)  # what the other reader reaches does not count
+    try:
+        possible = file_contents(path, format)
+    except Exception:
+        return
+    finally:
+        sys.settrace(traced)
+    if possible and (why := difference(graph, possible)):
+        raise Failure(f"{why}, by another reader of {graph}")
+
+
 def outcome(path: Path, **arguments: Any) -> tuple[Any, ...] | Exception:
-    """The number of vertices, names, edges and weights that `read` returns, checked; or why it refuses the file."""
+    """The number of vertices, names, edges, weights and the graph that `read` returns, checked; or its refusal."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -205,7 +228,7 @@ def small_blocks() -> Iterator[None]:
 
 
 def checked(graph: gasla.Graph) -> tuple[Any, ...]:
-    """The number of vertices, names, edges by rows, and weights of a graph, whose lists fit together."""
+    """The number of vertices, names, edges by rows, and weights of a graph, whose lists fit together; and the graph."""
     for lists in (graph.out, graph.in_):
         offsets, ids = np.asarray(lists.indptr), np.asarray(lists.indices)
         fits = len(offsets) == graph.n + 1 and offsets[0] == 0 and offsets[-1] == len(ids) == graph.m
@@ -217,7 +240,7 @@ def checked(graph: gasla.Graph) -> tuple[Any, ...]:
     src, dst = (np.asarray(ends) for ends in graph.edges())
     ones = np.ones(graph.m) if values is None else np.asarray(values)
     order = np.lexsort((ones, dst, src))
-    return graph.n, graph.names, np.stack([src, dst])[:, order], ones[order]
+    return graph.n, graph.names, np.stack([src, dst])[:, order], ones[order], graph
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -443,6 +466,7 @@ def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> 
     """Fuzz one reader for some time, in this process; the inputs that reach new steps stay in `work`."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, _hang)
+    warnings.simplefilter("ignore")
     drawn, coverage = random.Random(seed), Coverage()
     seen: set[Any] = set()
     reasons: set[str] = set()
@@ -460,7 +484,8 @@ def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> 
         count += 1
         if wrong is not None:
             trace = traceback.extract_tb(wrong.__traceback__)
-            reason = f"{type(wrong).__name__} at {trace[-1].filename}:{trace[-1].lineno}"
+            said = re.sub(r"[^a-z ]+", "", f"{wrong}")[:40] if isinstance(wrong, Failure) else type(wrong).__name__
+            reason = f"{said} at {trace[-1].filename}:{trace[-1].lineno}"
             if reason not in reasons:
                 reasons.add(reason)
                 report(format, data, failures, "".join(traceback.format_exception(wrong)))
@@ -472,6 +497,7 @@ def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> 
     spent = time.process_time() / 60
     found = f"{len(kept)} kept, {len(seen)} steps, {len(reasons)} kinds of failures"
     print(f"{format}: {count} inputs in {spent:.1f} minutes of CPU time, {found}", flush=True)
+    os._exit(0)  # threads of pyarrow may abort an ordinary exit where memory is limited
 
 
 def report(format: str, data: Input, failures: Path, text: str) -> None:
