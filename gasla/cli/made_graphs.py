@@ -49,13 +49,14 @@ def run_nearest(options: Namespace) -> int:
 def run_project(options: Namespace) -> int:
     """`gasla project`."""
     from gasla import io
+    from gasla.graph.io import NAMES_OF_VERTICES, unstored
 
-    holds_names = io.format_of(data.check_target(options.output)) in (*io.TABLES, "graphml", "gml")
+    format = io.format_of(data.check_target(options.output))
     with bar(f"reading {options.graph}"):
         graph = data.load(options).graph
-    if graph.names is not None and not holds_names:
+    if NAMES_OF_VERTICES in unstored(graph, format):
         raise ValueError(
-            f"{options.output} can't store the names of {options.graph}; expected .csv, .parquet, .feather or .graphml"
+            f"{options.output} can't store the names of {options.graph}; expected .csv, .parquet, .npz or .graphml"
         )
     with bar("projecting"):
         projected = gasla.project(graph, (graph.out_degrees if options.side == "src" else graph.in_degrees) > 0)

@@ -41,6 +41,8 @@ def add_commands(commands: Any) -> None:
     data.add_reading(convert, "IN")
     convert.add_argument("output", metavar="OUT", help="file to write; its suffix is the format")
     convert.add_argument("--names", metavar="FILE", help="file for the names of vertices: .csv, .parquet or .feather")
+    lossy = "leave out names and attributes that the format can't store"
+    convert.add_argument("--lossy", action="store_true", help=lossy)
     convert.set_defaults(run=run_convert)
 
     demo = commands.add_parser("demo", help="analyze the flights of the world: print a report and draw a map")
@@ -116,20 +118,24 @@ def run_generate(options: Namespace) -> int:
 def run_convert(options: Namespace) -> int:
     """`gasla convert`."""
     from gasla import io
+    from gasla.graph.io import NAMES_OF_VERTICES, unstored
 
     if Path(options.output).suffix.lower() == ".gasla":
         return convert_to_folder(options)
-    holds_names = io.format_of(data.check_target(options.output)) in (*io.TABLES, "graphml", "gml")
+    format = io.format_of(data.check_target(options.output))
     names = None if options.names is None else data.check_table(options.names, 2)
     with bar(f"reading {options.graph}"):
         named = data.load(options)
     graph = named.graph
     if graph.names is None and names is not None:
         raise ValueError(f"--names {names}: the vertices of {options.graph} have no names")
-    if graph.names is not None and names is None and not holds_names:
-        raise ValueError(f"{options.output} can't store the names of {options.graph}; add --names FILE.csv")
+    elsewhere = NAMES_OF_VERTICES if names is not None else ""
+    lost = [what for what in unstored(graph, format) if what != elsewhere]
+    if lost and not options.lossy:
+        hint = "--names FILE.csv for names, or --lossy" if NAMES_OF_VERTICES in lost else "--lossy"
+        raise ValueError(f"{options.output} can't store {' and '.join(lost)} of {options.graph}; add {hint}")
     with bar(f"writing {options.output}"):
-        io.write(options.output, graph)
+        io.write(options.output, graph, lossy=True)
         if names is not None:
             data.write_table(names, {}, named)
     print(f"wrote {options.output}: {graph.n:,} vertices, {graph.m:,} edges")

@@ -13,6 +13,7 @@ import gasla
 import semirings
 from gasla import Graph
 from gasla.cli import main
+from gasla.graph.exchange.vertex_names import Names
 
 MONOIDS = [semirings.plus, semirings.min, semirings.times, semirings.first, None]
 
@@ -287,10 +288,32 @@ def test_archives_and_folders_keep_attributes(
         assert folder.edge_attributes["number"].tolist() == order.tolist()
 
 
+@pytest.mark.parametrize("suffix", ["mtx", "txt", "gr", "graph", "csv", "parquet"])
+def test_what_a_format_would_lose_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    plain = Graph.from_edges([0, 1], [1, 0], [3, 3])
+    losses = {"the vertex attribute 'height'": plain.with_vertex_attributes(height=[1, 2])}
+    if suffix not in ("csv", "parquet"):
+        losses["the edge attribute 'x'"] = plain.with_edge_attributes(x=[1, 2])
+        named = Graph.from_csr([0, 1, 2], [1, 0])
+        named.naming = Names(np.array(["a", "b"], object))
+        losses["the names of vertices"] = named
+    for what, graph in losses.items():
+        with pytest.raises(ValueError, match=rf"a.{suffix}: .* files can't store {what}; .npz, .*; pass lossy=True"):
+            gasla.io.write(path, graph)
+        assert not path.exists()
+        gasla.io.write(path, graph, lossy=True)
+        assert gasla.as_graph(gasla.io.read(path)).m == 2
+        path.unlink()
+    gasla.io.write(path, plain.with_edge_attributes(y=[3, 3]).weighted_by("y"))  # is stored as the values
+    with pytest.raises(TypeError, match="lossy is 'no'"):
+        gasla.io.write(path, plain, lossy="no")  # type: ignore[arg-type]
+
+
 def test_formats_without_attributes_are_as_before(tmp_path: Path) -> None:
     graph = Graph.from_edges([0, 1], [1, 0], [3, 4])
     gasla.io.write(tmp_path / "a.npz", graph)
-    gasla.io.write(tmp_path / "a.mtx", graph.with_edge_attributes(x=[1, 2]))
+    gasla.io.write(tmp_path / "a.mtx", graph.with_edge_attributes(x=[1, 2]), lossy=True)
     assert not isinstance(gasla.io.read(tmp_path / "a.npz"), Graph)
     assert gasla.io.read(tmp_path / "a.mtx").toarray().tolist() == [[0, 3], [4, 0]]
     with pytest.raises(ValueError, match="'x' is no edge attribute"):

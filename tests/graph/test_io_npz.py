@@ -175,3 +175,27 @@ def test_archives_of_other_contents_are_refused(tmp_path, arrays, message):
     save(path, arrays)
     with pytest.raises(FormatError, match=message):
         io.read(path)
+
+
+def test_attributes_of_edges_in_another_order_are_refused(tmp_path):
+    """They are stored by sorted rows, so a file whose rows are not sorted would give them to other edges."""
+    path = tmp_path / "a.npz"
+    io.write(path, Graph.from_edges([0, 0, 1], [1, 2, 0]).with_edge_attributes(time=[3, 4, 5]))
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    for changes in ({"indices": np.array([2, 1, 0])}, {"format": b"csc"}):
+        np.savez(path, **arrays | changes)
+        with pytest.raises(FormatError, match="not sorted by rows and columns"):
+            io.read(path)
+    del arrays["attributes/"]  # which says that there are attributes
+    np.savez(path, **arrays)
+    with pytest.raises(FormatError, match="has no array 'attributes/'"):
+        io.read(path)
+
+
+@pytest.mark.parametrize("name", ["format", "gasla/version"])
+def test_characters_beyond_unicode_are_refused(tmp_path, name):
+    text = np.array(0xFFFFFFFF, np.uint32).view("<U1")
+    np.savez(tmp_path / "a.npz", **archive("csr") | {name: text})
+    with pytest.raises(FormatError, match="expected a file written by"):
+        io.read(tmp_path / "a.npz")

@@ -19,7 +19,6 @@ from tests.helpers import ROOT
 from tests.helpers.programs import Hops
 
 RELEASES = sorted(path for path in (ROOT / "tests" / "data").iterdir() if path.name[0].isdigit())
-FILES = ["plain.npz", "attributes.npz", "named.parquet", "numbered.feather", "named.gasla", "directed.gasla"]
 
 
 def plain() -> gasla.Graph:
@@ -48,8 +47,8 @@ def long_path() -> gasla.Graph:
 
 
 MAKERS = {
-    "plain.npz": plain, "attributes.npz": with_attributes, "named.parquet": named, "numbered.feather": plain,
-    "named.gasla": named, "directed.gasla": with_attributes,
+    "plain.npz": plain, "attributes.npz": with_attributes, "named.npz": named, "named.parquet": named,
+    "numbered.feather": plain, "named.gasla": named, "directed.gasla": with_attributes,
 }  # fmt: skip
 
 
@@ -89,7 +88,7 @@ def parts(graph: gasla.Graph) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_a_file_of_an_earlier_release_is_read(release: Path, name: str) -> None:
     if name.endswith((".parquet", ".feather")):
         pytest.importorskip("pyarrow")
@@ -118,13 +117,21 @@ LATER = "upgrade gasla"
 
 
 def test_a_later_npz_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.graph.io.npz.VERSION", 2)
-    io.write(tmp_path / "a.npz", with_attributes())
+    monkeypatch.setattr("gasla.graph.io.npz.VERSION", 3)
+    io.write(tmp_path / "a.npz", named())
     monkeypatch.undo()
     with pytest.raises(
-        io.FormatError, match=f"has version 2 of the npz format, and this gasla reads version 1; {LATER}"
+        io.FormatError, match=f"has version 3 of the npz format, and this gasla reads version 2; {LATER}"
     ):
         io.read(tmp_path / "a.npz")
+
+
+def test_an_npz_has_the_earliest_version_that_holds_it(tmp_path: Path) -> None:
+    """So that earlier releases read files without names, and refuse those whose names they would lose."""
+    for name, graph, version in [("a.npz", with_attributes(), 1), ("b.npz", named(), 2)]:
+        io.write(tmp_path / name, graph)
+        with np.load(tmp_path / name) as arrays:
+            assert arrays["gasla/version"] == version
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])

@@ -7,7 +7,7 @@ format           file names                            content
 ``"edges"``      ``.txt`` ``.el`` ``.wel`` ``.tsv``    one edge per line, ids from 0, optional weight (SNAP)
 ``"gr"``         ``.gr``                               DIMACS: arcs of the 9th challenge, or the PACE form (undirected)
 ``"metis"``      ``.graph`` ``.metis``                 METIS: undirected, the neighbors of one vertex per line
-``"npz"``        ``.npz``                              `scipy.sparse.save_npz`
+``"npz"``        ``.npz``                              `scipy.sparse.save_npz`, with names and attributes
 ``"graphml"``    ``.graphml``                          GraphML, with names and attributes, by NetworkX
 ``"gml"``        ``.gml``                              GML, with names and attributes, by NetworkX
 ``"csv"``        ``.csv``                              a table, one edge per row; ids are numbers or names
@@ -22,6 +22,9 @@ need pyarrow (``pip install 'gasla[arrow]'``), and are read as a `Graph` with th
 there is no column of weights. Edge lists with a header, with names as ids, or with a separator other than spaces are
 read as tables. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the first row of
 a CSV file.
+
+Names and attributes of vertices and edges are kept by ``.npz``, ``.graphml``, ``.gml`` and ``.gasla``; tables keep
+names and attributes of edges; other formats keep neither. `write` refuses a graph of which a format would lose some.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from gasla.graph.arguments import check_flags
 from gasla.graph.io import (
     dimacs,
     edge_tables,
@@ -65,6 +69,8 @@ _NAMES |= edge_tables.SUFFIXES
 _NAMES |= dict.fromkeys(folder.SUFFIXES, "folder")
 TABLES = tuple(dict.fromkeys(edge_tables.SUFFIXES.values()))
 _ALL = (*_FORMATS, *TABLES, "folder")
+NAMES_OF_VERTICES = "the names of vertices"
+_KEEP_ALL = ("npz", "graphml", "gml", "folder")  # names and attributes; tables keep none of vertices, others nothing
 _NETWORKX = (".gexf", ".net", ".dot", ".json")
 
 
@@ -106,7 +112,7 @@ def read(
     Returns
     -------
     scipy.sparse.csr_array or Graph
-        A Graph for a table, for an edge list with attributes or whose ids are names, for an ``.npz`` file with
+        A Graph for a table, for an edge list with attributes or whose ids are names, for an ``.npz`` file with names or
         attributes, for GraphML and GML, and for a folder, which is opened (`open`).
 
     Warns
@@ -165,7 +171,7 @@ def read(
     return graph if graph.names is not None or graph.edge_attributes else to_csr(graph.n, *graph.edges(), graph.values)
 
 
-def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> None:
+def write(path: str | os.PathLike[str], A: Any, format: str | None = None, *, lossy: bool = False) -> None:
     """Write a graph to a file. An existing file is replaced only after the new one is complete.
 
     Parameters
@@ -173,11 +179,18 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     path : path
     A : sparse array, sparse matrix or Graph
     format : {"mtx", "edges", "gr", "metis", "npz", "graphml", "gml", "csv", "parquet", "feather"}, optional
-        By default determined by the file name (see `gasla.io`). Tables keep names, but can't store vertices without
-        edges; a graph that would lose vertices is an error (Parquet and Feather store the number of vertices of a graph
-        without names), and the attributes of edges, as ``.npz``, GraphML and GML files and folders do;
-        these keep attributes of vertices as well. If names are integers below 2**31, read the CSV file with
-        ``names=True``.
+        By default determined by the file name (see `gasla.io`). Tables can't store vertices without edges; a graph that
+        would lose vertices is an error (Parquet and Feather store the number of vertices of a graph without names). If
+        names are integers below 2**31, read the CSV file with ``names=True``.
+    lossy : bool
+        True writes the file without the names and attributes that the format can't store, and leaves them out without
+        an error. The values are always stored.
+
+    Raises
+    ------
+    ValueError
+        The graph has names or attributes that the format can't store, and `lossy` is False; or what the message says,
+        such as weights that are not whole numbers for METIS.
 
     Examples
     --------
@@ -193,6 +206,10 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
     path = as_path(path)
     format = format_of(path, format)
     graph = as_graph(A)
+    check_flags(lossy=lossy)
+    if not lossy and (lost := unstored(graph, format)):
+        can = ".npz, .graphml, .gml and .gasla can; pass lossy=True to leave out what the format can't store"
+        raise ValueError(f"{path}: {format} files can't store {' and '.join(lost)}; {can}")
     if format == "folder":
         graph = graph.to("cpu")
         sorting.write_folder(path, sorting.parts_of(graph), sorting.default_memory(), graph)
@@ -202,6 +219,30 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None) -> No
             _FORMATS[format].write(stream, graph, path)
         else:
             edge_tables.write(stream, graph.to("cpu"), path, format)
+
+
+def unstored(graph: Graph, format: str) -> list[str]:
+    """What a file of this format can't store of a graph, in words: names and attributes.
+
+    An attribute that is the values (`Graph.weighted_by`) is stored as these.
+
+    Examples
+    --------
+    >>> from gasla import Graph
+    >>> graph = Graph.from_edges([0], [1]).with_edge_attributes(time=[5]).with_vertex_attributes(height=[1, 2])
+    >>> unstored(graph, "mtx")
+    ["the edge attribute 'time'", "the vertex attribute 'height'"]
+    >>> unstored(graph, "parquet"), unstored(graph, "npz")
+    (["the vertex attribute 'height'"], [])
+    """
+    if format in _KEEP_ALL:
+        return []
+    found = [f"the vertex attribute {name!r}" for name in graph.vertex_attributes]
+    if format in TABLES:
+        return found
+    same = graph.edge_attributes.name_of(graph.values)
+    found = [f"the edge attribute {name!r}" for name in graph.edge_attributes if name != same] + found
+    return found if graph.naming is None else [NAMES_OF_VERTICES, *found]
 
 
 def open(path: str | os.PathLike[str]) -> Graph:

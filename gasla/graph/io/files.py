@@ -1,9 +1,10 @@
-"""Common parts of all file formats: errors, compression, parsing of numeric columns."""
+"""Common parts of all file formats: errors, compression, parsing of numeric columns, names as JSON."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import os
 import re
@@ -20,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 import numpy as np
 
 from gasla.arrays import index_dtype
+from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.validate import physical_memory
 from gasla.progress import follow, track
 
@@ -234,6 +236,39 @@ def uncommented(line: str, comments: str) -> str:
     '0 1 '
     """
     return re.split(f"[{re.escape(comments)}]", line, maxsplit=1)[0]
+
+
+def parsed_json(path: Path, text: str | bytes) -> Any:
+    """The content of a JSON text; FormatError if it is damaged."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # RecursionError: lists in lists in lists
+        raise FormatError(path, None, f"is damaged ({error}); expected JSON") from error
+
+
+def names_to_json(names: Names) -> str:
+    """The names of vertices as a JSON list; TypeError for a name that JSON does not give back.
+
+    Examples
+    --------
+    >>> names_to_json(Names(np.array(["Oslo", 7], object)))
+    '["Oslo", 7]'
+    """
+    each = [int(name) if isinstance(name, np.integer) else name for name in names.each.tolist()]
+    other = next((name for name in each if not isinstance(name, str | int) or isinstance(name, bool)), None)
+    if other is not None:
+        raise TypeError(f"vertex {other!r} has a name of {type(other).__name__}; expected strings or integers")
+    return json.dumps(each)
+
+
+def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
+    """The names of n vertices in a JSON list."""
+    names = parsed_json(path, text)
+    if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
+        raise FormatError(path, None, f"is damaged; expected a list of {n} names")
+    each = np.empty(n, object)
+    each[:] = names
+    return Names(each)
 
 
 def within(table: Array, n: int) -> bool:

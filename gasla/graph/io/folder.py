@@ -18,7 +18,7 @@ from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes, Of
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
-from gasla.graph.io.files import FormatError, require_version
+from gasla.graph.io.files import FormatError, names_of_json, names_to_json, parsed_json, require_version
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_values, check_offsets, check_range, is_value_type
@@ -85,7 +85,7 @@ def _description(path: Path) -> Description:
         )
         raise FormatError(path, None, f"{why}; {_EXPECTED}")
     try:
-        found = json.loads(file.read_text("utf-8"))
+        found = parsed_json(file, file.read_bytes())
         if found["format"] != FORMAT:
             raise ValueError(f"has format {found['format']!r}")
         require_version(file, "folder", found["version"], VERSION)
@@ -133,7 +133,7 @@ def _array(path: Path, name: str, length: int) -> Array:
 
 def _attributes(path: Path, of: Of, count: int) -> Attributes:
     """Map the columns of the attributes that ``graph.json`` names."""
-    names = json.loads((path / DESCRIPTION).read_text("utf-8")).get(f"{of}_attributes", [])
+    names = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes()).get(f"{of}_attributes", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_attributes is {names!r}; {_EXPECTED}")
     columns = {name: _array(path, f"{of}-attribute-{i}-values", count) for i, name in enumerate(names)}
@@ -159,26 +159,12 @@ def write_attributes(path: Path, graph: Graph) -> dict[str, list[str]]:
 
 def _names(path: Path, n: int) -> Names | None:
     file = path / NAMES
-    if not file.exists():
-        return None
-    try:
-        names = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
-    if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
-        raise FormatError(file, None, f"is damaged; expected a list of {n} names")
-    each = np.empty(n, object)
-    each[:] = names
-    return Names(each)
+    return names_of_json(file, file.read_bytes(), n) if file.exists() else None
 
 
 def describe(path: Path, about: Description, names: Names | None, attributes: dict[str, list[str]]) -> None:
     """Write ``graph.json``, and the names of vertices if there are any."""
     if names is not None:
-        each = names.each.tolist()
-        other = next((name for name in each if not isinstance(name, str | int) or isinstance(name, bool)), None)
-        if other is not None:
-            raise TypeError(f"vertex {other!r} has a name of {type(other).__name__}; expected strings or integers")
-        (path / NAMES).write_text(json.dumps(each), "utf-8")
+        (path / NAMES).write_text(names_to_json(names), "utf-8")
     text = json.dumps({"format": FORMAT, "version": VERSION, **about._asdict(), **attributes}, indent=2)
     (path / DESCRIPTION).write_text(text + "\n", "utf-8")

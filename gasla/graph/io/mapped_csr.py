@@ -21,6 +21,7 @@ from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.validate import is_value_type
 
 NAMES = ("indptr", "indices", "data")
+OF_GASLA = ("attributes/", "gasla/")  # begin the names of arrays that `npz` adds to a matrix
 _EXPECTED = "expected arrays indptr, indices and, if edges have values, data"
 
 
@@ -72,8 +73,8 @@ def _archive(path: Path) -> tuple[dict[str, Array], bool]:
     """The mapped arrays of an archive, by name, and whether they are lists by column."""
     with open(path, "rb") as file, _named_errors(path), zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-        if any(name.startswith("attributes/") for name in members):
-            raise FormatError(path, None, f"has attributes, which can't be mapped; {how_to_convert(path)}")
+        if any(name.startswith(OF_GASLA) for name in members):
+            raise FormatError(path, None, f"has names or attributes, which can't be mapped; {how_to_convert(path)}")
         by_column = False
         if "format" in members:
             kind = _small(archive, "format").item()

@@ -1,4 +1,7 @@
-"""NumPy archives as written by `scipy.sparse.save_npz`. All arrays are checked before SciPy uses them."""
+"""NumPy archives as written by `scipy.sparse.save_npz`. All arrays are checked before SciPy uses them.
+
+Names and attributes are further arrays of the archive, which SciPy passes over.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from gasla.graph.io.files import (
     Array,
     FormatError,
     Part,
+    names_of_json,
+    names_to_json,
     open_bytes,
     require_memory,
     require_version,
@@ -26,7 +31,7 @@ from gasla.graph.io.files import (
     to_csr,
     weights,
 )
-from gasla.graph.io.mapped_csr import read_header
+from gasla.graph.io.mapped_csr import OF_GASLA, read_header
 from gasla.graph.validate import as_ids, check_offsets, check_range, require_compressed
 from semirings.types import SCALAR_NAMES
 
@@ -39,8 +44,9 @@ SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
 _KEPT = "attributes/"  # begins the names of the arrays of attributes; itself: whether the graph has values
-_VERSION = "gasla/version"  # the array with the version of the form of attributes
-VERSION = 1
+_NAMES = "gasla/names"  # the array with the names of vertices: the bytes of a JSON list
+_VERSION = "gasla/version"  # the array with the version of the form of attributes and names
+VERSION = 2  # 1 has no names
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
@@ -55,7 +61,7 @@ class _Compressed(NamedTuple):
 
 
 def read(path: Path) -> csr_array | Graph:
-    """Return the graph in an archive; a Graph if it has attributes."""
+    """Return the graph in an archive; a Graph if it has names or attributes."""
     with open_bytes(path) as stream:
         if not zipfile.is_zipfile(stream):
             raise FormatError(path, None, f"is not an archive, or truncated; {_EXPECTED}")
@@ -65,12 +71,12 @@ def read(path: Path) -> csr_array | Graph:
         raise FormatError(path, None, f"contains no sparse array; {_EXPECTED}")
     try:
         require_version(path, "npz", int(arrays.get(_VERSION, np.array(VERSION)).item()), VERSION)
-        return _matrix(path, arrays) if _KEPT not in arrays else _with_attributes(path, arrays)
+        return _graph(path, arrays) if any(name.startswith(OF_GASLA) for name in arrays) else _matrix(path, arrays)
     except KeyError as error:
         raise FormatError(path, None, f"has no array {error}; {_EXPECTED}") from error
     except FormatError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, SystemError) as error:  # SystemError: text of characters beyond Unicode
         raise FormatError(path, None, f"{error}; {_EXPECTED}") from error
 
 
@@ -83,7 +89,7 @@ def parts(path: Path) -> Iterator[Part] | None:
         return None
     with _translated(path), zipfile.ZipFile(path) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
-        if not {"format", "shape", "indptr", "indices", "data"} <= names or any(x.startswith(_KEPT) for x in names):
+        if not {"format", "shape", "indptr", "indices", "data"} <= names or any(x.startswith(OF_GASLA) for x in names):
             return None
         with np.load(path, allow_pickle=False) as arrays:
             format, shape = _word(arrays["format"]), tuple(arrays["shape"].ravel().tolist())
@@ -147,7 +153,7 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
     """Return the arrays of the archive that may belong to a matrix."""
     with _translated(path), np.load(stream, allow_pickle=False) as archive:
         kept = [name for name in archive if name.startswith(_KEPT)]
-        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, *kept) if name in archive}
+        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, *kept) if name in archive}
         return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
 
 
@@ -194,8 +200,8 @@ def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
     return to_csr(n, row, col, data)
 
 
-def _with_attributes(path: Path, arrays: dict[str, Array]) -> Graph:
-    """The graph of the arrays, which `write` has put into the order of sorted rows."""
+def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
+    """The graph of the arrays, which `write` has put into the order of sorted rows, with names and attributes."""
     from gasla.graph.graph import Graph
 
     A = _matrix(path, arrays)
@@ -204,18 +210,25 @@ def _with_attributes(path: Path, arrays: dict[str, Array]) -> Graph:
         of, _, name = key.removeprefix(_KEPT).partition("/")
         if key.startswith(_KEPT) and of in columns:
             columns[of][name] = column
+    if columns["edge"] and (_word(arrays["format"]) != "csr" or not np.array_equal(A.indices, arrays["indices"])):
+        raise FormatError(path, None, "has attributes of edges that are not sorted by rows and columns; is it damaged?")
     graph = Graph(A) if arrays[_KEPT].item() else Graph.from_csr(A.indptr, A.indices)
+    if _NAMES in arrays:
+        graph.naming = names_of_json(path, arrays[_NAMES].tobytes(), graph.n)
     return graph.with_edge_attributes(columns["edge"]).with_vertex_attributes(columns["vertex"])
 
 
 def _columns(graph: Graph) -> dict[str, Array]:
-    """The attributes by the names of their arrays, those of edges by sorted rows; and whether there are values."""
-    edges, vertices = graph.edge_attributes, graph.vertex_attributes
-    if not edges and not vertices:
+    """Attributes by the names of their arrays, those of edges by sorted rows; names; and whether there are values."""
+    edges, vertices, names = graph.edge_attributes, graph.vertex_attributes, graph.naming
+    if not edges and not vertices and names is None:
         return {}
     columns = {f"{_KEPT}edge/{name}": column[graph.sorted_out.numbers()] for name, column in edges.items()}
     columns |= {f"{_KEPT}vertex/{name}": column for name, column in vertices.items()}
-    return {**columns, _KEPT: np.array(graph.values is not None), _VERSION: np.array(VERSION)}
+    if names is not None:
+        columns[_NAMES] = np.frombuffer(names_to_json(names).encode(), np.uint8)
+    version = 1 if names is None else VERSION  # the earliest that holds all of it
+    return {**columns, _KEPT: np.array(graph.values is not None), _VERSION: np.array(version)}
 
 
 def _word(array: Array) -> str:
@@ -225,7 +238,7 @@ def _word(array: Array) -> str:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an archive of the CSR arrays, and of the attributes."""
+    """Write an archive of the CSR arrays, the names and the attributes."""
     from scipy.sparse import csr_array, save_npz
 
     archive = io.BytesIO()  # zip archives need to seek, which compressed streams can't
