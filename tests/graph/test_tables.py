@@ -420,6 +420,8 @@ def test_csv_files_are_read_as_tables(tmp_path, text: str, arguments: dict, expe
         ("from,to,minutes\n0,1,5\n", {}, None, "column 2, 'minutes', holds numbers .* pass weight=2"),
         ("ann,bob\nbob,cid\n", {}, 1, "'ann,bob' may be a header or an edge"),
         ("u,v\n", {"src": "u", "dst": "v"}, None, "the table has no rows"),
+        ('src,dst,"we\n0,1,2\n1,0,3\n', {}, 1, "the title 'we.*' has a line break; .* is a quote not closed"),
+        ('"s\nt",dst,weight\n0,1,2\n', {"src": 0, "dst": "dst"}, 1, "has a line break"),
         ("u,v\n0,1\n", {"src": "u", "dst": "w"}, None, "column 'w' does not exist; there are 'u', 'v'"),
     ],
 )
@@ -473,13 +475,17 @@ def test_the_command_line_keeps_names(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     io.write("trips.parquet", Graph.from_table(pa.table(TRIPS)))
-    assert main(["convert", "trips.parquet", "graph.npz", "--names", "names.csv"]) == 0
-    assert (io.read("graph.npz") != io.read("graph.npz")).nnz == 0
+    assert main(["convert", "trips.parquet", "graph.mtx", "--names", "names.csv"]) == 0
+    assert io.read("graph.mtx").nnz == 4
     assert (tmp_path / "names.csv").read_text() == "vertex,name\n0,Oslo\n1,Rome\n2,Bonn\n"
-    assert main(["convert", "trips.parquet", "graph.npz"]) == 2
-    assert "graph.npz can't store the names of trips.parquet" in capsys.readouterr().err
-    assert main(["convert", "graph.npz", "numbers.csv"]) == 0
-    assert main(["convert", "graph.npz", "x.npz", "--names", "names.csv"]) == 2
+    assert main(["convert", "trips.parquet", "graph.mtx"]) == 2
+    said = "graph.mtx can't store the names of vertices of trips.parquet; add --names FILE.csv for names, or --lossy"
+    assert said in capsys.readouterr().err
+    assert main(["convert", "trips.parquet", "graph.npz"]) == 0
+    assert io.read("graph.npz").names.tolist() == ["Oslo", "Rome", "Bonn"]
+    assert main(["convert", "graph.npz", "numbers.mtx", "--lossy"]) == 0
+    assert main(["convert", "numbers.mtx", "numbers.csv"]) == 0
+    assert main(["convert", "numbers.csv", "x.npz", "--names", "names.csv"]) == 2
     assert main(["bfs", "trips.parquet", "--source", "Rome", "--output", "levels.csv", "--check"]) == 0
     assert "Oslo" in (tmp_path / "levels.csv").read_text()
     assert main(["bfs", "trips.parquet", "--source", "Paris"]) == 2

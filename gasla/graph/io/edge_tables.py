@@ -36,12 +36,14 @@ from gasla.graph.io.files import (
     COMPRESSIONS,
     EXPECTED_ID,
     EXPECTED_WEIGHT,
+    Array,
     FormatError,
     Part,
     TooLarge,
     is_number,
     is_whole,
     open_bytes,
+    parsed_json,
     require_version,
     translate_errors,
 )
@@ -130,21 +132,48 @@ def _of_text(path: Path, layout: Layout, columns: Columns, names: bool | None) -
 
 
 def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None) -> Graph:
+    notes = _notes(path, table.schema)
     with translate_errors(path):
         try:
+            if table.num_rows == 0 and _COUNT in notes:
+                return _without_edges(table, chosen, _count(path, notes, 0))
             graph = Graph.from_table(table, 0, 1, chosen.weight, attributes=chosen.attributes, names=names)
         except (ValueError, TypeError) as error:
             raise FormatError(path, None, str(error)) from error
-    count = _count(path, _notes(path, table.schema), graph.n)
+    count = _count(path, notes, graph.n)
     if graph.names is None and count > graph.n:
         columns = dict(graph.edge_attributes)
         return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(columns)
     return graph
 
 
+def _without_edges(table: Any, chosen: Chosen, n: int) -> Graph:
+    """The graph of a table without rows that `write` has written."""
+    none = np.zeros(0, np.int64)
+    values = None if chosen.weight is None else table.column(chosen.weight).to_numpy()
+    return Graph.from_edges(none, none, values, n=n).with_edge_attributes(attributes_of(table, chosen.attributes))
+
+
+def _name_column(path: Path, names: Array) -> Array:
+    """Names as an array of strings, or of integers of 64 bits; ValueError for others."""
+    each = names.tolist()
+    with suppress(UnicodeEncodeError, OverflowError):
+        if all(isinstance(name, str) for name in each):
+            "".join(each).encode()
+            return np.array(each, object)
+        if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in each):
+            return np.array(each, np.int64 if max(each) < 2**63 else np.uint64)
+    raise ValueError(
+        f"{path}: a table stores names that are all text, valid in UTF-8, or all integers, within int64 or uint64; "
+        "others are stored in .npz files and .gasla folders"
+    )
+
+
 def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     """Write the edges of a graph: columns src, dst, weight if there are values, and the attributes of edges."""
     pa = arrow()
+    if graph.m == 0 and (graph.names is not None or format == "csv"):
+        raise ValueError(f"{path}: a {format} file stores only edges, and the graph has none; write .npz or .mtx")
     used = np.zeros(graph.n, bool)
     src, dst = graph.edges()
     used[src] = used[dst] = True
@@ -154,15 +183,15 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if format == "csv" and graph.names is not None and "" in graph.names.tolist():
         v = graph.names.tolist().index("")
         raise ValueError(f"{path}: the name of vertex {v} is empty, which a csv file can't hold; write .parquet")
-    each = (lambda ends: ends) if graph.names is None else graph.names.__getitem__
-    values = graph.values
-    if format == "csv" and values is not None and values.dtype.kind == "f":
-        values = values.astype(np.float64)  # float32 values are written with the digits of float64, as in other formats
-    titles = {"src", "dst"} | (set() if values is None else {"weight"})
-    for name in titles & {*graph.edge_attributes} - {graph.edge_attributes.name_of(graph.values)}:
-        raise ValueError(f"{path}: the edge attribute {name!r} has the name of another column; rename it")
-    columns = {"src": each(src), "dst": each(dst)} | ({} if values is None else {"weight": values})
-    table = pa.table(columns | dict(graph.edge_attributes))
+    each = (lambda ends: ends) if graph.names is None else _name_column(path, graph.names).__getitem__
+    values = {} if graph.values is None else {"weight": graph.values}
+    for name in {*graph.edge_attributes} - {graph.edge_attributes.name_of(graph.values)}:
+        if name.casefold() in ("src", "dst", "weight"):  # readers look for these titles
+            raise ValueError(f"{path}: the edge attribute {name!r} has the name of another column; rename it")
+    numbers = values | dict(graph.edge_attributes)
+    if format == "csv":  # float32 numbers are written with the digits of float64, as in other formats
+        numbers = {name: each.astype(np.float64) if each.dtype.kind == "f" else each for name, each in numbers.items()}
+    table = pa.table({"src": each(src), "dst": each(dst)} | numbers)
     if format == "csv":
         arrow("pyarrow.csv").write_csv(table, stream)
         return
@@ -201,10 +230,7 @@ def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
     known = _notes(path, schema).get(_ATTRIBUTES)
     if known is None or columns.attributes is not None:
         return columns
-    try:
-        titles = json.loads(known)
-    except ValueError:
-        titles = None
+    titles = parsed_json(path, known)
     if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
         expected = "expected a list of titles of columns"
         raise FormatError(path, None, f"is damaged: {_ATTRIBUTES.decode()} is {known!r}; {expected}")
@@ -589,11 +615,11 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
     unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]
     later = [place for line in lines[1:] for place, cell in enumerate(line[: len(first)]) if is_number(cell)]
     if any(isinstance(column, str) for column in columns.given):
-        return _Header(first, True, later)
+        return _titled(path, layout, first, later)
     if numbers := [place for place, cell in enumerate(first) if is_number(cell)]:
         return _Header(unnamed, False, numbers)
     if are_usual(first) or later:
-        return _Header(first, True, later)
+        return _titled(path, layout, first, later)
     if columns.src is not None:
         return _Header(unnamed, False, [])
     raise FormatError(
@@ -602,6 +628,17 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
         f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=: names of columns if it "
         "is a header, or positions 0 and 1 if it is an edge (--columns 0,1)",
     )
+
+
+def _titled(path: Path, layout: Layout, titles: list[str], numbers: list[int]) -> _Header:
+    """The header in the first line; FormatError if a quote leads beyond it, as pyarrow would skip one line only."""
+    if broken := next((title for title in titles if "\n" in title or "\r" in title), None):
+        raise FormatError(
+            path,
+            layout.head + 1,
+            f"the title {broken[:60]!r} has a line break; expected a header of one line; is a quote not closed?",
+        )
+    return _Header(titles, True, numbers)
 
 
 def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None) -> Iterator[FormatError]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
 SUFFIXES = (".gml",)
+_OF_EDGES, _OF_VERTICES = ("source", "target", "key", "label"), ("id", "label")
 
 
 def read(path: Path) -> Graph:
@@ -30,5 +31,10 @@ def _parse(stream: IO[bytes]) -> Any:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph as GML."""
+    """Write a directed graph as GML; ValueError for attributes that have the name of one of GML's own keys."""
+    for attributes, keys in ((graph.edge_attributes, _OF_EDGES), (graph.vertex_attributes, _OF_VERTICES)):
+        for name in attributes:
+            if name in keys:  # NetworkX would leave it out
+                what = f"the {attributes.of} attribute {name!r}"
+                raise ValueError(f"{path}: {what} has the name of one of GML's own keys; rename it, or write .npz")
     networkx_files.write(path, graph, lambda G: networkx_files.networkx().write_gml(G, stream))

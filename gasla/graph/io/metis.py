@@ -55,7 +55,7 @@ def read(path: Path) -> csr_array:
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write an undirected graph with whole-number weights; ValueError for other graphs."""
-    _require_undirected(graph)
+    _require_undirected(path, graph)
     weighted = has_weights(graph)
     stream.write(f"{graph.n} {graph.m // 2}{' 001' if weighted else ''}\n".encode())
     row = 0
@@ -69,7 +69,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     stream.write((" ".join(words) + "\n" * (graph.n - row)).encode())
 
 
-def _require_undirected(graph: Graph) -> None:
+def _require_undirected(path: Path, graph: Graph) -> None:
     values = graph.values
     if not graph.has_symmetric_values:
         problem = "edges without a reverse edge of equal weight"
@@ -81,7 +81,7 @@ def _require_undirected(graph: Graph) -> None:
         problem = "weights of more than 64 bits"
     else:
         return
-    raise ValueError(f"the graph has {problem}; METIS files can't store them; write .mtx or .npz instead")
+    raise ValueError(f"{path}: the graph has {problem}; METIS files can't store them; write .mtx or .npz instead")
 
 
 def _is_comment(line: str) -> bool:

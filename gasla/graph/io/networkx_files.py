@@ -58,6 +58,8 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
     """Write a directed graph, which `save` takes as one of NetworkX; its values become "weight"."""
     nx = networkx()
+    if graph.values is None and "weight" in graph.edge_attributes:
+        raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")
     try:
         save(graph.to_networkx(directed=True, attributes=True))
     except (nx.NetworkXError, ValueError) as error:
