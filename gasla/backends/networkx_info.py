@@ -1,8 +1,10 @@
 """Backend information that NetworkX reads at its own import: names of functions, and additions to their docstrings.
 
-It imports nothing, so that importing NetworkX is as fast as without gasla.
+It imports next to nothing, so that importing NetworkX is as fast as without gasla.
 """
 
+import re
+import sys
 from typing import Any
 
 DEVICE = {"device : {'cpu', 'gpu'}, optional": "Where to run: by default `nx.config.backends.gasla.device`, 'cpu'."}
@@ -76,10 +78,16 @@ def get_info() -> dict[str, Any]:
         "short_summary": "Compiled for the CPU and for NVIDIA GPUs; for large graphs.",
         "default_config": {"device": "cpu", "other_answers": False},
         "functions": {
-            name: {
+            "centroid" if name == "barycenter" and _has_centroid() else name: {
                 "additional_docs": NOTES.get(name, ""),
                 "additional_parameters": SCORES if name in SCORED else DEVICE,
             }
             for name in NAMES
         },
     }
+
+
+def _has_centroid() -> bool:
+    """Whether `barycenter` is called `centroid`, as from NetworkX 3.7 on; before, that is a function of trees."""
+    version = re.match(r"(\d+)\.(\d+)", getattr(sys.modules.get("networkx"), "__version__", ""))
+    return version is not None and tuple(map(int, version.groups())) >= (3, 7)

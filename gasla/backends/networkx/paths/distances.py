@@ -229,11 +229,6 @@ def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = N
     return [name for name in found if found[name] == smallest]
 
 
-@register(
-    only("sp", None),
-    when("an attribute of the graph to write", lambda given: given["attr"] is not None),
-    least=500,
-)
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
     """The nodes with the smallest sum of distances to all others."""
     if weight is not None and not G.are_whole(weight):
@@ -251,6 +246,15 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
     if undirected and is_tree(G):  # NetworkX walks from the first node
         nearest = nearest[np.argsort(unweighted.levels(G, 0, None)[nearest], kind="stable")]
     return G.called(nearest)
+
+
+if hasattr(nx, "centroid"):  # so NetworkX calls it from 3.7 on, where barycenter is another name of the same function
+    barycenter.__name__ = "centroid"
+register(
+    only("sp", None),
+    when("an attribute of the graph to write", lambda given: given["attr"] is not None),
+    least=500,
+)(barycenter)
 
 
 def _inverses(G: Converted, weight: Any) -> float:
