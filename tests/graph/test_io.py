@@ -403,6 +403,16 @@ def test_comments_of_both_signs(tmp_path, signs):
     assert io.read(path).shape == (5, 5)
 
 
+def test_lines_of_the_other_sign_after_the_first_edge_are_comments(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("0 1 5\n% more\n1 2 6 # here\n # and there\n")
+    assert entries(io.read(path)) == [(0, 1, 5), (1, 2, 6)]
+    assert io.read(path, on_bad_rows="skip").nnz == 2  # without a warning
+    path.write_text("0 1 5\n% more\n1 2 6%\n")
+    with pytest.raises(FormatError, match="line 3: weight '6%'; expected a number"):
+        io.read(path)
+
+
 @pytest.mark.parametrize("suffix", [*(s for s in DIRECTED if s != ".npz"), ".graph"])
 @pytest.mark.parametrize("end", ["", ".gz"])
 def test_a_byte_order_mark_is_passed_over(tmp_path, suffix, end):

@@ -61,7 +61,7 @@ def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
     """The edges of the valid rows, and the number of bad rows."""
     good, bad = [], 0
     for line in lines:
-        if words := uncommented(line, header.comments).split():
+        if (words := uncommented(line, header.comments).split()) and words[0][0] not in "#%":
             is_bad = _check(words, header.columns) is not None
             bad += is_bad
             good += [] if is_bad else [line]
@@ -132,7 +132,12 @@ def _part(path: Path, header: _Header, text: TextIO) -> Part:
 def _parsed(header: _Header, text: TextIO) -> Part | None:
     """The edges of some lines; None if any is malformed."""
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
+    start = text.tell()
     table = read_table(text, fields, [*header.comments])
+    if table is None:  # perhaps by lines that begin with the other sign
+        text.seek(start)
+        lines = [line for line in text if line.lstrip()[:1] not in ("#", "%")]
+        table = read_table(StringIO("".join(lines)), fields, [*header.comments])
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
         return None
     return Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n, header.m)
@@ -195,6 +200,8 @@ def _look(path: Path, stream: IO[str]) -> _Header:
 
 
 def _check(words: list[str], columns: int) -> str | None:
+    if words[0][0] in "#%":
+        return None
     if len(words) != columns:
         return f"{len(words)} columns; expected {columns}, as in the first edge"
     for word in words[:2]:

@@ -108,7 +108,7 @@ class TooLarge(FormatError, MemoryError):
     def of(cls, path: Path, wanted: str) -> TooLarge:
         """Return the error, given a text on the memory `wanted`."""
         memory = physical_memory()
-        there = "" if memory is None else f", and {memory:,} bytes are available"
+        there = "" if memory is None or "available" in wanted else f", and {memory:,} bytes are available"
         return cls(
             path,
             None,
