@@ -255,14 +255,15 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def seeds(format: str) -> Iterator[Input]:
-    """Small graphs in a format, and the corpus that is kept."""
+    """Small graphs in a format, all of them valid."""
     src, dst = np.array([0, 0, 1, 2, 2, 3]), np.array([1, 1, 2, 0, 2, 0])
     plain = gasla.Graph.from_edges(src, dst, np.array([1, 2.5, -3, 0, 4, 1]), n=4)
     two_way = gasla.Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], np.array([2, 2, 3, 3]))
-    more = plain.with_edge_attributes({"time": np.arange(6, dtype=np.int32)})
+    more = plain.with_edge_attributes({"time": np.arange(6, dtype=np.int32), "cost": src / 4})
+    large = gasla.Graph.from_edges(src, dst, 2**60 + src, n=7)
     table = pa.table({"a": ["x", "yy", "x"], "b": ["yy", "x", "zé"], "c": [1.0, 2.0, 3.0]})
     named = gasla.Graph.from_table(table, weight="c")
-    for graph in (plain, two_way, more, named, more.with_vertex_attributes({"height": np.arange(4) / 2})):
+    for graph in (plain, two_way, large, more, named, more.with_vertex_attributes({"height": np.arange(4) / 2})):
         with tempfile.TemporaryDirectory() as name:
             path = Path(name, f"a{suffix(format)}")
             try:
@@ -272,8 +273,6 @@ def seeds(format: str) -> Iterator[Input]:
             yield load(path)
     yield from ({"": text.encode()} for text in TEXTS.get(format, ()))
     yield from (each for made, each in other_forms(plain) if made == format)
-    for path in sorted((CORPUS / format).glob("*")):
-        yield load(path)
 
 
 def other_forms(graph: gasla.Graph) -> Iterator[tuple[str, Input]]:
@@ -473,7 +472,7 @@ def fuzz(format: str, seconds: float, work: Path, failures: Path, seed: int) -> 
     kept: list[Input] = []
     path = work / f"a{suffix(format)}"
     until, count = time.monotonic() + seconds, 0
-    waiting = [*seeds(format)]
+    waiting = [*seeds(format), *map(load, sorted((CORPUS / format).glob("*")))]
     while time.monotonic() < until:
         data = waiting.pop() if waiting else mutated(drawn.choice(kept), drawn.choice(kept), format, drawn)
         try:

@@ -18,6 +18,7 @@ from tests.oracles.file_contents import difference, file_contents
 
 pytest.importorskip("pyarrow")
 FUZZER = runpy.run_path(str(ROOT / "tools" / "fuzz_readers.py"))
+REFUSED = {"edges": 2, "csv": 4, "parquet": 2, "feather": 2}  # of the fuzzer's first inputs: ambiguous, or with nulls
 INPUTS = sorted((ROOT / "tests" / "data" / "fuzz").glob("*/*"))
 
 
@@ -44,23 +45,19 @@ def test_the_corpus_is_small_and_of_formats_that_are_read() -> None:
 def test_another_reader_finds_the_same_and_nothing_else(format: str, tmp_path: Path) -> None:
     """In all that the fuzzer starts from: a lost edge, another weight and another attribute differ."""
     path, compared = tmp_path / f"a{FUZZER['suffix'](format)}", 0
+    refused = 0
     for data in FUZZER["seeds"](format):
         FUZZER["save"](data, path)
         found = FUZZER["outcome"](path)
         if isinstance(found, Exception):
+            refused += 1
             continue
-        graph: Graph = found[-1]
-        try:
-            possible = file_contents(path, format)
-        except UnicodeDecodeError:  # a column that is not read
-            continue
-        if not possible:
-            continue
+        graph, possible = found[-1], file_contents(path, format)
         compared += 1
         assert difference(graph, possible) == ""
         for wrong in altered(graph):
             assert difference(wrong, possible) != "", wrong
-    assert compared >= 6
+    assert compared >= 5 and refused == REFUSED.get(format, 0)
 
 
 def altered(graph: Graph) -> list[Graph]:

@@ -101,6 +101,7 @@ def test_what_is_written_is_read_back_or_refused(tmp_path_factory: Any, suffix: 
     if suffix in (".graphml", ".gml"):  # attributes are stored with each edge and vertex, so there may be none
         expected = expected._replace(edge_attributes=expected.edge_attributes if graph.m else [])
         expected = expected._replace(vertex_attributes=expected.vertex_attributes if graph.n else [])
+        expected = expected._replace(has_names=None)  # names "0", "1", … are read as numbers, and of no vertex as none
     assert difference(back, [expected]) == ""
     if len(path.suffixes) == 1:
         if suffix == ".csv" and (graph.edge_attributes or graph.names is not None):

@@ -33,6 +33,7 @@ class Contents(NamedTuple):
     edge_attributes: list[str]
     vertices: dict[str, tuple[Any, ...]] | None = None  # attributes in the order of their names
     vertex_attributes: Sequence[str] = ()
+    has_names: bool | None = None
 
 
 def graph_contents(graph: gasla.Graph) -> Contents:
@@ -44,7 +45,9 @@ def graph_contents(graph: gasla.Graph) -> Contents:
     columns = [of_edges[name].tolist() for name in sorted(of_edges)]
     each = zip(*(of_vertices[name].tolist() for name in sorted(of_vertices))) if of_vertices else [()] * graph.n
     edges = [(names[u], names[v], *numbers) for u, v, *numbers in zip(src, dst, values, *columns)]
-    return Contents(graph.n, in_order(edges), sorted(of_edges), dict(zip(names, each)), sorted(of_vertices))
+    return Contents(
+        graph.n, in_order(edges), sorted(of_edges), dict(zip(names, each)), sorted(of_vertices), graph.names is not None
+    )
 
 
 def file_contents(path: Path, format: str) -> list[Contents]:
@@ -73,21 +76,34 @@ def _difference(found: Contents, expected: Contents) -> str:
             return f"{what} {[*getattr(found, what)]}; expected {[*getattr(expected, what)]}"
     if len(found.edges) != len(expected.edges):
         return f"{len(found.edges)} edges; expected {len(expected.edges)}"
+    if expected.has_names not in (None, found.has_names):
+        return f"has_names {found.has_names}; expected {expected.has_names}"
+    are_whole = [*map(fit_integers, zip(*(edge[2:] for edge in expected.edges)))]
     for one, other in zip(found.edges, expected.edges):
-        if one[:2] != other[:2] or not all(map(same, one[2:], other[2:])):
+        if one[:2] != other[:2] or not all(map(same, one[2:], other[2:], are_whole)):
             return f"edge {one}; expected {other}"
     if expected.vertices is not None and found.vertices is not None:
         for name, numbers in expected.vertices.items():
             if name not in found.vertices:
                 return f"no vertex {name!r}"
-            if not all(map(same, found.vertices[name], numbers)):
+            if not all(same(a, b, False) for a, b in zip(found.vertices[name], numbers)):
                 return f"vertex {name!r} with {found.vertices[name]}; expected {numbers}"
     return ""
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two numbers are equal as far as float64 tells; NaN equals NaN. No weight is a weight of 1."""
+def fit_integers(column: Iterable[Any]) -> bool:
+    """Whether all of a column are integers that int64 or uint64 holds."""
+    numbers = [1 if x is None else x for x in column]
+    if not all(isinstance(x, int) for x in numbers):
+        return False
+    return not numbers or -(2**63) <= min(numbers) <= max(numbers) < (2**63 if min(numbers) < 0 else 2**64)
+
+
+def same(one: Any, other: Any, is_whole: bool) -> bool:
+    """Whether two numbers are equal, unless whole as far as float64 tells; NaN equals NaN. None is a weight of 1."""
     one, other = (1 if x is None else x for x in (one, other))
+    if is_whole:
+        return bool(one == other)
     if isinstance(one, float) or isinstance(other, float):
         return float(one) == float(other) or (one != one and other != other)
     return bool(one == other)
@@ -208,13 +224,15 @@ def _of_rows(rows: Rows, n: int = 0) -> Iterator[Contents]:
         except ValueError:
             continue
         for plain in (lambda cell: str(int(cell)), str):
+            if plain is str and all(re.fullmatch("[0-9]{1,9}", row[end]) for row in body for end in (u, v)):
+                continue  # beyond doubt no names
             try:
                 edges = [(plain(row[u]), plain(row[v]), weight) for row, weight in zip(body, weights)]
             except ValueError:
                 continue
             ends = {end for edge in edges for end in edge[:2]}
             count = len(ends) if plain is str else max([n, *(1 + int(end) for end in ends)])
-            yield Contents(count, in_order(edges), [])
+            yield Contents(count, in_order(edges), [], has_names=plain is str)
 
 
 # --- formats of other libraries -------------------------------------------------------------------------------------
@@ -236,10 +254,12 @@ def _npz(path: Path) -> Iterator[Contents]:
 
 def _with_vertices(found: Contents, names: list[Any] | None, columns: dict[str, Any]) -> Contents:
     """The contents with names and attributes of the vertices."""
-    called = [*map(str, range(found.n or 0) if names is None else names)]
+    assert found.n is not None
+    called = [*map(str, range(found.n) if names is None else names)]
     edges = [(called[int(u)], called[int(v)], *rest) for u, v, *rest in found.edges]
     numbers = zip(*(columns[name].tolist() for name in sorted(columns))) if columns else [()] * len(called)
-    return Contents(found.n, in_order(edges), found.edge_attributes, dict(zip(called, numbers)), sorted(columns))
+    vertices = dict(zip(called, numbers))
+    return Contents(found.n, in_order(edges), found.edge_attributes, vertices, sorted(columns), names is not None)
 
 
 def _networkx(read: Callable[[Path], Any]) -> Callable[[Path], Iterator[Contents]]:
@@ -306,7 +326,7 @@ def _table(table: Any) -> Iterator[Contents]:
         return
     is_named = isinstance(src[0], str) or b"gasla.names" in notes or (count is None and max(*src, *dst) >= 2**31)
     n = len({*src, *dst}) if is_named else 1 + max(*src, *dst, int(count or 0) - 1)
-    yield Contents(n, edges, kept)
+    yield Contents(n, edges, kept, has_names=is_named)
 
 
 def _parquet(path: Path) -> Iterator[Contents]:
