@@ -16,6 +16,7 @@ from gasla.distributed.engine.partition import Edges
 from gasla.distributed.loading import file_shares as files
 from gasla.distributed.loading.edge_numbering import Piece, number_edges, take_share
 from gasla.distributed.loading.file_shares import Columns, Unit, list_files, read_share
+from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.io import FormatError
 from gasla.graph.io.edges import read_part
 from tests.helpers.programs import Hops
@@ -109,6 +110,16 @@ def test_matrices_are_read_in_shares(tmp_path: Path) -> None:
     graphs = [gasla.Graph(sp.load_npz(tmp_path / f"{i}.npz")) for i in range(2)]
     assert n == 6 and np.array_equal(found.src, np.concatenate([g.edges()[0] for g in graphs]))
     assert np.array_equal(found.values, np.concatenate([g.values for g in graphs]))  # type: ignore[arg-type]
+
+
+def test_files_with_names_are_refused(tmp_path: Path) -> None:
+    """Vertex 0 of one file and vertex 0 of another may have different names."""
+    for i, names in enumerate((["Oslo", "Rome"], ["Rome", "Bonn"])):
+        graph = gasla.Graph.from_edges([0], [1])
+        graph.naming = Names(np.array(names, object))
+        gasla.io.write(tmp_path / f"{i}.npz", graph)
+    with pytest.raises(FormatError, match=r"\d\.npz: vertices have names, and ranks number no names"):
+        shares(2, f"{tmp_path}/*.npz", None, Columns(None, None, None), None)
 
 
 def test_a_graph_from_files(tmp_path: Path, edges: Any) -> None:
