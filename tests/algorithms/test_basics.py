@@ -399,6 +399,7 @@ A3 = csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
         (lambda: gasla.pagerank(A3, tol=-1), ValueError, "tol is -1"),
         (lambda: gasla.pagerank(A3, dtype=int), ValueError, "expected float32 or float64"),
         (lambda: gasla.pagerank(A3, personalization=[0, 0, 0]), ValueError, "only zeros"),
+        (lambda: gasla.pagerank(A3, personalization=[1e308, 1e308, 1e308]), ValueError, "an infinite sum"),
         (lambda: gasla.pagerank(A3, personalization=[1, 1]), ValueError, r"expected \(3,\)"),
         (lambda: gasla.pagerank(A3, dangling={7: 1}), ValueError, "vertex 7 is outside"),
         (lambda: gasla.betweenness_centrality(A3, k=9), ValueError, "k is 9; expected 1 to 3"),

@@ -44,7 +44,8 @@ def distribution(graph: Graph, given: Any, name: str) -> Any:
     if graph.naming is not None and are_names(given):
         given = dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
     numbers = vertex_numbers(graph, name, given, least=0)
-    total = numbers.sum()
+    with np.errstate(over="ignore"):
+        total = numbers.sum()
     if not 0 < total < np.inf:
         raise ValueError(f"{name} has only zeros, or an infinite sum; expected a finite, positive sum")
     return numbers / total
