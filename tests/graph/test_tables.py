@@ -466,6 +466,12 @@ def test_columns_are_of_tables(tmp_path) -> None:
         io.read(tmp_path, format="csv")
 
 
+def test_a_comment_may_end_in_a_carriage_return(tmp_path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"# said\rsrc,dst\r\n2,1\r\n")
+    for graph in (io.read(tmp_path / "a.csv"), io.convert(tmp_path / "a.csv", tmp_path / "a.gasla")):
+        assert [ends.tolist() for ends in graph.edges()] == [[2], [1]]
+
+
 # --- the command line -----------------------------------------------------------------------------------------------
 
 

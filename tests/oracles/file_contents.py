@@ -132,7 +132,8 @@ def numbered(n: int, src: Any, dst: Any, weights: Any = None, columns: Mapping[s
 
 def lines_of(path: Path) -> list[str]:
     """The lines of a text file, without a byte order mark."""
-    return path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("latin-1").splitlines()
+    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+    return re.split("\r\n|\r|\n", text)  # str.splitlines splits at more characters
 
 
 def number(word: str) -> Any:
@@ -177,7 +178,7 @@ def _metis(path: Path) -> Iterator[Contents]:
 
 def _csv(path: Path) -> Iterator[Contents]:
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
-    lines = text.splitlines(keepends=True)
+    lines = re.findall("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
     is_head = [line[:1] in ("#", "%") or not line.strip() for line in lines]
     lines = lines[is_head.index(False) :]
     for sign in SEPARATORS:

@@ -469,6 +469,10 @@ def parts_of_text(
     if names or columns.attributes or not path.is_file():
         return None
     layout = look(path, separator, is_csv)
+    with _open(path) as source:
+        head = [source.readline() for _ in range(layout.head)]
+    if any(b"\r" in line.removesuffix(b"\n").removesuffix(b"\r") for line in head):
+        return None  # lines that end in \r alone, which `_whole_rows` would not count
     header = _header(path, layout, columns)
     chosen = _chosen(path, header.titles, columns, header.numbers)
     _, first = next(islice(rows(path, layout), int(header.is_there), None), (0, [""] * len(header.titles)))
