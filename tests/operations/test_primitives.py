@@ -16,6 +16,7 @@ from gasla.engines import OneThread, Primitives
 
 OTHERWISE = {  # what an engine offers, and the public function that is made of it
     "count_at_edges": primitives.count_common_neighbors,
+    "link_groups": gasla.connected_components,
     "walk": gasla.random_walks,
     "sample": gasla.sample_neighbors,
     "sample_lists": gasla.sample_neighbors,
