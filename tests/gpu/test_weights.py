@@ -199,7 +199,7 @@ def test_graphs_made_from_others_on_the_gpu_own_their_values() -> None:
             graph.select(cupy.arange(4)),
             graph.subgraph(cupy.arange(3)),
             graph.symmetrized(semirings.plus),
-            graph.simple(semirings.min),
+            graph.contract(cupy.arange(4) // 2),
             graph.changed(remove=cupy.zeros(1, np.int64)),
         ]
         assert [one.valued.are_private for one in made] == 5 * [True]
@@ -211,6 +211,8 @@ def test_graphs_made_from_others_on_the_gpu_own_their_values() -> None:
         assert not bool((graph.valued.each != graph.valued.each).any())
     assert owned.valued.are_private and not caller.valued.are_private
     assert not caller.reversed().valued.are_private
+    shared = owned.simple(semirings.min)  # has the same values, as no edges are parallel
+    assert not shared.valued.are_private and not owned.valued.are_private
 
 
 @pytest.mark.gpu

@@ -97,7 +97,7 @@ class Shard:
         if 0 <= vertex - self.first < self.own:
             return vertex - self.first
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
-        place = int(mirrors.searchsorted(vertex))
+        place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))  # of another type, all would be converted
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ class Shard:
         vertices = np.asarray(vertices, np.int64)
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
-        places = np.searchsorted(mirrors, vertices)
+        places = np.searchsorted(mirrors, vertices.astype(mirrors.dtype))
         is_mirror = places < len(mirrors)
         is_mirror[is_mirror] = mirrors[places[is_mirror]] == vertices[is_mirror]
         return np.concatenate([own, places[is_mirror] + self.own])
