@@ -105,7 +105,7 @@ def test_a_push_reads_and_writes_fields_with_atomics(program: type[gasla.VertexP
 def test_forests_are_read_and_written_with_atomics(kernel: Any) -> None:
     lists, parents, word = GRAPH.out, np.arange(GRAPH.n, dtype=np.int16), np.uint64(1)
     edges = lists.indptr, lists.indices, parents, word, word, 0
-    given = (parents, word) if kernel is forest._compress else (*edges, word)
+    given = {forest._link: (*edges, True, word), forest._compress: (parents, word)}.get(kernel, (*edges, word))
     text = text_of(kernel, [kind_of(x) for x in (1, 1, new_control(), *given)], kernel.__name__)
     assert re.search(r"load atomic i16.* unordered", text) and re.search(r"store atomic i16.* unordered", text)
     assert plain(text) == []

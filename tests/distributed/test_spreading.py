@@ -111,7 +111,7 @@ def same(found: Any, right: Any) -> None:
         assert moved(found, "cpu").tolist() == list(right)
 
 
-@pytest.mark.parametrize("count", [1, 3, 11])
+@pytest.mark.parametrize("count", [1, 3, pytest.param(11, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes(name: str, count: int, ranks: Any) -> None:
     check(distributed.Graph.from_graph(SHAPES[name], ranks(count)), SHAPES[name])
@@ -157,7 +157,7 @@ def test_numbers_with_and_without_room_for_all_vertices(
     check(distributed.Graph.from_graph(random_graph(), ranks(3)), random_graph())
 
 
-@settings(max_examples=40, database=None)
+@settings(max_examples=12, database=None)
 @given(st.data())
 def test_any_graph(data: Any) -> None:
     n = data.draw(st.integers(1, 12))
