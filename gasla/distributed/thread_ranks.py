@@ -69,11 +69,6 @@ class ThreadCommunicator(Rounds):
             raise RankError(self._table.failure) from self._table.error
         return row
 
-    def check_others(self) -> None:
-        """Raise RankError if another rank has failed."""
-        if self._table.error is not None:
-            raise RankError(self._table.failure) from self._table.error
-
     def split(self, color: int) -> "ThreadCommunicator":
         """See `Communicator`."""
         colors = [int(found[0]) for found in self.allgather(np.array([color]))]

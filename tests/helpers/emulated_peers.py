@@ -128,11 +128,6 @@ class EmulatedPeerRun(EmulatedRun):
         if self._kernel is not None:
             self._kernel.join()
 
-    @property
-    def everywhere(self) -> int:
-        """How many vertices are active on all ranks."""
-        return int(self.page.control.everywhere)
-
     def state(self) -> Mapping[str, Any]:
         """The current fields."""
         side = self.iteration & 1
@@ -175,7 +170,7 @@ def without_gpus(patch: pytest.MonkeyPatch) -> None:
         kind: Any = type(program)
         return cards_run.choices(kind, options.id_type, options.deterministic).exchanges
 
-    patch.setattr(distributed_run, "members_of", members)
+    patch.setattr(distributed.ThreadRanks, "members", members)
     patch.setattr(distributed_run, "exchanges", exchanges)
     patch.setattr(peers, "are_peers", lambda cards: True)
     patch.setattr(peers, "enable", lambda cards: None)

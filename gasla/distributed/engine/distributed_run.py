@@ -230,7 +230,7 @@ def _parts_together(
 
     The parts are kept by the ranks, so that the memory of their GPUs is free when the cluster is closed.
     """
-    members = members_of(graph.ranks)
+    members = graph.ranks.members()
     if not members or not exchanges(program, options):
         return None
     key = graph.handle.key
@@ -239,11 +239,6 @@ def _parts_together(
         shards, known = zip(*graph.ranks.each(_part_on, key, program, options), strict=True)
         kept[name] = (shards, known) if can_meet(members, shards) else None
     return kept[name] and (members, *kept[name])
-
-
-def members_of(ranks: Any) -> Any:
-    """See `Ranks.members`."""
-    return ranks.members()
 
 
 TOGETHER = "together"  # the begin of keys under which the first rank keeps all parts

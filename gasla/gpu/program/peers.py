@@ -192,15 +192,10 @@ class PeerRun(Run):
         """How often this kernel and its predecessors have met the others."""
         return int(self._workspace.control.round)
 
-    @property
-    def everywhere(self) -> int:
-        """How many vertices are active or waiting on all GPUs; a vertex counts again where it is mirrored."""
-        return int(self._workspace.control.everywhere)
-
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
         """Wait for the kernel to end, and read where the run stands."""
         super().finish(progress)
-        self.ended = self.stopped or self.plan.is_over(self.everywhere, 1)
+        self.ended = self.stopped or self.plan.is_over(self._workspace.control.everywhere, 1)
         if not self.ended and self.iteration < self._arguments.limit:
             raise TimeoutError(
                 f"the kernel waited {WAIT} s for that of another GPU, in superstep {self.iteration + 1}; expected all "
