@@ -9,6 +9,7 @@ from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine.unsupported import unsupported
 from gasla.graph.graph import Graph
+from gasla.graph.transform.merging import number_groups
 from gasla.graph.transform.origin import IdMap, LazyIdMap, Origin
 from gasla.graph.validate import as_labels
 from semirings import Monoid
@@ -18,11 +19,7 @@ def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
     """See `distributed.Graph.contract`."""
     if not isinstance(combine, Monoid):
         raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
-    given = as_labels(np.asarray(labels), graph.n)
-    there = np.zeros(graph.n, bool)
-    there[given] = True
-    became = (np.cumsum(there) - 1)[given].astype(graph.id_dtype)
-    count = int(there.sum())
+    became, count = number_groups(graph.n, graph.id_dtype, as_labels(np.asarray(labels), graph.n))
     src, dst, values = graph.ranks.each(_merged, graph.handle.key, became, count, combine, loops)[0]
     found = Graph.from_edges(src, dst, values, n=count).contract(np.arange(count), combine, loops=loops)
     vertices = IdMap("cpu", graph.n, count, became=became)

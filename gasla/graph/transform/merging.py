@@ -41,7 +41,7 @@ def contract(
 ) -> Derived:
     """See `Graph.contract`; if it `merges` parallel edges without a monoid, the first value is kept."""
     weights = _combined(lists, values, combine)
-    became, count = _groups(lists, labels)
+    became, count = number_groups(lists.n, lists.id_dtype, labels)
     if combine is not None and lists.device == "cpu":
         from gasla.graph.transform import contract_cpu  # here, because it imports the compiler
 
@@ -186,15 +186,15 @@ def _combined(lists: Lists, values: Array | None, combine: Monoid | None) -> Arr
     return ones
 
 
-def _groups(lists: Lists, labels: Array) -> tuple[Array, int]:
-    """The group of each vertex, numbered without gaps in the order of labels, and the number of groups."""
+def number_groups(n: int, kind: np.dtype[Any], labels: Array) -> tuple[Array, int]:
+    """The group of each of n vertices, numbered without gaps in the order of labels, and the number of groups."""
     xp = array_module(labels)
-    if lists.n == 0:
-        return labels.astype(lists.id_dtype), 0
-    there = xp.zeros(lists.n, bool)
+    if n == 0:
+        return labels.astype(kind), 0
+    there = xp.zeros(n, bool)
     there[labels] = True
-    numbers = xp.cumsum(there, dtype=lists.id_dtype)
-    return xp.subtract(numbers, 1)[labels].astype(lists.id_dtype, copy=False), int(numbers[-1])
+    numbers = xp.cumsum(there, dtype=kind)
+    return xp.subtract(numbers, 1)[labels].astype(kind, copy=False), int(numbers[-1])
 
 
 def _edges_of_groups(n: int, rows: Adjacency, became: Array, count: int, loops: bool) -> IdMap:
