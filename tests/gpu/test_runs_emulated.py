@@ -3,6 +3,7 @@
 Small segments and low thresholds let a graph of a hundred vertices go through all forms of a frontier.
 """
 
+import ctypes
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from tests.helpers.reference_engine import Reference
 BLOCKS = 2
 AS_THEY_ARE: dict[str, tuple[str, str]] = {}
 LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
+IN_ORDER = {"SORTED": ("1024", "2"), "TURN": ("1024", "32")}
 SOON_WIDE = {"SMALL_EDGES": ("1 << 16", "20"), "LARGE_EDGES": ("1 << 18", "60")}
 RUNS = (0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (9, 1, 4, 100.0), (5, 2, 1, 1e9)
 
@@ -103,6 +105,36 @@ def test_equals_the_cpu(program: Any, wide: bool, constants: Any, tmp_path: Path
         emulated_run(program, graph, constants, tmp_path, bounded_degree=True, local=constants is not SOON_WIDE),
         program,
     )
+
+
+@pytest.mark.parametrize(
+    ("program", "packed", "mode"),
+    [
+        (bfs.Levels, False, {}),
+        (SHORTEST, False, {}),
+        (SHORTEST, True, {"bounded_degree": True}),
+        pytest.param(bfs.Parents, True, {}, marks=pytest.mark.slow),
+    ],
+)
+def test_streamed_lists_are_pushed_along_in_order(
+    program: Any, packed: bool, mode: dict[str, bool], tmp_path: Path
+) -> None:
+    graph = grid(7) if program is SHORTEST else skewed()
+    emulated = emulated_run(program, graph, IN_ORDER, tmp_path, streamed=True, packed=packed, **mode)
+    check(emulated, program)
+
+
+def test_the_queue_of_streamed_lists_is_in_order(tmp_path: Path) -> None:
+    graph = skewed()
+    emulated = emulated_run(bfs.Levels, graph, IN_ORDER, tmp_path, streamed=True)
+    fields = emulated.run([3], way=1, limit=2, level={3: 0})
+    address = ctypes.cast(emulated.arguments.queue, ctypes.POINTER(ctypes.c_int32))
+    prefixes, vertices = np.ctypeslib.as_array(address, (2, graph.n, 2))[1].T  # of the last iteration
+    (expected,) = np.nonzero(fields["level"] == 1)
+    assert len(expected) > 5
+    np.testing.assert_array_equal(vertices[: len(expected)], expected)
+    degrees = graph.out_degrees[expected]
+    np.testing.assert_array_equal(prefixes[: len(expected)], degrees.cumsum() - degrees)
 
 
 def test_long_lists(tmp_path: Path) -> None:

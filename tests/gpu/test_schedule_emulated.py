@@ -34,7 +34,6 @@ pytestmark = [pytest.mark.thorough, pytest.mark.skipif(shutil.which("g++") is No
 class Emulated(EmulatedLoop):
     """A scheduled run, in which all lengths of rows occur on a small graph."""
 
-    file = "schedule.cuh"
     entry = RUN
 
     def __init__(self, program: Any, graph: Graph, walk: dict[str, bool], folder: Path) -> None:

@@ -332,6 +332,17 @@ def test_packed_ids_are_read_over_the_link_and_freed_with_the_graph() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("stream", STREAMS)
+def test_long_queues_are_put_in_order(stream: Any) -> None:
+    matrix = datasets.with_weights(datasets.rmat(16), largest=9)  # thousands of vertices are active at a time
+    card, there = pair(matrix, stream)
+    expected = gasla.sssp(gasla.Graph(matrix), 507)
+    np.testing.assert_array_equal(on_host(gasla.sssp(there, 507)), expected)
+    pushed = gasla.run(LEVELS, there, active=[507], level={507: 0}, direction="push")
+    np.testing.assert_array_equal(on_host(pushed.level), on_host(gasla.bfs(card, 507)))
+
+
+@pytest.mark.gpu
 def test_matrices_of_cupy_are_copied_to_the_host() -> None:
     import cupy
     from cupyx.scipy.sparse import csr_matrix

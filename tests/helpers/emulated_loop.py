@@ -58,7 +58,7 @@ def hub_neighbors(lists: Any) -> np.ndarray:
 
 def packed(ids: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Packed ids with addresses, as kernels take them: the groups; and the words, to be kept as long."""
-    groups, words = pack(ids, n, lambda count: np.empty(count, np.uint32))
+    groups, words = pack(ids, n, lambda count: np.empty(count + 16, np.uint32)[8 : 8 + count])  # kernels copy 32 bytes
     groups[:, PLACE] += np.uint64(words.ctypes.data)
     return groups, words
 
@@ -69,11 +69,10 @@ _built: dict[tuple[Any, ...], ctypes.CDLL] = {}  # in this process, by all that 
 class EmulatedLoop(Binding):
     """A program on a graph, with what its kernel works on.
 
-    `file` of the kernels is compiled with some of its constants, {name: (given, small)}, made small; `entry` is the C
-    function `run` that the library offers. It is compiled into `folder`, unless that has been done for another graph.
+    The kernels are compiled with some `constants`, {name: (given, small)}, made small; `entry` is the C function `run`
+    that the library offers. It is compiled into `folder`, unless that has been done for another graph.
     """
 
-    file: str
     entry: str
 
     def __init__(
@@ -119,7 +118,7 @@ class EmulatedLoop(Binding):
     def kernel(self) -> Any:
         """Compiled such that all that the constants separate occurs on a small graph."""
         source = self.plan.source.replace(f"THREADS = {THREADS};", f"THREADS = {BLOCK};")
-        key = source, self.entry, self.file, tuple(self.constants.items())
+        key = source, self.entry, tuple(self.constants.items())
         if key not in _built:
             _built[key] = self._build(source)
         return _built[key].run
@@ -127,12 +126,9 @@ class EmulatedLoop(Binding):
     def _build(self, source: str) -> ctypes.CDLL:
         kernels = self.folder / "kernels"
         shutil.copytree(KERNELS, kernels)
-        file = kernel_file(self.file, kernels)
-        text = file.read_text()
         for name, (given, small) in self.constants.items():
-            assert f"{name} = {given};" in text
-            text = text.replace(f"{name} = {given};", f"{name} = {small};")
-        file.write_text(text)
+            (file,) = (path for path in kernels.rglob("*.cuh") if f" {name} = {given};" in path.read_text())
+            file.write_text(file.read_text().replace(f" {name} = {given};", f" {name} = {small};"))
         (self.folder / "loop.cpp").write_text(f'#include "loop.hpp"\n{source}{self.entry}')
         command = ["g++", *FLAGS, *includes(kernels), str(self.folder / "loop.cpp")]
         subprocess.run([*command, "-o", str(self.folder / "loop.so")], check=True)
@@ -157,9 +153,7 @@ class EmulatedRun(EmulatedLoop):
         constants: dict[str, tuple[Any, Any]],
         folder: Path,
     ) -> None:
-        self.file, self.entry = (
-            ("single_block.cuh", SINGLE_BLOCK) if blocks == 1 else ("small_frontier.cuh", GRID.format(blocks=blocks))
-        )
+        self.entry = SINGLE_BLOCK if blocks == 1 else GRID.format(blocks=blocks)
         super().__init__(program, graph, variant, blocks, constants, folder)
         if self.plan.wide and self.plan.partitions_rows:
             self._share_rows()

@@ -35,10 +35,11 @@ struct PackedIds {
         u32 width;
         u32 bit;  // the first of the entry
 
-        __device__ __forceinline__ u32 load() const {
+        __device__ __forceinline__ const u32* word() const { return words + bit / 32; }
+        template <class Read> __device__ __forceinline__ u32 load(Read read) const {
             if (width == 0) return 0;
-            const u32 shift = bit % 32, low = __ldg(words + bit / 32) >> shift;
-            const u32 high = shift + width > 32 ? __ldg(words + bit / 32 + 1) << (32 - shift) : 0;
+            const u32 shift = bit % 32, low = read(word()) >> shift;
+            const u32 high = shift + width > 32 ? read(word() + 1) << (32 - shift) : 0;
             return (low | high) & ((1u << width) - 1);
         }
     };
@@ -50,12 +51,21 @@ struct PackedIds {
         return Place{words, width, (u32)k % ENTRIES * width};
     }
 
+    template <class position_t> __device__ __forceinline__ Place place_of(position_t k) const {
+        const Group& group = groups[(u64)k / OF_GROUP];
+        return place_of(group, __ldg(&group.place), (u64)k);
+    }
+
     template <class position_t> __device__ __forceinline__ int operator[](position_t k) const {
+        return get(k, [](const u32* word) { return __ldg(word); });
+    }
+    // An entry, whose lowest bits are in one or two words that `read` returns.
+    template <class position_t, class Read> __device__ __forceinline__ int get(position_t k, Read read) const {
         const Group& group = groups[(u64)k / OF_GROUP];
         const u32 block = (u32)k / ENTRIES % BLOCKS, nth = (u32)k % ENTRIES;
         const u64 place = __ldg(&group.place);
         const Place its = place_of(group, place, (u64)k);
-        const u32 low = its.load();  // over the link, so it is asked for first
+        const u32 low = its.load(read);  // over the link, so it is asked for first
         const u32 high = place_of_bit(__ldg(group.uppers + block), nth) - nth;
         const u32 window = (u32)(place >> ADDRESS_BITS), bits = window % (1 << SIZE_BITS);
         const u32 shift = (window >> SIZE_BITS) % (1 << SHIFT_BITS), steps = window >> (SIZE_BITS + SHIFT_BITS);
@@ -73,15 +83,32 @@ template <class position_t> __device__ __forceinline__ const void* address_of(Pa
     return ids.groups + (u64)k / PackedIds::OF_GROUP;
 }
 
-// Wait until the L1 cache has the sector of an entry. The word is looked at, or ptxas would drop the load.
-template <class position_t> __device__ __forceinline__ void bring_near(PackedIds ids, position_t k) {
-#ifndef GASLA_EMULATED
-    const PackedIds::Group& group = ids.groups[(u64)k / PackedIds::OF_GROUP];
-    const PackedIds::Place its = PackedIds::place_of(group, __ldg(&group.place), (u64)k);
-    const u32* word = its.words + its.bit / 32;
-    if (its.width && __ldg(word) == 0x9e3779b9u) prefetch(word);
-#endif
-}
+// Words that a warp has copied into shared memory, because it is about to read all of them: each crosses the link once,
+// in long reads. (Left to the L1 cache, they would be evicted before all entries are decoded, and cross it again.)
+struct NearWords {
+    static constexpr u32 MOST = 192, QUAD = 4;
+    struct alignas(16) Quad {
+        u32 words[QUAD];
+    };
+    Quad* copies;  // of the warp, MOST words
+    const u32* first = nullptr;
+    u32 count = 0;
+
+    // Copy the words from the one of the first lane's entry to that of the last lane's. All lanes call it.
+    template <class position_t> __device__ __forceinline__ void copy(PackedIds ids, position_t k) {
+        const PackedIds::Place its = ids.place_of(k);
+        const u64 from = shuffle((u64)its.word(), 0) & ~(u64)31, upto = shuffle((u64)its.word(), WARP - 1) + 8;
+        __syncwarp();  // the copies before have been read
+        first = (const u32*)from;
+        count = upto - from <= MOST * sizeof(u32) ? (u32)(upto - from) / sizeof(u32) : 0;
+        for (u32 quad = lane(); quad * QUAD < count; quad += WARP) copies[quad] = ((const Quad*)from)[quad];
+        __syncwarp();
+    }
+    __device__ __forceinline__ u32 operator()(const u32* word) const {
+        const u64 at = (u64)(word - first);
+        return at < count ? ((const u32*)copies)[at] : __ldg(word);
+    }
+};
 
 template <class position_t> __device__ __forceinline__ int read_once(PackedIds ids, position_t k) { return ids[k]; }
 

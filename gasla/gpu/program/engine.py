@@ -429,10 +429,15 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
         return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))
     except MemoryError:  # the run itself reports how much memory it lacks
         variant = Variant(offset_type(program, graph), *choices[:2])
-        return Cached(kind, graph, replace(variant, packed=graph.lists.packs))
+        return Cached(kind, graph, _for_lists_of(graph, variant))
 
 
 def _variant(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
     shape = ShapeOf(program, graph, scheduled, small)
     found = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
-    return replace(found, packed=graph.lists.packs)
+    return _for_lists_of(graph, found)
+
+
+def _for_lists_of(graph: Graph, variant: Variant) -> Variant:
+    """The variant for lists stored as those of a graph."""
+    return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)

@@ -72,6 +72,8 @@ class Variant:
         Slots per warp of hash tables in shared memory (see `tables`).
     peers : bool
         The kernel exchanges values with those of other GPUs (see `peers`).
+    streamed : bool
+        Neighbor lists are in host memory, and read over the link (see `gasla.graph.streamed`).
     packed : bool
         The ids of neighbor lists are packed (see `gasla.graph.packed`).
     """
@@ -88,6 +90,7 @@ class Variant:
     shared: bool = False
     table_slots: int = 0
     peers: bool = False
+    streamed: bool = False
     packed: bool = False
 
 

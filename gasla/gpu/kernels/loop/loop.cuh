@@ -26,6 +26,12 @@ template <class P> struct BlockBest {
 };
 struct NoBlockBest {};
 
+// Shared memory for packed ids.
+struct NearBuffers {
+    NearWords::Quad copies[MOST_WARPS][NearWords::MOST / NearWords::QUAD];
+};
+struct NoNearBuffers {};
+
 // Shared memory of a block.
 template <class P> struct Shared {
     typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
@@ -49,6 +55,7 @@ template <class P> struct Shared {
     SmallFrontierShared small;
     u64 pieces;  // number of pieces of long rows
     typename Choose<P::KEYED, BlockBest<P>, NoBlockBest>::type block_best;
+    typename Choose<P::BRINGS_NEAR, NearBuffers, NoNearBuffers>::type near;
 };
 
 template <class P> struct Loop {
@@ -201,7 +208,9 @@ template <class P> struct Loop {
 
     // Forms of the active set (active.cuh).
     __device__ void change_form();
+    static constexpr u32 SORTED = 1024;  // active vertices from which on sorting their list pays
     __device__ void to_bits();
+    __device__ void sort_list();
     __device__ void to_list(const u32* bits, u32 side);
     __device__ void widen();
     __device__ void clear_claims();

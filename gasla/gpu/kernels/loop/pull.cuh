@@ -120,6 +120,7 @@ template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32
 template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     if constexpr (P::ROWS) {
         typename P::Body body{c};
+        if constexpr (P::BRINGS_NEAR) body.near.copies = s.near.copies[warp_of_block()];
         if constexpr (P::HAS_HUBS) {
             P::stage_hubs(c);
             __syncthreads();

@@ -53,7 +53,7 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     if constexpr (CLAIMS_BY_TURNS)
         for (u64 i = thread_of_grid(); i < now.size; i += threads_of_grid()) clear_claim(entries[i].vertex);
     Push<P, decltype(next), ToAside, true> visit{c, next, aside};
-    advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, typename P::Source>(
+    advance<P::AT_ONCE, P::SOURCE_IS_EMPTY, P::STREAMED, typename P::Source>(
         entries, now.size, now.edges, c.a.sp, load, visit);
     if (__syncthreads_or(next.held || aside.held)) {
         if constexpr (lists_next) next.flush_block();
@@ -102,13 +102,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
         if (now.form == BITS) to_list(c.next_active(), side);
         if constexpr (!P::EVERYONE) by_one_thread([&] { now.form = LIST; });
         typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
-        advance<P::AT_ONCE, false, typename decltype(visit)::Source>(
+        advance<P::AT_ONCE, false, P::STREAMED, typename decltype(visit)::Source>(
             queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp,
             [&](vertex_t u) { return visit.load(u); }, visit);
         barrier.wait();
         if constexpr (P::EDGES_BEHIND) {
             CatchUpEdges<P> catch_up{c};
-            advance<P::AT_ONCE, true, vertex_t>(
+            advance<P::AT_ONCE, true, P::STREAMED, vertex_t>(
                 queue(side), count_of(read[NEXT]), edges_of(read[NEXT]), c.a.sp, [](vertex_t u) { return u; }, catch_up);
             barrier.wait();
         }

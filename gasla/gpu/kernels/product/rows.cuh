@@ -18,9 +18,9 @@
 //     static constexpr bool ordered;                combine only adjacent values, in stored order
 //     static constexpr bool first_only;             any entry will do: the first is taken
 //     static constexpr bool has_terminal;           is_terminal is worth testing
-//     static constexpr bool brings_near;            32 terms take so few bytes that a warp had better ask for many of
-//                                                   them in one instruction, each lane by
-//     void bring_near(position_t position);         for the sector of an entry
+//     static constexpr bool brings_near;            a warp calls, before it reads the next few terms of each lane,
+//     void bring_near(position_t position);         each lane for a position; the first and the last lane for the first
+//                                                   and the last of all these terms
 //     value_t identity();                           the value of a row without entries
 //     value_t combine(value_t x, value_t y);
 //     bool is_terminal(value_t x);                  no further entry can change x
@@ -158,8 +158,11 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
     const position_t first = begin + (position_t)rows.numbers[piece] * rows.piece;
     const position_t last = least<position_t>(first + rows.piece, end);
     const auto term = [&](position_t at) { return body.term(row, at); };
-    const auto ahead = [&](position_t at, position_t last, u32 terms) {  // spread over the warp's next terms
-        if constexpr (Body::brings_near) body.bring_near(least<position_t>(at + lane() * (terms - 1), last - 1));
+    const auto ahead = [&](position_t at, position_t last, u32 terms) {
+        if constexpr (Body::brings_near && !Body::has_terminal) {
+            const position_t first = at - lane(), upto = least<position_t>(first + WARP * terms, last) - 1;
+            if (last - first >= WARP) body.bring_near(lane() == WARP - 1 ? upto : first);  // else some lanes are done
+        }
     };
     const auto total = reduce_by_lanes<WARP>(body, first, last, term, ahead);
     if (lane() != 0) return;
@@ -236,7 +239,7 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
         u32 row_starts[AT_ONCE], over = 0;  // lanes whose rows need no further term
         if constexpr (Body::has_terminal) over = __ballot_sync(ALL, body.is_terminal(total));
         if constexpr (Body::brings_near) {
-            const u32 place = least(most(base + lane() * AT_ONCE, gap), all - 1);
+            const u32 place = least(lane() == WARP - 1 ? base + WARP * AT_ONCE - 1 : most(base, gap), all - 1);
             u32 nth = 0;
 #pragma unroll
             for (u32 step = WARP / 2; step; step >>= 1)

@@ -35,6 +35,8 @@ template <class P> struct Receiver : P::Body {
     typedef typename P::Body::row_t row_t;
     typedef typename Position<offset_t>::type position_t;
 
+    static constexpr bool brings_near = false;  // the rows of a list are not adjacent
+
     using P::Body::c;
     u64 touched = 0;  // entries visited
     const u32* passed;  // levels of all vertices (shift 0), or a bitmap of vertices whose level has passed (shift 5)

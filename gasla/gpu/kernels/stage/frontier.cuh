@@ -189,17 +189,12 @@ template <class Loop, class List> struct OrBits : List {
     }
 };
 
-// Walk the edges of a queue; each warp takes equally many, whatever the degrees. `visit.batch(places, sources, valid)`
-// gets several edges of each lane, so that their loads overlap.
+// Walk the edges of a queue from `begin` on, up to `end`, by a warp. `visit.batch(places, sources, valid)` gets several
+// edges of each lane, so that their loads overlap.
 template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>
-__device__ __forceinline__ void advance(
-    const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
-    prefix_t share = ((prefix_t)edges + (prefix_t)warps_of_grid() - 1) / (prefix_t)warps_of_grid();
-    share = (share + WARP - 1) / WARP * WARP;
-    const u32 warp = this_warp();
-    prefix_t begin = (warp * gridDim.x + blockIdx.x) * share;  // consecutive slices go to different multiprocessors
-    if (begin >= edges) return;
-    const prefix_t end = least<prefix_t>(edges, begin + share);
+__device__ __forceinline__ void walk_slice(
+    const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit, prefix_t begin,
+    prefix_t end) {
     u64 k = 0;  // 32-ary search for the last entry that starts at or before `begin`
     for (u64 high = size; high - k > 1;) {
         const u64 step = (high - k + WARP - 1) / WARP, i = k + lane() * step;
@@ -241,6 +236,28 @@ __device__ __forceinline__ void advance(
         }
         begin = limit;
         k += WARP;
+    }
+}
+
+// Walk the edges of a queue; each warp takes equally many, whatever the degrees: one slice, or BY_TURNS many short ones,
+// so that all warps read nearby lists if the queue is in ascending order.
+template <int AT_ONCE, bool EMPTY, bool BY_TURNS, class Source, class Load, class Visit>
+__device__ __forceinline__ void advance(
+    const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
+    constexpr prefix_t TURN = 1024;  // edges
+    prefix_t share = ((prefix_t)edges + (prefix_t)warps_of_grid() - 1) / (prefix_t)warps_of_grid();
+    share = (share + WARP - 1) / WARP * WARP;
+    if constexpr (BY_TURNS) share = least(share, TURN);
+    const u32 warp = this_warp() * gridDim.x + blockIdx.x;  // consecutive slices go to different multiprocessors
+    if constexpr (BY_TURNS) {
+        for (u64 begin = (u64)warp * share; begin < edges; begin += warps_of_grid() * share)
+            walk_slice<AT_ONCE, EMPTY, Source>(
+                queue, size, edges, offsets, load, visit, (prefix_t)begin, (prefix_t)least(edges, begin + share));
+    } else {
+        const prefix_t begin = warp * share;
+        if (begin < edges)
+            walk_slice<AT_ONCE, EMPTY, Source>(
+                queue, size, edges, offsets, load, visit, begin, least<prefix_t>(edges, begin + share));
     }
 }
 

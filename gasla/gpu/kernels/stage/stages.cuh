@@ -66,7 +66,7 @@ template <class P> struct Stages {
         if constexpr (P::HAS_SCATTER) {
             typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
             const auto load = [&](vertex_t u) { return visit.load(u); };
-            advance<P::AT_ONCE, false, typename decltype(visit)::Source>(
+            advance<P::AT_ONCE, false, P::STREAMED, typename decltype(visit)::Source>(
                 (const Entry*)c.a.queue, c.a.count, c.a.edges, c.a.sp, load, visit);
         }
     }

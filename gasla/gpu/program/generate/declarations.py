@@ -23,9 +23,9 @@ struct Body {{  // of a reduction over rows (rows.cuh)
     typedef Gathered value_t;
     typedef {row_t} row_t;
     static constexpr bool ordered = !COMMUTES, first_only = TAKES_FIRST && !HAS_EDGE_MASK;
-    static constexpr bool has_terminal = {has_terminal}, brings_near = {packed};
+    static constexpr bool has_terminal = {has_terminal}, brings_near = BRINGS_NEAR;
     Context& c;
-    gasla::u64 active = 0;
+{near}    gasla::u64 active = 0;
     __device__ __forceinline__ explicit Body(Context& c) : c(c) {{}}
     __device__ __forceinline__ value_t identity() {{ return Program::identity(); }}
     __device__ __forceinline__ value_t combine(const value_t& x, const value_t& y) {{ return Program::combine(x, y); }}
@@ -35,11 +35,8 @@ struct Body {{  // of a reduction over rows (rows.cuh)
         carry_over(c, (vertex_t)v);
         return false;
     }}
-    template <class position_t> __device__ __forceinline__ void bring_near(position_t e) {{
-        gasla::bring_near(c.a.gi, e);
-    }}
-    template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
-        return term_of(v, e, {load}(c, c.a.gi[e]));
+{bring}    template <class position_t> __device__ __forceinline__ value_t term(row_t v, position_t e) {{
+        return term_of(v, e, {load}(c, {id}));
     }}
     template <class position_t> __device__ __forceinline__ value_t term_of(row_t v, position_t e, const Source& src) {{
         const Target dst = load_target(c, (vertex_t)v);
@@ -53,6 +50,10 @@ struct Body {{  // of a reduction over rows (rows.cuh)
         if (Program::finish(c, (vertex_t)v, value, had) & gasla::ACTIVE) ++active;
     }}
 }};"""
+
+BRING = """\
+    template <class position_t> __device__ __forceinline__ void bring_near(position_t e) { near.copy(c.a.gi, e); }
+"""
 
 
 def flags(plan: GpuPlan) -> str:
@@ -112,6 +113,8 @@ def flags(plan: GpuPlan) -> str:
         "CUTS_ROWS": plan.cuts_rows,
         "HAS_HUBS": bool(plan.hub_fields),
         "SEARCHES": plan.searches,
+        "BRINGS_NEAR": plan.variant.packed and plan.rows,
+        "STREAMED": plan.variant.streamed and plan.walks_out,
         "HUB_FIRST": plan.hub_first,
         "LANE_GROUPS": plan.lane_groups,
         "HAS_SHARED_FIELDS": bool(plan.shared_fields),
@@ -162,5 +165,12 @@ def body(plan: GpuPlan) -> str:
     """The body of a reduction over rows (rows.cuh)."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
-    final, packed = (str(is_so).lower() for is_so in (plan.final is not None, plan.variant.packed))
-    return BODY.format(row_t=row_t, has_terminal=final, packed=packed, load=load)
+    near = plan.variant.packed and plan.rows
+    return BODY.format(
+        row_t=row_t,
+        has_terminal=str(plan.final is not None).lower(),
+        load=load,
+        id="c.a.gi.get(e, near)" if near else "c.a.gi[e]",
+        near="    gasla::NearWords near{};\n" if near else "",
+        bring=BRING if near else "",
+    )
