@@ -103,12 +103,13 @@ class Properties:
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
     """Whether every list ascends: indices may decrease only where a new list starts."""
-    last = len(indices) - 1
+    last, fall = len(indices) - 1, np.less_equal if strictly else np.less
     for start in range(0, last, _CHUNK):  # by chunks: a mask of all edges would take more memory than a search
         stop = min(start + _CHUNK, last)
-        fall = np.less_equal if strictly else np.less
-        falls = np.flatnonzero(fall(indices[start + 1 : stop + 1], indices[start:stop])) + start + 1
-        if not np.array_equal(indptr[np.searchsorted(indptr, falls)], falls):
+        falls = fall(indices[start + 1 : stop + 1], indices[start:stop])
+        first, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))  # else indptr is converted
+        falls[indptr[first:end] - (start + 1)] = False
+        if falls.any():
             return False
     return True
 
