@@ -10,7 +10,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import DIRECTED, NEVER, by_name, only, register
+from gasla.backends.networkx.dispatch import DIRECTED, NEVER, by_name, compose, only, register
 from gasla.backends.networkx.visit_order import ranks
 
 
@@ -30,10 +30,7 @@ def has_cycle(G: Converted) -> bool:
     return len(G) > 0 and _generations(G) is None
 
 
-@register(least=20_000)
-def is_directed_acyclic_graph(G: Converted) -> bool:
-    """Whether a graph is directed and has no cycle."""
-    return G.is_directed() and not has_cycle(G)
+compose(nx.is_directed_acyclic_graph, least=20_000)
 
 
 @register(DIRECTED, least=20_000)

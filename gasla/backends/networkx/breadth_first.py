@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import compose, number, only, register
-from gasla.backends.networkx.paths.unweighted import _within, depth, levels
+from gasla.backends.networkx.paths.unweighted import _within, depth
 from gasla.backends.networkx.visit_order import layers, queue
 
 CONDITIONS = only("sort_neighbors", None), number("depth_limit")
@@ -54,22 +53,7 @@ def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
         yield G.called(layer)
 
 
-def _reached(G: Converted, source: Any, reverse: bool) -> set[Any]:
-    return set(G.called(np.flatnonzero(levels(G, _start(G, source), None, reverse) > 0)))
-
-
-@register(least=20_000)
-def descendants(G: Converted, source: Any) -> set[Any]:
-    """The nodes reachable from a node."""
-    return _reached(G, source, False)
-
-
-@register(least=20_000)
-def ancestors(G: Converted, source: Any) -> set[Any]:
-    """The nodes from which a node is reachable."""
-    return _reached(G, source, True)
-
-
-compose(nx.descendants_at_distance, least=20_000)
+for theirs in (nx.ancestors, nx.descendants, nx.descendants_at_distance):
+    compose(theirs, least=20_000)
 for theirs in (nx.bfs_tree, nx.bfs_predecessors, nx.bfs_successors):
     compose(theirs, *CONDITIONS, least=20_000)

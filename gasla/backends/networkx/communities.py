@@ -1,9 +1,7 @@
 """Communities: label propagation, the methods of Louvain and Leiden, and the modularity of given communities."""
 
 import random
-from collections import deque
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import networkx as nx
@@ -13,7 +11,7 @@ import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.degrees import each_edge, strengths
-from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, register, when
+from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, compose, register, when
 
 WEIGHT = by_name("weight")
 
@@ -74,13 +72,6 @@ def _levels(G: Converted, weight: Any, resolution: float, seed: random.Random | 
     return [np.asarray(moved(labels, "cpu"), np.int64) for labels in found.levels]
 
 
-def _last(levels: Iterator[list[set[Any]]], max_level: int | None) -> list[set[Any]]:
-    """The communities of the last level, or of a given one."""
-    if max_level is not None and max_level <= 0:
-        raise ValueError("max_level argument must be a positive integer or None")
-    return deque(islice(levels, max_level), maxlen=1).pop()
-
-
 MOVES = "NetworkX moves nodes in a random order"
 
 
@@ -101,17 +92,7 @@ def louvain_partitions(
         before = after
 
 
-@register(UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
-def louvain_communities(
-    G: Converted,
-    weight: Any = "weight",
-    resolution: float = 1,
-    threshold: float = 1e-7,
-    max_level: int | None = None,
-    seed: Any = None,
-) -> list[set[Any]]:
-    """Communities by Louvain's method."""
-    return _last(louvain_partitions(G, weight, resolution, threshold, seed), max_level)
+compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
 
 
 @register(UNDIRECTED, WEIGHT, least=0)
@@ -123,12 +104,7 @@ def leiden_partitions(
         yield list(_sets(G, labels).values())
 
 
-@register(UNDIRECTED, WEIGHT, least=0)
-def leiden_communities(
-    G: Converted, weight: Any = "weight", resolution: float = 1, max_level: int | None = None, seed: Any = None
-) -> list[set[Any]]:
-    """Communities by Leiden's method."""
-    return _last(leiden_partitions(G, weight, resolution, seed), max_level)
+compose(nx.community.leiden_communities, UNDIRECTED, WEIGHT, least=0)
 
 
 def _sets(G: Converted, labels: Any) -> dict[int, set[Any]]:

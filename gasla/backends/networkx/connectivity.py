@@ -30,29 +30,18 @@ def _sets(G: Converted, labels: Array, count: int) -> Iterator[set[Any]]:
         last += size
 
 
+@register(DIRECTED, least=20_000, name="weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def connected_components(G: Converted) -> Iterator[set[Any]]:
-    """The nodes of each component."""
+    """The nodes of each component; directions do not count."""
     count, labels = _labels(G)
     yield from _sets(G, labels, count)
 
 
-@register(DIRECTED, least=20_000)
-def weakly_connected_components(G: Converted) -> Iterator[set[Any]]:
-    """The nodes of each weak component."""
-    count, labels = _labels(G)
-    yield from _sets(G, labels, count)
-
-
+@register(DIRECTED, least=20_000, name="number_weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def number_connected_components(G: Converted) -> int:
-    """How many components there are."""
-    return _labels(G)[0]
-
-
-@register(DIRECTED, least=20_000)
-def number_weakly_connected_components(G: Converted) -> int:
-    """How many weak components there are."""
+    """How many components there are; directions do not count."""
     return _labels(G)[0]
 
 
@@ -62,16 +51,10 @@ def check_nodes(G: Converted) -> None:
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
 
 
+@register(DIRECTED, least=20_000, name="is_weakly_connected")
 @register(UNDIRECTED, least=20_000)
 def is_connected(G: Converted) -> bool:
-    """Whether there is one component."""
-    check_nodes(G)
-    return _labels(G)[0] == 1
-
-
-@register(DIRECTED, least=20_000)
-def is_weakly_connected(G: Converted) -> bool:
-    """Whether there is one weak component."""
+    """Whether there is one component; directions do not count."""
     check_nodes(G)
     return _labels(G)[0] == 1
 
@@ -111,49 +94,20 @@ def is_bipartite(G: Converted) -> bool:
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
 
 
-def _number_of_edges(G: Converted) -> int:
-    return int(G.degrees().sum()) // (1 if G.is_directed() else 2)
-
-
-def _some_nodes(G: Converted) -> None:
-    if not len(G):
-        raise nx.NetworkXPointlessConcept("G has no nodes.")
-
-
-@register(least=NEVER)
-def is_tree(G: Converted) -> bool:
-    """Whether the graph is connected and has no cycle; directions do not count."""
-    _some_nodes(G)
-    return len(G) - 1 == _number_of_edges(G) and _labels(G)[0] == 1
+is_tree = compose(nx.is_tree, least=NEVER)
 
 
 @register(least=20_000)
 def is_forest(G: Converted) -> bool:
     """Whether the graph has no cycle; directions do not count."""
-    _some_nodes(G)
-    return _number_of_edges(G) == len(G) - _labels(G)[0]
+    if not len(G):
+        raise nx.NetworkXPointlessConcept("G has no nodes.")
+    return G.number_of_edges() == len(G) - _labels(G)[0]
 
 
-@register(DIRECTED, least=20_000)
-def is_arborescence(G: Converted) -> bool:
-    """Whether the graph is a tree with at most one edge into each node."""
-    return is_tree(G) and int(G.degrees(reverse=True).max()) <= 1
-
-
-@register(DIRECTED, least=20_000)
-def is_branching(G: Converted) -> bool:
-    """Whether the graph is a forest with at most one edge into each node."""
-    return is_forest(G) and int(G.degrees(reverse=True).max()) <= 1
-
-
-@register(least=NEVER)
-def is_eulerian(G: Converted) -> bool:
-    """Whether a closed walk passes every edge once."""
-    if G.is_directed():
-        return bool((G.degrees() == G.degrees(reverse=True)).all()) and is_strongly_connected(G)
-    return bool((G.degrees() % 2 == 0).all()) and is_connected(G)
-
-
+compose(nx.is_arborescence, DIRECTED, least=20_000)
+compose(nx.is_branching, DIRECTED, least=20_000)
+compose(nx.is_eulerian, least=NEVER)
 NO_ROOT = only("root", None)
 
 

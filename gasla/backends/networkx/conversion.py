@@ -9,7 +9,7 @@ from copy import copy
 from functools import partial
 from itertools import chain, islice, pairwise, repeat
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -54,6 +54,30 @@ class Edges:
         return np.asarray(combine.reduceat(values, firsts)) if len(values) else values
 
 
+class Degrees:
+    """Numbers of edges by node, as a view of NetworkX's: iterated as pairs; called without arguments, or for a node."""
+
+    def __init__(self, G: "Converted", counts: Array) -> None:
+        self.G, self.counts = G, counts.tolist()
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        return zip(self.G.names, self.counts)
+
+    def __call__(self, *node: Any) -> Any:
+        return self.counts[self.G.numbers[node[0]]] if node else self
+
+
+class Subgraph(NamedTuple):
+    """A subgraph whose only use is a copy, as in NetworkX's functions that return one."""
+
+    G: "Converted"
+    nodes: Iterable[Any]
+
+    def copy(self) -> Any:
+        """The subgraph as a graph of NetworkX's."""
+        return induced(self.G, self.nodes)
+
+
 class Converted:
     """A converted NetworkX graph: `edges` in NetworkX's order, and attributes of edges by name.
 
@@ -91,7 +115,7 @@ class Converted:
         found = chain.from_iterable(row.values() for row in rows)
         return chain.from_iterable(keys.values() for keys in found) if self._multigraph else found
 
-    # The interface that NetworkX needs before it calls a backend.
+    # The interface that NetworkX needs before it calls a backend, and in functions that are composed of others.
 
     def is_directed(self) -> bool:
         """Whether edges point one way."""
@@ -122,11 +146,34 @@ class Converted:
         found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return found
 
+    def number_of_edges(self) -> int:
+        """The number of edges, parallel ones included."""
+        return int(self.degrees().sum()) // (1 if self._directed else 2)
+
+    @property
+    def degree(self) -> Degrees:
+        """The number of edges at each node, in both directions."""
+        return self.once("degree", lambda: Degrees(self, self.all_degrees()))
+
+    @property
+    def in_degree(self) -> Degrees:
+        """The number of edges into each node."""
+        return self.once("in_degree", lambda: Degrees(self, self.degrees(reverse=True)))
+
+    @property
+    def out_degree(self) -> Degrees:
+        """The number of edges out of each node."""
+        return self.once("out_degree", lambda: Degrees(self, self.degrees()))
+
+    def subgraph(self, nodes: Iterable[Any]) -> "Subgraph":
+        """The subgraph of some nodes, to be copied."""
+        return Subgraph(self, nodes)
+
     def __str__(self) -> str:
         kind = PLAIN[2 * self._multigraph + self._directed].__name__
         name = self.graph.get("name", "")
-        edges = int(self.degrees().sum()) // (1 if self._directed else 2)
-        return f"{kind}{f' named {name!r}' if name else ''} with {len(self)} nodes and {edges} edges"
+        titled = f" named {name!r}" if name else ""
+        return f"{kind}{titled} with {len(self)} nodes and {self.number_of_edges()} edges"
 
     # The interface for the functions of this backend.
 
@@ -257,6 +304,10 @@ class Converted:
             found = np.bincount(ends, self.edges.copies, len(self)).astype(np.int64)
         return found if self._directed else found + self._loops()
 
+    def all_degrees(self) -> Array:
+        """Numbers of edges at each node, in both directions."""
+        return self.degrees() + self.degrees(reverse=True) if self._directed else self.degrees()
+
     def _loops(self) -> Array:
         """Numbers of loops at each node."""
         out = self.edges.graph.out
@@ -319,6 +370,45 @@ def _require_exact(found: Array, name: Any) -> None:
     """Refuse numbers of 2**53 and more: sums with them are rounded, in another way than Python's."""
     if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
         raise NotImplementedError(f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly")
+
+
+def like(G: Converted, names: Iterable[Any]) -> Any:
+    """A graph of NetworkX's with some nodes of this one, and without edges."""
+    if G.data is None or G.node_data is None:
+        raise NotImplementedError("the graph was converted without its attributes")
+    made = PLAIN[2 * G.is_multigraph() + G.is_directed()]()
+    made.graph.update(G.graph)
+    made.add_nodes_from((name, G.node_data[G.numbers[name]]) for name in names)
+    return made
+
+
+def add(G: Converted, made: Any, entries: Array) -> None:
+    """Add the edges of some adjacency entries, with their attributes."""
+    out, copies = G.plain().out, G.edges.copies
+    tails, heads = G.called(out.owners()[entries]), G.called(out.indices[entries])
+    data: Any = G.data
+    if not G.is_multigraph():
+        made.add_edges_from(zip(tails, heads, map(data.__getitem__, entries.tolist())))
+        return
+    counts = np.ones(len(out.indices), np.int64) if copies is None else copies
+    firsts = np.cumsum(counts) - counts
+    for u, v, first, many in zip(tails, heads, firsts[entries].tolist(), counts[entries].tolist()):
+        edges = range(first, first + many)
+        made.add_edges_from((u, v, key, data[edge]) for edge, key in zip(edges, G.keys_of(np.array(edges))))
+
+
+def induced(G: Converted, nodes: Iterable[Any]) -> Any:
+    """A copy of the subgraph of some nodes. Where they are less than half of all, they come in the order of a set."""
+    chosen = set(iter(nodes))
+    names = list(chosen) if 2 * len(chosen) < len(G) else [name for name in G.names if name in chosen]
+    places = np.full(len(G), -1, np.int64)
+    places[G.numbered(names)] = np.arange(len(names))
+    out = G.plain().out
+    tails = places[out.owners()]
+    kept = np.flatnonzero((tails >= 0) & (places[out.indices] >= 0))
+    made = like(G, names)
+    add(G, made, kept[np.argsort(tails[kept], kind="stable")])
+    return made
 
 
 class Unconverted:

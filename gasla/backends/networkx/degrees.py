@@ -1,6 +1,6 @@
 """Measures by degrees: degree centrality, isolated nodes, assortativity, degrees of neighbors, reciprocity."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -14,6 +14,7 @@ from gasla.backends.networkx.dispatch import (
     SIMPLE,
     UNDIRECTED,
     by_name,
+    compose,
     is_multigraph,
     register,
     when,
@@ -26,47 +27,12 @@ WEIGHTED_MULTIGRAPH = when(
 )
 
 
-def _shares(G: Converted, degrees: Iterable[int]) -> dict[Any, float]:
-    """Degrees over the number of others."""
-    if len(G) <= 1:
-        return dict.fromkeys(G.names, 1)
-    share = 1.0 / (len(G) - 1.0)
-    return {name: degree * share for name, degree in zip(G.names, degrees)}
-
-
-def all_degrees(G: Converted) -> Array:
-    """The number of edges at each node, in both directions."""
-    return G.degrees() + G.degrees(reverse=True) if G.is_directed() else G.degrees()
-
-
-@register(least=NEVER)
-def degree_centrality(G: Converted) -> dict[Any, float]:
-    """Degrees over the number of others."""
-    return _shares(G, all_degrees(G).tolist())
-
-
-@register(DIRECTED, least=NEVER)
-def in_degree_centrality(G: Converted) -> dict[Any, float]:
-    """In-degrees over the number of others."""
-    return _shares(G, G.degrees(reverse=True).tolist())
-
-
-@register(DIRECTED, least=NEVER)
-def out_degree_centrality(G: Converted) -> dict[Any, float]:
-    """Out-degrees over the number of others."""
-    return _shares(G, G.degrees().tolist())
-
-
-@register(least=NEVER)
-def number_of_isolates(G: Converted) -> int:
-    """The number of nodes without edges."""
-    return int((all_degrees(G) == 0).sum())
-
-
-@register(least=NEVER)
-def isolates(G: Converted) -> Iterator[Any]:
-    """The nodes without edges."""
-    return iter(G.called(np.flatnonzero(all_degrees(G) == 0)))
+compose(nx.degree_centrality, least=NEVER)
+compose(nx.in_degree_centrality, DIRECTED, least=NEVER)
+compose(nx.out_degree_centrality, DIRECTED, least=NEVER)
+compose(nx.isolates, least=NEVER)
+compose(nx.number_of_isolates, least=NEVER)
+compose(nx.is_regular, least=NEVER)
 
 
 def strengths(G: Converted, kind: str, weight: Any) -> Array:
@@ -265,7 +231,7 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
         return overall_reciprocity(G)
     out = G.plain().out
     mutual = _mutual(G) | (out.owners() == out.indices)
-    both, degrees = np.bincount(out.owners()[mutual], minlength=len(G)), all_degrees(G)
+    both, degrees = np.bincount(out.owners()[mutual], minlength=len(G)), G.all_degrees()
     found = [2.0 * some / many if many else None for some, many in zip(both.tolist(), degrees.tolist())]
     if nodes in G:
         if (share := found[G.numbers[nodes]]) is None:
@@ -274,20 +240,11 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
     return {name: found[G.numbers[name]] for name in G.nbunch_iter(nodes)}
 
 
-@register(least=NEVER)
-def is_regular(G: Converted) -> bool:
-    """Whether all nodes have the same degree."""
-    if not len(G):
-        raise nx.NetworkXPointlessConcept("Graph has no nodes.")
-    sides = [G.degrees(), G.degrees(reverse=True)] if G.is_directed() else [G.degrees()]
-    return all(bool((degrees == degrees[0]).all()) for degrees in sides)
-
-
 @register(least=20_000)
 def s_metric(G: Converted) -> float:
     """The sum of the products of degrees over all edges."""
     _, tails, heads = each_edge(G, None)
-    degrees = all_degrees(G)
+    degrees = G.all_degrees()
     once = G.is_directed() | (tails <= heads)
     return float((degrees[tails] * degrees[heads])[once].sum())
 

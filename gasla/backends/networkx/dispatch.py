@@ -37,8 +37,13 @@ class Offer:
 OFFERED: dict[str, Offer] = {}
 
 
-def register(*conditions: Condition, least: int, choice: str | None = None) -> Callable[[Function], Function]:
-    """Decorator that registers a function; by default it runs for graphs of at least `least` nodes and edges."""
+def register(
+    *conditions: Condition, least: int, choice: str | None = None, name: str | None = None
+) -> Callable[[Function], Function]:
+    """Decorator that registers a function; by default it runs for graphs of at least `least` nodes and edges.
+
+    `name` is NetworkX's, if it is not the function's.
+    """
 
     def note(function: Function) -> Function:
         @wraps(function)
@@ -46,13 +51,19 @@ def register(*conditions: Condition, least: int, choice: str | None = None) -> C
             G = G.convert() if isinstance(G, Unconverted) else G
             return function(G.on(device or (G.device if G.is_placed else _usual_device())), *args, **kwargs)
 
-        OFFERED[function.__name__] = Offer(called, _with_device(function), conditions, least, choice)
+        OFFERED[name or function.__name__] = Offer(called, _with_device(function), conditions, least, choice)
         return function
 
     return note
 
 
-def compose(theirs: Any, *conditions: Condition, least: int, check: Callable[..., Any] | None = None) -> None:
+def compose(
+    theirs: Any,
+    *conditions: Condition,
+    least: int,
+    choice: str | None = None,
+    check: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
     """Register a function of NetworkX's that runs as it is, since its code only calls functions of this backend.
 
     If it returns an iterator that calls them later, `check` raises NotImplementedError in time.
@@ -63,9 +74,9 @@ def compose(theirs: Any, *conditions: Condition, least: int, check: Callable[...
             check(G, *args, **kwargs)
         return theirs.orig_func(G, *args, **kwargs)  # calls within run on the device of `G`
 
-    function.__name__, function.__doc__ = theirs.name, (theirs.__doc__ or "").partition("\n")[0]
+    function.__name__, function.__doc__ = theirs.name, (theirs.__doc__ or "").strip().partition("\n")[0]
     function.__signature__ = inspect.signature(theirs.orig_func)  # type: ignore[attr-defined]
-    register(*conditions, least=least)(function)
+    return register(*conditions, least=least, choice=choice)(function)
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:

@@ -9,7 +9,17 @@ from scipy.sparse import csr_array
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import DIRECTED, SIMPLE, UNDIRECTED, by_name, is_multigraph, only, register, when
+from gasla.backends.networkx.dispatch import (
+    DIRECTED,
+    SIMPLE,
+    UNDIRECTED,
+    by_name,
+    compose,
+    is_multigraph,
+    only,
+    register,
+    when,
+)
 from gasla.graph.graph import Graph
 
 LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
@@ -97,13 +107,7 @@ def clustering(G: Converted, nodes: Any = None, weight: Any = None) -> Any:
     return _of(G, nodes, _clustering(G, weight))
 
 
-@register(SIMPLE, WEIGHT, least=5_000)
-def average_clustering(G: Converted, nodes: Any = None, weight: Any = None, count_zeros: bool = True) -> Any:
-    """The mean clustering coefficient."""
-    found = list(_of(G, nodes, _clustering(G, weight)).values())
-    if not count_zeros:
-        found = [share for share in found if abs(share) > 0]
-    return sum(found) / len(found)
+compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
 
 
 @register(UNDIRECTED, least=5_000)

@@ -172,61 +172,17 @@ def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None
     return found[v] if v in G else found
 
 
-def _all_eccentricities(G: Converted, e: Any, usebounds: bool, weight: Any) -> Any:
-    """Given eccentricities, or all; bounds give the same up to the rounding of sums."""
-    if e is not None:
-        return e
-    bounded = usebounds and not G.is_directed()
-    if bounded and not G.are_whole(weight):
-        raise NotImplementedError("bounds of distances that are rounded")
-    try:
-        return eccentricity(G, weight=weight)
-    except nx.NetworkXError:
-        if bounded:
-            raise nx.NetworkXError("Cannot compute metric because graph is not connected.") from None
-        raise
+for theirs in (nx.diameter, nx.radius, nx.periphery):
+    compose(theirs, least=500)
 
 
-MEASURED = (
-    when(
-        "bounds of a graph without nodes, or with an odd flag",
-        lambda given: given["usebounds"] is not False and not (given["usebounds"] is True and len(given["G"])),
-    ),
-)
-
-
-@register(*MEASURED, least=500)
-def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
-    """The largest eccentricity."""
-    return max(_all_eccentricities(G, e, usebounds, weight).values())
-
-
-@register(*MEASURED, least=500)
-def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
-    """The smallest eccentricity."""
-    return min(_all_eccentricities(G, e, usebounds, weight).values())
-
-
-@register(*MEASURED, least=500)
-def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
-    """The nodes of the largest eccentricity."""
-    found = _all_eccentricities(G, e, usebounds, weight)
-    largest = max(found.values())
-    return [name for name in found if found[name] == largest]
-
-
-@register(
-    *MEASURED,
-    when("usebounds with eccentricities", lambda given: given["usebounds"] and given["e"] is not None),
-    least=500,
-)
+@register(least=500)
 def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the smallest eccentricity."""
-    if e is None and weight is None and not usebounds and not G.is_directed() and not len(G):
-        raise nx.NetworkXPointlessConcept("G has no nodes.")
-    found = _all_eccentricities(G, e, usebounds, weight)
-    smallest = min(found.values())
-    return [name for name in found if found[name] == smallest]
+    if e is None and weight is None and not usebounds and not G.is_directed() and is_tree(G):
+        e = eccentricity(G)  # NetworkX has another algorithm for trees, which needs their adjacency
+    found: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
+    return found
 
 
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import number, register, when
+from gasla.backends.networkx.dispatch import compose, number, register, when
 from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
 from gasla.backends.networkx.visit_order import Queue, queue
 
@@ -73,12 +73,6 @@ def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = 
     return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
 
 
-@register(number("cutoff"), least=500)
-def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
-    """Numbers of edges from every node to every other."""
-    return ((name, _lengths(G, source, cutoff, False)) for source, name in enumerate(G.names))
-
-
 @register(number("cutoff"), least=20_000)
 def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
     """A path of fewest edges from a node to every other."""
@@ -91,10 +85,8 @@ def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -
     return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
 
 
-@register(number("cutoff"), least=500)
-def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
-    """A path of fewest edges from every node to every other."""
-    return ((name, _paths(G, source, cutoff, False)) for source, name in enumerate(G.names))
+all_pairs_shortest_path = compose(nx.all_pairs_shortest_path, number("cutoff"), least=500)
+all_pairs_shortest_path_length = compose(nx.all_pairs_shortest_path_length, number("cutoff"), least=500)
 
 
 @register(number("cutoff"), least=20_000)
@@ -188,14 +180,11 @@ def first_of(heads: Array, are_new: Array) -> Array:
     return found
 
 
-@register(
-    when("more than one path is asked for", lambda given: None in (given["source"], given["target"])), least=20_000
+compose(
+    nx.has_path,
+    when("more than one path is asked for", lambda given: None in (given["source"], given["target"])),
+    least=20_000,
 )
-def has_path(G: Converted, source: Any, target: Any) -> bool:
-    """Whether a path leads from one node to another."""
-    first = numbered(G, source, f"Source {source} is not in G")
-    last = numbered(G, target, f"Target {target} is not in G")
-    return bool(levels(G, first, None)[last] >= 0)
 
 
 def many_levels(G: Converted, sources: list[int]) -> Iterator[Array]:

@@ -1,6 +1,6 @@
 """Shortest paths by weight, in the order of NetworkX's heap."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import networkx as nx
@@ -10,7 +10,7 @@ import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.centralities import lengths
 from gasla.backends.networkx.conversion import Array, Converted
-from gasla.backends.networkx.dispatch import by_name, number, only, register
+from gasla.backends.networkx.dispatch import by_name, compose, number, only, register
 from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
 from gasla.backends.networkx.visit_order import ranks
 
@@ -129,12 +129,7 @@ def multi_source_dijkstra(
     return search.number(float(search.distances[vertex])), search.path(vertex)
 
 
-@register(number("cutoff"), least=10_000)
-def multi_source_dijkstra_path(
-    G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
-) -> dict[Any, list[Any]]:
-    """Shortest paths from the nearest of some nodes."""
-    return _search(G, sources, cutoff, weight).paths()
+multi_source_dijkstra_path = compose(nx.multi_source_dijkstra_path, number("cutoff"), least=10_000)
 
 
 @register(number("cutoff"), least=10_000)
@@ -161,35 +156,10 @@ def voronoi_cells(G: Converted, center_nodes: Any, weight: Any = "weight") -> di
     return cells
 
 
-@register(number("cutoff"), least=10_000)
-def single_source_dijkstra(
-    G: Converted, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
-) -> tuple[Any, Any]:
-    """Lengths and paths from a node, to one or to every one."""
-    return multi_source_dijkstra(G, {source}, target, cutoff, weight)
-
-
-@register(number("cutoff"), least=10_000)
-def single_source_dijkstra_path(
-    G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
-) -> dict[Any, list[Any]]:
-    """Shortest paths from a node."""
-    return multi_source_dijkstra_path(G, {source}, cutoff, weight)
-
-
-@register(number("cutoff"), least=10_000)
-def single_source_dijkstra_path_length(
-    G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
-) -> dict[Any, Any]:
-    """Distances from a node."""
-    return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
-
-
-@register(least=10_000)
-def dijkstra_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    """A shortest path from one node to another."""
-    path: list[Any] = multi_source_dijkstra(G, {source}, target, None, weight)[1]
-    return path
+single_source_dijkstra = compose(nx.single_source_dijkstra, number("cutoff"), least=10_000)
+single_source_dijkstra_path = compose(nx.single_source_dijkstra_path, number("cutoff"), least=10_000)
+single_source_dijkstra_path_length = compose(nx.single_source_dijkstra_path_length, number("cutoff"), least=10_000)
+compose(nx.dijkstra_path, least=10_000)
 
 
 @register(least=10_000)
@@ -256,29 +226,11 @@ def _discovered(search: Search) -> Array:
     return np.asarray(came[np.sort(at)])
 
 
-@register(number("cutoff"), least=500)
-def all_pairs_dijkstra_path_length(
-    G: Converted, cutoff: Any = None, weight: Any = "weight"
-) -> Iterator[tuple[Any, dict[Any, Any]]]:
-    """Distances from every node."""
+def _check_lengths(G: Converted, cutoff: Any = None, weight: Any = "weight") -> None:
     lengths(G, weight)
-    return ((name, Search(G, [v], weight, cutoff, False).lengths()) for v, name in enumerate(G.names))
 
 
-@register(number("cutoff"), least=500)
-def all_pairs_dijkstra_path(
-    G: Converted, cutoff: Any = None, weight: Any = "weight"
-) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
-    """Shortest paths from every node."""
-    lengths(G, weight)
-    return ((name, Search(G, [v], weight, cutoff, False).paths()) for v, name in enumerate(G.names))
-
-
-@register(number("cutoff"), least=500)
-def all_pairs_dijkstra(
-    G: Converted, cutoff: Any = None, weight: Any = "weight"
-) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
-    """Distances and shortest paths from every node."""
-    lengths(G, weight)
-    searches = ((name, Search(G, [v], weight, cutoff, False)) for v, name in enumerate(G.names))
-    return ((name, (search.lengths(), search.paths())) for name, search in searches)
+all_pairs_dijkstra, all_pairs_dijkstra_path, all_pairs_dijkstra_path_length = (
+    compose(theirs, number("cutoff"), least=500, check=_check_lengths)
+    for theirs in (nx.all_pairs_dijkstra, nx.all_pairs_dijkstra_path, nx.all_pairs_dijkstra_path_length)
+)
