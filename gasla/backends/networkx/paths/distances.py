@@ -307,7 +307,8 @@ LARGE = 512  # neighbors, from which on searches are faster than products of den
 @register(UNDIRECTED, least=500)
 def local_efficiency(G: Converted) -> float:
     """The mean over all nodes of the global efficiency of the subgraph of their neighbors."""
-    out, n, total = G.plain().out, len(G), 0.0
+    out, n = G.plain().out, len(G)
+    total: float = 0  # an integer where there are no pairs, as in NetworkX, whose error for no nodes names its division
     degrees = np.diff(out.indptr)
     edges = np.sort(out.owners().astype(np.int64) * n + out.indices)
     for degree in np.unique(degrees[degrees > 1]).tolist():
