@@ -129,6 +129,13 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
     return symmetry.is_symmetric(indptr, indices, values)
 
 
+def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
+    """`gasla.graph.symmetry.imbalance` of the lists of the vertices from `first` on."""
+    from gasla.graph import symmetry
+
+    return symmetry.imbalance(indptr, indices, values, first)
+
+
 def _positions(m: int) -> Array:
     return np.arange(m, dtype=index_dtype(m))
 

@@ -160,7 +160,8 @@ class Properties:
 
     def __init__(self, indptr: Array, indices: Array) -> None:
         imbalance, falls, repeats, loops = _find_properties(indptr, indices)
-        self.ascend, self.repeat, self.have_loops, self.are_symmetric = not falls, repeats, loops, not imbalance
+        self.ascend, self.are_symmetric = not falls, not imbalance
+        self.repeat, self.have_loops = bool(repeats), bool(loops)
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
@@ -168,12 +169,18 @@ def is_symmetric(indptr: Array, indices: Array, values: Array) -> bool:
     return not _find_properties(indptr, indices, values)[0]
 
 
+def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
+    """`gasla.graph.symmetry.imbalance` of the lists of the vertices from `first` on; those before have empty lists."""
+    xp: Any = array_module(indptr)
+    return _find_properties(xp.concatenate([xp.zeros(first, indptr.dtype), indptr]), indices, values)[0]
+
+
 def source(offset_size: int, vertex_size: int, value_size: int) -> str:
     """CUDA source of `find_properties`, for offsets, vertex ids and values of the given sizes in bytes."""
     return _SOURCE.format(offset=C_TYPES[offset_size], vertex=C_TYPES[vertex_size], bits=C_TYPES[value_size])
 
 
-def _find_properties(indptr: Array, indices: Array, values: Array | None = None) -> list[bool]:
+def _find_properties(indptr: Array, indices: Array, values: Array | None = None) -> list[int]:
     """The `_PROPERTIES`, computed by the kernel: see kernels/primitive/lists.cuh."""
     import cupy
 
@@ -182,7 +189,7 @@ def _find_properties(indptr: Array, indices: Array, values: Array | None = None)
     blocks = max(1, min(-(-m // (_SLICE * _THREADS // 32)), 8 * multiprocessors()))
     bits = np.uint64(0) if values is None else values
     _kernel(*sizes, device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), found)
-    return [bool(fact) for fact in found.tolist()]
+    return [int(fact) for fact in found.tolist()]
 
 
 @cache

@@ -22,21 +22,17 @@ _PARALLEL_FROM = 1 << 16  # edges
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
     """Whether j -> i is stored as often as i -> j, for all i and j; with `values`, as often with each value (bits)."""
-    return _sum(_imbalance, indptr.astype(np.int64, copy=False), indices, values) == 0
+    return imbalance(indptr, indices, values) == 0
 
 
-def imbalance(src: Array, dst: Array, values: Array | None = None) -> int:
-    """The sum for some of the edges, as pairs: those for all parts of a symmetric graph add up to 0 modulo 2**64."""
-    return _sum(_imbalance_of_pairs, src, dst, values)
-
-
-def _sum(kernel: Any, ends: Array, indices: Array, values: Array | None) -> int:
-    """Run a kernel on all threads, and add up what it finds."""
+def imbalance(indptr: Array, indices: Array, values: Array | None = None, first: int = 0) -> int:
+    """The sum for the lists of the vertices from `first` on; of all lists together it is 0 if they are symmetric."""
+    indptr = indptr.astype(np.int64, copy=False)
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
     bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits  # fewer types to compile for
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)
-    run_parallel(kernel, new_control(), (ends, indices, bits, sums), threads, short=len(indices) <= SHORT)
+    run_parallel(_imbalance, new_control(), (indptr, indices, bits, sums, first), threads, short=len(indices) <= SHORT)
     return int(sums.sum())
 
 
@@ -66,7 +62,7 @@ def _list_from(indptr, edge):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: ignore[no-untyped-def]
+def _imbalance(thread, threads, control, indptr, indices, bits, sums, base):  # type: ignore[no-untyped-def]
     """One thread's part of the sum: whole lists, with about m / threads edges."""
     m = len(indices)
     first, last = _list_from(indptr, m * thread // threads), _list_from(indptr, m * (thread + 1) // threads)
@@ -74,25 +70,10 @@ def _imbalance(thread, threads, control, indptr, indices, bits, sums):  # type: 
     extra = np.uint64(0)
     with_values = len(bits) > 0
     for i in range(first, last):
-        u = np.uint64(i)
+        u = np.uint64(base + i)
         for k in range(indptr[i], indptr[i + 1]):
             v = np.uint64(indices[k])
             if with_values:
                 extra = _mix(np.uint64(bits[k]) * _ODD)
             total += _hash(u, v, extra) - _hash(v, u, extra)
-    sums[thread] = total
-
-
-@compiled
-def _imbalance_of_pairs(thread, threads, control, src, dst, bits, sums):  # type: ignore[no-untyped-def]
-    """One thread's part of the sum: m / threads edges."""
-    m = len(src)
-    total = np.uint64(0)
-    extra = np.uint64(0)
-    with_values = len(bits) > 0
-    for k in range(m * thread // threads, m * (thread + 1) // threads):
-        u, v = np.uint64(src[k]), np.uint64(dst[k])
-        if with_values:
-            extra = _mix(np.uint64(bits[k]) * _ODD)
-        total += _hash(u, v, extra) - _hash(v, u, extra)
     sums[thread] = total

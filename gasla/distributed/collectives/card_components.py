@@ -83,7 +83,7 @@ def _edges(rank: Rank, graph: Any, kind: np.dtype) -> _Edges:
         xp.concatenate(shard.sends),
         running_sums(np.array([len(ids) for ids in shard.sends])).tolist(),
         sample,
-        is_symmetric(rank.communicator, rank.kept[graph][SHARE].edges().on("cpu"), False),
+        is_symmetric(rank.communicator, rank.kept[graph][SHARE], False),
     )
 
 

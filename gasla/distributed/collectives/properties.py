@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import with_bits_of_numbers
+from gasla.arrays import index_dtype, with_bits_of_numbers
 from gasla.distributed.communicator import Communicator, Rank
 from gasla.distributed.engine.partition import Edges, places_by_owner, send_to
-from gasla.graph.symmetry import imbalance
+from gasla.distributed.engine.shard import Share
+from gasla.graph.adjacency import lists_on
+from gasla.graph.neighbor_lists import Lists
 
 SHARE = "share"  # the key under which a rank keeps its share of a graph
 
@@ -15,29 +17,28 @@ SHARE = "share"  # the key under which a rank keeps its share of a graph
 def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
     """Whether the graph is symmetric (with `weighted`, values too), has self loops, and has parallel edges."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
-    edges = share.edges().on("cpu")
-    found = np.stack(communicator.allgather(np.array(_loops_and_repeats(edges))))
+    given = share.shard.graph.lists
+    lists = Lists(given.n, given.device, given.rows, given.columns)  # what is made of them here is not kept
+    found = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
+    del lists
     return {
-        "is_symmetric": is_symmetric(communicator, edges, weighted),
+        "is_symmetric": is_symmetric(communicator, share, weighted),
         "has_self_loops": bool(found[:, 0].any()),
         "has_parallel_edges": bool(found[:, 1].any()),
     }
 
 
-def is_symmetric(communicator: Communicator, edges: Edges, weighted: bool) -> bool:
-    """Whether j -> i is stored as often as i -> j, for all i and j; with `weighted`, as often with each value.
-
-    Each rank gives its edges, in host memory.
-    """
-    values = edges.values if weighted else None
-    own = imbalance(edges.src, edges.dst, None if values is None else with_bits_of_numbers(values))
+def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
+    """Whether j -> i is stored as often as i -> j, for all i and j; with `weighted`, as often with each value."""
+    shard = share.shard
+    lists, values = shard.graph.in_, shard.graph.valued.each if weighted else None
+    own = lists_on(lists.indptr).imbalance(
+        lists.indptr[: shard.own + 1],
+        shard.ids_as(index_dtype(shard.n)).take(lists.indices),
+        None if values is None else with_bits_of_numbers(values),
+        shard.first,
+    )
     return not np.sum(communicator.allgather(np.array([own], np.uint64)), dtype=np.uint64)
-
-
-def _loops_and_repeats(edges: Edges) -> tuple[bool, bool]:
-    order = np.lexsort((edges.src, edges.dst))
-    src, dst = edges.src[order], edges.dst[order]
-    return bool((src == dst).any()), bool(((src[1:] == src[:-1]) & (dst[1:] == dst[:-1])).any())
 
 
 def simple_edges(rank: Rank, graph: Any) -> Edges:
