@@ -1,10 +1,11 @@
 """Several cards compared with one: elapsed time of the same calls on the same machine, answers compared first.
 
 python -m benchmarks.cards [--cards 1 2 4] [--graphs rmat22] [--graphs-module FILE] [--calls PageRank BFS]
-                           [--output FILE]
+                           [--divided] [--output FILE]
 
 A graph on one card is a `gasla.Graph` there; on several it is spread over `distributed.Cluster(cards=K)`. Betweenness
-and triangles are shared out, each card with the whole graph; everything else divides the graph. The time of an
+and triangles are shared out, each card with the whole graph. Everything else divides the graph, or is left to the first
+card where that is faster; with --divided all cards take part. The time of an
 iteration of PageRank is a hundredth of the difference that 100 further iterations make, so it excludes the time of a
 call on the host; the time of BFS includes it.
 """
@@ -68,7 +69,7 @@ def measured(calls: dict[str, Any], graph: Any, source: int) -> dict[str, tuple[
     return found
 
 
-def rows(name: str, one: gasla.Graph, counts: list[int], calls: dict[str, Any]) -> list[str]:
+def rows(name: str, one: gasla.Graph, counts: list[int], calls: dict[str, Any], divided: bool) -> list[str]:
     """A row for each call: milliseconds on one card, and for each number of cards with the speed-up."""
     source, found = int(one.out_degrees.argmax()), {}
     for what, (time_of_one, answer) in measured(calls, one, source).items():
@@ -78,6 +79,7 @@ def rows(name: str, one: gasla.Graph, counts: list[int], calls: dict[str, Any]) 
         with distributed.Cluster(cards=count):
             began = time.perf_counter()
             spread = distributed.Graph.from_graph(one)
+            spread.one_card = False if divided else None
             gasla.bfs(spread, source)
             print(f"{name} over {count} cards: {time.perf_counter() - began:.1f} s to spread and search", flush=True)
             for what, (needed, answer) in measured(calls, spread, source).items():
@@ -95,13 +97,14 @@ def main() -> None:
     parser.add_argument("--graphs", nargs="+", default=["rmat22"])
     parser.add_argument("--graphs-module", type=Path, help="a Python file that makes them on the GPU")
     parser.add_argument("--calls", nargs="+", default=[""], help="begins of the names of calls")
+    parser.add_argument("--divided", action="store_true", help="let all cards take part in each call")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     text = [str(provenance("gpu")), f"{'ms':37s}{'one card':>10s}" + "".join(f"{c:>9d} cards  " for c in options.cards)]
     calls = {what: call for what, call in CALLS.items() if what.startswith(tuple(options.calls))}
     for name in options.graphs:
         one = load(name, "gpu", module_at(options.graphs_module)).graph
-        text += rows(name, one, options.cards, calls)
+        text += rows(name, one, options.cards, calls, options.divided)
     print(*text, sep="\n")
     if options.output is not None:
         options.output.write_text("\n".join(text) + "\n")

@@ -8,6 +8,7 @@ from gasla.distributed.cluster import Cluster, current
 from gasla.distributed.collectives.joint_primitives import DistributedPrimitives
 from gasla.distributed.communicator import Communicator, Rank, RankError, Ranks
 from gasla.distributed.distributed_graph import Graph
+from gasla.distributed.engine import one_card
 from gasla.distributed.engine.distributed_run import Compiled, Interpreted
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.engine.rank_run import sentences
@@ -26,7 +27,8 @@ primitives = DistributedPrimitives
 
 def explain(runs: Any, program: Any, graph: Any) -> list[str]:
     """Sentences on what runs of the program do, and why."""
-    return sentences(program, graph, runs.options)
+    found, are_all = one_card.sentences(program, graph, runs.options)
+    return found if are_all else [*found, *sentences(program, graph, runs.options)]
 
 
 def staged(program: Any, graph: Any, fields: Any) -> NoReturn:

@@ -1,11 +1,12 @@
 """Arrays with one entry per vertex or edge, distributed over ranks in contiguous blocks."""
 
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gasla.arrays import moved
+from gasla.arrays import device_of, here, moved
 from gasla.distributed.communicator import Rank, Ranks
 
 if TYPE_CHECKING:
@@ -132,6 +133,29 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "
         setattr(BlockArray, _form, _operator(_form))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
     setattr(BlockArray, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def divide(handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]]) -> dict[str, BlockArray]:
+    """Whole arrays on a GPU of this process as arrays in blocks, which stay there, by the bounds of the blocks."""
+    for rank, member in enumerate(handle.ranks.members()):
+        member.kept[handle.key] = {name: array[cuts[rank] : cuts[rank + 1]] for name, (array, cuts) in arrays.items()}
+    return {name: BlockArray(handle, name, array.shape, array.dtype) for name, (array, _) in arrays.items()}
+
+
+def fill_out(out: Mapping[str, Any], found: dict[str, BlockArray]) -> None:
+    """Copy the fields of a run into the arrays given for them, which become the fields."""
+    for name, array in out.items():
+        if isinstance(array, BlockArray):
+            handle = found[name].handle
+            handle.ranks.each(_copy, array.handle.key, array.name, handle.key, name)
+        else:
+            array[...] = found[name].compute()
+        found[name] = array
+
+
+def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
+    target = rank.kept[to][array]
+    target[...] = here(moved(rank.kept[result][name], device_of(target)), device_of(target))
 
 
 def _whole(x: Any) -> Any:

@@ -73,6 +73,11 @@ class Checkpoint:
         return self._runs
 
 
+def is_saving() -> bool:
+    """Whether runs that begin now are saved."""
+    return bool(_open)
+
+
 _NUMBERS = ("iteration", "edges", "ended", "stopped", "bucket", "exchanges", "bytes", "total")
 _ARRAYS = ("active", "waiting")
 

@@ -1,11 +1,12 @@
 """`distributed.Graph`: a graph partitioned over ranks; the calling process holds only its sizes and properties."""
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from gasla.arrays import finish, moved
+from gasla.arrays import array_module, finish, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
@@ -20,7 +21,8 @@ from gasla.distributed.loading.dask_collections import distribute_parts, is_coll
 from gasla.distributed.loading.edge_numbering import take_share
 from gasla.distributed.loading.file_shares import Columns, Paths, read_share
 from gasla.distributed.loading.graph_slices import GraphSlices
-from gasla.distributed.replicas import map_shares, sum_shares
+from gasla.distributed.replicas import REPLICA, map_shares, sum_shares
+from gasla.engines import engine
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
@@ -94,10 +96,15 @@ class Graph(OneGraph):
         Number of vertices and edges, of all ranks.
     ranks : Ranks
         The ranks that hold the graph.
+    one_card : bool or None
+        Over GPUs of one process: whether the first one runs programs alone, if it has room for the whole graph. By
+        default, None, it does so for graphs of fewer than 2**25 edges and for searches, which take longer over several
+        GPUs. `gasla.explain` tells which it is.
     """
 
     ranks: Ranks
     handle: Handle
+    one_card: bool | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
         return super().__new__(cls)
@@ -234,9 +241,17 @@ class Graph(OneGraph):
         given = one.lists  # without those made from it: Dask and pickles send all of an object
         lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
         finish(one.device)
-        made = cls.from_shares(asked, one.n, GraphSlices, lists, one.values)
-        made.naming = one.naming
+        made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
+        made.naming, made._original = one.naming, weakref.ref(one)
         return made
+
+    def original_on(self, card: int) -> OneGraph | None:
+        """The graph that this one was made from, if it still exists on a GPU, and no caller can write to its values."""
+        one = self._original()
+        ids: Any = None if one is None else one.lists.any_ids
+        if one is None or array_module(ids) is np or ids.device.id != card:
+            return None
+        return one if one.valued.are_locked else None
 
     def report(self) -> np.ndarray:
         """The distribution of the graph over its ranks.
@@ -245,7 +260,9 @@ class Graph(OneGraph):
         -------
         structured ndarray
             One entry per rank: `rank`; number of own `vertices` and `edges`; number of `mirrors`, copies of vertices of
-            other ranks; `bytes` of its shard; and its `share` of the work relative to the mean.
+            other ranks; `bytes` that it holds of the graph now, with a copy of the whole graph if it has one; its
+            `share` of the work relative to the mean; and the bytes of memory that were available to it before and after
+            its part was made, `free_before` and `free_after`: of its GPU or its host, or -1 if the system doesn't say.
 
         Examples
         --------
@@ -437,11 +454,12 @@ for _name in ("from_edges", "from_csr", "from_table", "from_networkx", "from_igr
 def _load(
     rank: Rank, key: Any, n: int, load: Callable[..., Edges | Source], arguments: tuple[Any, ...]
 ) -> tuple[Any, ...]:
+    before = _free(rank)
     given = load(rank, *arguments)
     if isinstance(given, Edges):
         given = Held(given, n, rank.device, rank.communicator.size)
     share = distribute(rank.communicator, n, given)
-    rank.kept[key] = {SHARE: share}
+    rank.kept[key] = {SHARE: share, FREE: (before, _free(rank))}
     values = share.shard.graph.valued
     if values.each is None:
         return share.m, None, None, None
@@ -465,17 +483,29 @@ def _values_of(rank: Rank, graph: Any, wanted: np.ndarray) -> np.ndarray:
 
 
 REPORT = np.dtype(
-    [(name, np.int64) for name in ("rank", "vertices", "edges", "mirrors", "bytes")] + [("share", np.float64)]
+    [(name, np.int64) for name in ("rank", "vertices", "edges", "mirrors", "bytes")]
+    + [("share", np.float64), ("free_before", np.int64), ("free_after", np.int64)]
 )
+FREE = "free"  # the key under which a rank keeps the memory available before and after its part was made
 
 
 def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
-    shard = shard_on(rank, key, "in")
-    own = np.array([shard.own, shard.graph.m, len(shard.mirrors), shard.nbytes], np.int64)
+    shard, parts = shard_on(rank, key, "in"), rank.kept[key]
+    size = shard.nbytes + (parts[REPLICA].nbytes if REPLICA in parts else 0)
+    own = np.array([shard.own, shard.graph.m, len(shard.mirrors), size, *parts[FREE]], np.int64)
     rows = np.stack(rank.communicator.allgather(own))
     work = rows[:, :2].sum(axis=1)
     shares = work * len(work) / max(work.sum(), 1)
-    return [(r, *map(int, row), float(share)) for r, (row, share) in enumerate(zip(rows, shares, strict=True))]
+    return [
+        (r, *map(int, row[:4]), float(share), *map(int, row[4:]))
+        for r, (row, share) in enumerate(zip(rows, shares, strict=True))
+    ]
+
+
+def _free(rank: Rank) -> int:
+    """Bytes of memory that are available to a rank; -1 if the system doesn't say."""
+    found = engine(rank.device).products().available()
+    return -1 if found is None else found
 
 
 def _keep_block(rank: Rank, graph: Any, key: Any, values: np.ndarray) -> None:

@@ -7,22 +7,23 @@ order of the items, whatever rank has computed a term, so they have the bits of 
 import socket
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, module_of, moved
+from gasla.arrays import Device, as_bits, module_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
-from gasla.distributed.engine.distributed_run import make_once
-from gasla.distributed.engine.partition import exchange_arrays
+from gasla.distributed.engine.partition import exchange_arrays, exchange_joined
 from gasla.distributed.engine.unsupported import caller
 from gasla.engines import compiles, engine, running_as
 from gasla.graph.graph import Graph
 
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
+ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
 EMPTY = np.zeros(0)  # the sum of no terms
 
 
@@ -66,6 +67,23 @@ def rooms(graph: Any) -> list[float]:
     return [room if room >= 0 else np.inf for room in found.tolist()]
 
 
+def on_first_card(graph: Any) -> Graph | None:
+    """The whole graph on the first GPU of this process: the one it was made from, or a copy; None without room for one.
+
+    The first call decides whether there is room: a copy may take half of the memory that is available there.
+    """
+    first = graph.ranks.members()[0]
+    if (original := graph.original_on(first.card)) is not None:
+        found: Graph | None = original
+        return found
+    kept = first.kept[graph.handle.key]
+    if REPLICA not in kept and ASKED not in kept:
+        with suppress(MemoryError):  # runs over all GPUs need no copy
+            graph.ranks.each(_receive_on_first, graph.handle.key, bytes_of_replica(graph))
+        kept[ASKED] = True
+    return kept.get(REPLICA)
+
+
 # --- on each rank -----------------------------------------------------------------------------------------------------
 
 
@@ -80,24 +98,45 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
 
 def replica_on(rank: Rank, graph: Any) -> Graph:
     """The whole graph on this rank, with edges in the order of the input; made at first use (collective)."""
-
-    def make() -> Graph:
-        share = rank.kept[graph][SHARE]
-        edges = share.edges().on("cpu")
-        columns: list[Any] = []
-        order = np.concatenate(rank.communicator.allgather(edges.ids.astype(np.int64)))
-        ids = np.int32 if share.n <= np.iinfo(np.int32).max else np.int64
-        for column in (edges.src.astype(ids), edges.dst.astype(ids), edges.values):
-            whole = None
-            if column is not None:
-                whole = np.empty(share.m, column.dtype)
-                whole[order] = np.concatenate(rank.communicator.allgather(column))
-            columns.append(whole)
-        src, dst, values = columns
-        return Graph.from_edges(src, dst, values, n=share.n).to(rank.device)
-
-    found: Graph = make_once(rank, graph, REPLICA, make)
+    parts: dict[Any, Any] = rank.kept[graph]
+    wanted = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in parts])))
+    if wanted.any():
+        _receive(rank, graph, wanted)
+    found: Graph = parts[REPLICA]
     return found
+
+
+def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
+    """Make the whole graph on the first rank, if it takes at most half of the memory there (collective)."""
+    there = engine(rank.device).products().available()
+    fits = rank.communicator.allgather(np.array([there is None or there >= 2 * needed]))[0][0]
+    if fits:
+        _receive(rank, graph, np.arange(rank.communicator.size) == 0)
+
+
+def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
+    """Send all edges to the ranks that want them, which keep the whole graph (collective)."""
+    communicator, share, xp = rank.communicator, rank.kept[graph][SHARE], module_of(rank.device)
+    is_mine = bool(wanted[communicator.rank])
+    edges = share.edges()
+
+    def received(column: Any) -> Any:
+        return exchange_joined(communicator, [column if wants else column[:0] for wants in wanted])
+
+    order = received(edges.ids)
+    columns: list[Any] = []
+    for column in (edges.src, edges.dst, edges.values):
+        whole = None
+        if column is not None:
+            some = received(column)
+            if is_mine:
+                whole = xp.empty(share.m, column.dtype)
+                as_bits(whole)[order] = as_bits(some)
+        columns.append(whole)
+    if is_mine:
+        src, dst, values = columns
+        made = rank.kept[graph][REPLICA] = Graph.from_edges(src, dst, values, n=share.n)
+        made.valued.are_private = xp is not np  # no caller has the array
 
 
 def _map(

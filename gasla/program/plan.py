@@ -14,6 +14,7 @@ from gasla.program.reductions.absorbing import absorbing_fields, leaves
 from gasla.program.reductions.activating import activates_on_change, change
 from gasla.program.tracing import AFTERWARDS, Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
+from semirings.bounds import bounds
 from semirings.expr import rebuilt
 from semirings.operators import scalars
 from semirings.types import parts_of
@@ -273,6 +274,36 @@ class Plan:
             if gather.sources.get(added[0].payload) not in values:
                 return False
         return _least(self.functions["priority"].result, _uncast) == set(leaves(self.traced, "vertex", self.absorbs))
+
+    @functools.cached_property
+    def closes(self) -> bool:
+        """Whether a vertex that the mask refuses stays refused, so that a bitmap can record it as closed.
+
+        A refused vertex is never applied to. So its fields stay the same, and if the mask reads nothing else, so does
+        the mask.
+        """
+        mask = self.functions.get("mask")
+        if mask is None or not self.push_at_once or not self.traced.settles or self.changes:
+            return False
+        roles = {mask.sources[s.name] for s in mask.symbols}
+        return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
+
+    @functools.cached_property
+    def applies_once(self) -> bool:
+        """Whether the mask refuses every vertex that was applied to, so that apply runs once per vertex.
+
+        This holds in searches: the mask compares a field with a constant, and apply writes a value beyond it.
+        """
+        if not self.closes:
+            return False
+        mask, applied = self.functions["mask"], self.functions["apply"].result
+        test = mask.result
+        if test.op not in ("less", "less_equal", "equal") or [x.op for x in test.args] != ["symbol", "constant"]:
+            return False
+        asked, limit = test.args
+        role, name = mask.sources[asked.payload]
+        least = bounds(applied[name], self.traced.bounds("apply"))[0] if role == "vertex" else -np.inf
+        return bool(least >= limit.payload if test.op == "less" else least > limit.payload)
 
     @functools.cached_property
     def ranks_least(self) -> bool:

@@ -29,6 +29,14 @@ from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, GRAPH, SHAPES, G
 from tests.helpers import ROOT, programs
 
 TWO = ThreadRanks(2, [0, 0])
+
+
+@pytest.fixture(autouse=True)
+def on_all_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs as small as these would be left to the first card."""
+    monkeypatch.setattr(distributed.Graph, "one_card", False)
+
+
 FLOATS = {"aggregate_features", "betweenness_centrality", "edge_betweenness_centrality", "pagerank", "clustering"}
 """Add floats, for which a card chooses an order by the size of a graph."""
 
@@ -96,6 +104,54 @@ def test_algorithms_are_those_of_one_process(name: str) -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-6)
         else:
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("is_copied", [False, True])
+@pytest.mark.parametrize("name", [*EXACT, *CLOSE])
+def test_algorithms_on_one_of_the_cards(name: str, is_copied: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first card has the graph already, or receives a copy."""
+    monkeypatch.setattr(distributed.Graph, "one_card", None)
+    graph, function = random_graph(), {**EXACT, **CLOSE}[name]
+    if name in ACYCLIC:
+        src, dst = graph.to_edge_index()
+        graph = graph.select(src < dst)
+    expected, last = function(graph), cards_there() - 1
+    with distributed.Cluster(cards=[0, last]):
+        one = graph if is_copied else graph.to("gpu")
+        spread = distributed.Graph.from_graph(one)
+        assert (spread.original_on(0) is one) != is_copied
+        for _ in range(2):
+            found = np.asarray(function(spread))
+            if name in CLOSE or name.partition(",")[0] in FLOATS:
+                np.testing.assert_allclose(found, expected, rtol=1e-6)
+            else:
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.gpu
+def test_one_card_and_all_go_on_from_each_other() -> None:
+    graph = random_graph()
+    for cards in ([0, 0], [0, cards_there() - 1]):
+        spread = distributed.Graph.from_graph(graph, ThreadRanks(2, cards))
+        for order in ((True, False, True), (False, True, False)):
+            found: dict[str, Any] = {}
+            for is_one in order:
+                spread.one_card = is_one
+                found = dict(gasla.run(programs.Hops, spread, active=[3], max_iterations=1, **found or HOPS).state)
+            expected = gasla.run(programs.Hops, graph, active=[3], max_iterations=3, **HOPS).hops
+            assert (np.asarray(found["hops"]) >= expected).all()
+            found = dict(gasla.run(programs.Hops, spread, **found).state)
+            np.testing.assert_array_equal(found["hops"], gasla.run(programs.Hops, graph, active=[3], **HOPS).hops)
+
+
+HOPS: dict[str, Any] = {"hops": {3: 0}}
+
+
+def cards_there() -> int:
+    import cupy
+
+    return int(cupy.cuda.runtime.getDeviceCount())
 
 
 @pytest.mark.gpu
@@ -299,6 +355,7 @@ class Endless(gasla.VertexProgram):
 
 path = gasla.Graph.from_edges(range(19), range(1, 20), n=20)
 graph = distributed.Graph.from_graph(path, ThreadRanks(2, %s))
+graph.one_card = False
 gasla.run(Endless, graph, max_iterations=3)
 work = %s
 print("running", flush=True)

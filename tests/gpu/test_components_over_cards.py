@@ -30,6 +30,7 @@ def ranks(size: int) -> ThreadRanks:
 @pytest.fixture(autouse=True)
 def not_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(joint_primitives, "label_components")
+    monkeypatch.setattr(distributed.Graph, "one_card", False)
 
 
 def check(graph: gasla.Graph, size: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gasla import arrays
+from gasla.gpu.product import products
 from gasla.gpu.runtime import min_max
 from gasla.graph import lists_cpu, lists_gpu, streamed
 
@@ -142,8 +143,10 @@ def without_gpu(patch: pytest.MonkeyPatch) -> ModuleType:
             setattr(fake, name, here if isinstance(here, type) else _function(name))
     patch.setitem(sys.modules, "cupy", fake)
     patch.setattr(arrays, "require_gpu", lambda: fake)
-    patch.setattr(streamed, "free_bytes", lambda: 1 << 40)
+    for module in (streamed, products):
+        patch.setattr(module, "free_bytes", lambda: 1 << 40)
     patch.setattr(lists_gpu, "Properties", lambda *lists: lists_cpu.Properties(*map(plain, lists)))
+    patch.setattr(lists_gpu, "imbalance", lambda *lists: lists_cpu.imbalance(*map(plain, lists)))
     patch.setattr(min_max, "summary", lambda x: min_max.Summary(plain(x).min(), plain(x).max(), 0))
     found: ModuleType = fake
     return found

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import device_of, moved
-from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.block_array import BlockArray, Handle, fill_out
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Member, Rank
+from gasla.distributed.engine import one_card
 from gasla.distributed.engine.cards_run import CardsRun, Reference, can_meet, exchanges
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
@@ -66,9 +66,13 @@ class DistributedRuns:
         schedule: Schedule | None = None,
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
-    ) -> "DistributedRun":
-        """Begin a run."""
+    ) -> "DistributedRun | one_card.OneCardRun":
+        """Begin a run, on the first GPU alone if that is faster."""
         assert frontier is not None
+        check_out(program, graph.n, out or {})
+        whole = one_card.whole_graph(program, graph, self.options)
+        if whole is not None:
+            return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
 
@@ -108,7 +112,6 @@ class DistributedRun:
     ) -> None:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self._graph, self._handle = graph, Handle(graph.ranks)
-        check_out(program, graph.n, out)
         self._out, fields = out, {**out, **fields}
         sent = {name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
@@ -194,12 +197,7 @@ class DistributedRun:
         n = self._graph.n
         state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
         aggregates |= {name: BlockArray(handle, name, (n,), kind) for name, kind in at_vertices.items()}
-        for name, array in self._out.items():
-            if isinstance(array, BlockArray):
-                self._graph.ranks.each(_copy, array.handle.key, array.name, handle.key, name)
-            else:
-                array[...] = state[name].compute()
-            state[name] = array
+        fill_out(self._out, state)
         frontier = Frontier.all(n) if active is None else Frontier.of(n, active)
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
 
@@ -349,10 +347,6 @@ def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     at_vertices = run.at_vertices.arrays
     rank.kept[result] |= {name: array[:own].copy() for name, array in at_vertices.items()}
     return fields, active, run.aggregates.copy(), {name: array.dtype for name, array in at_vertices.items()}
-
-
-def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
-    rank.kept[to][array][...] = moved(rank.kept[result][name], device_of(rank.kept[to][array]))
 
 
 def _changed(rank: Rank, key: Any) -> dict[str, Any]:
