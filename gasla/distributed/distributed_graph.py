@@ -17,6 +17,7 @@ from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
 from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.loading.chunks import distribute_chunks
 from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
 from gasla.distributed.loading.edge_numbering import take_share
 from gasla.distributed.loading.file_shares import Columns, Paths, read_share
@@ -187,6 +188,60 @@ class Graph(OneGraph):
         asked: Ranks = current() if ranks is None else ranks
         handle = Handle(asked)
         count = asked.each(read_share, handle.key, paths, format, Columns(src, dst, weight), n)[0]
+        return cls.from_shares(asked, count, take_share, handle.key)
+
+    @classmethod
+    def from_edges(  # type: ignore[override]
+        cls,
+        src: Any,
+        dst: Any = None,
+        weights: Any = None,
+        n: int | None = None,
+        *,
+        ranks: Ranks | None = None,
+    ) -> "Graph":
+        """The graph with the edges ``src[e] -> dst[e]``, numbered in that order, from arrays or from chunks of edges.
+
+        Each rank takes a part of each chunk, and sends its edges to their owners after the last chunk. So chunks are
+        needed one at a time, and no GPU holds a whole one.
+
+        Parameters
+        ----------
+        src, dst : array of integers
+            As for `gasla.Graph.from_edges`.
+        src : iterable of tuples
+            Without `dst`: chunks of edges ``(src, dst)`` or ``(src, dst, weights)``, such as a generator makes. Their
+            arrays may have any length, and may be written to after the next chunk was asked for. Under ``mpiexec``
+            every process has to make the same chunks, of which it keeps its part.
+        weights : array, optional
+            One value per edge. Weights of chunks get the common type of all chunks, as by `numpy.concatenate`.
+        n : int, optional
+            Number of vertices, as for `gasla.Graph.from_edges`.
+        ranks : Ranks, optional
+            By default the innermost open cluster.
+
+        Raises
+        ------
+        TypeError
+            If a chunk is no tuple of two or three arrays, or its arrays have the wrong type.
+        ValueError
+            If arrays do not fit each other, an id is negative or not less than `n`, ids look like names, or only some
+            chunks have weights. The message names the chunk. An exception of the iterable is passed on.
+
+        Examples
+        --------
+        >>> from gasla import distributed
+        >>> chunks = (([v, v], [v + 1, v + 2], [1.5, 2.5]) for v in range(3))
+        >>> with distributed.Cluster(threads=2):
+        ...     distributed.Graph.from_edges(chunks)
+        distributed.Graph(n=5, m=6, over 2 ranks)
+        """
+        asked: Ranks = current() if ranks is None else ranks
+        if dst is not None:
+            return cls.from_graph(OneGraph.from_edges(src, dst, weights, n), asked)
+        if weights is not None:
+            raise TypeError("weights were given without dst; expected them in the chunks: (src, dst, weights)")
+        count, handle = distribute_chunks(asked, src, n)
         return cls.from_shares(asked, count, take_share, handle.key)
 
     @classmethod
@@ -444,7 +499,7 @@ def _unsupported_constructor(name: str) -> Any:
     return classmethod(refuse)
 
 
-for _name in ("from_edges", "from_csr", "from_table", "from_networkx", "from_igraph", "from_edge_index"):
+for _name in ("from_csr", "from_table", "from_networkx", "from_igraph", "from_edge_index"):
     setattr(Graph, _name, _unsupported_constructor(_name))
 
 

@@ -1,0 +1,106 @@
+"""Edges in chunks that the calling process makes one by one: each rank keeps a part of each chunk in host memory."""
+
+import reprlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import moved
+from gasla.distributed.block_array import Handle
+from gasla.distributed.communicator import Rank, Ranks
+from gasla.distributed.loading.edge_numbering import Piece, number_edges
+from gasla.graph.validate import are_sparse, as_ids, as_values, check_range, require_vertices, vertex_count
+
+TOGETHER = 1 << 22  # edges: ranks are called when as many have come, because a call takes longer than small chunks
+
+
+def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:
+    """Distribute the edges over ranks; returns the number of vertices, and the handle of the edges."""
+    handle, limit = Handle(ranks), None if n is None else vertex_count(n)
+    most, m, waiting, count = -1, 0, list[Piece](), 0
+    ranks.each(_begin, handle.key)
+    for piece in _checked(chunks, limit):
+        most = max([most, *(int(ids.max()) for ids in (piece.src, piece.dst) if len(ids))])
+        waiting.append(piece)
+        m, count = m + len(piece.src), count + len(piece.src)
+        if count >= TOGETHER:
+            ranks.each(_take, handle.key, waiting)
+            waiting, count = [], 0
+    ranks.each(_take, handle.key, waiting)
+    if limit is None:
+        limit = most + 1
+        require_vertices(limit)
+        if doubt := are_sparse(limit, m, is_table=False):
+            raise ValueError(doubt)
+    found: int = ranks.each(_number, handle.key, limit)[0]
+    return found, handle
+
+
+def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
+    """The chunks, checked; either all that have edges have weights, or none has."""
+    try:
+        each = iter(chunks)
+    except TypeError:
+        raise TypeError(
+            f"src is {reprlib.repr(chunks)}, without dst; expected arrays src and dst, or chunks of edges: tuples "
+            "(src, dst) or (src, dst, weights)"
+        ) from None
+    first: Piece | None = None
+    for number, chunk in enumerate(each):
+        piece = _piece(number, chunk, n)
+        if len(piece.src):
+            first = first or piece
+            if (piece.values is None) != (first.values is None):
+                with_weights, without = (piece, first) if first.values is None else (first, piece)
+                raise ValueError(
+                    f"{with_weights.where} has weights and {without.where} has none; expected weights in all chunks or "
+                    "in none"
+                )
+        yield piece
+
+
+def _piece(number: int, chunk: Any, n: int | None) -> Piece:
+    """The edges of a chunk, in copies, as the arrays may be those of the next chunk as well."""
+    where = f"chunk {number}"
+    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+        raise TypeError(
+            f"{where} is {reprlib.repr(chunk)}; expected a tuple of arrays, (src, dst) or (src, dst, weights)"
+        )
+    ends = []
+    for name, given in zip(("src", "dst"), chunk, strict=False):
+        ids = np.array(moved(as_ids(f"{name} of {where}", given), "cpu"))
+        if len(ids) and (least := int(ids.min())) < 0:
+            raise ValueError(f"{name} of {where} has the vertex {least}; expected ids from 0")
+        if n is not None:
+            check_range(f"{name} of {where}: ids", ids, n)
+        ends.append(ids)
+    src, dst = ends
+    if len(src) != len(dst):
+        raise ValueError(f"{where} has {len(src)} sources and {len(dst)} targets; expected as many of each")
+    try:
+        values = None if len(chunk) == 2 else as_values(chunk[2], len(src))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}: {error}") from None
+    return Piece(number, where, src, dst, None if values is None else np.array(moved(values, "cpu")))
+
+
+# --- on each rank -----------------------------------------------------------------------------------------------------
+
+
+def _begin(rank: Rank, key: Any) -> None:
+    rank.kept[key] = []
+
+
+def _take(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
+    """Keep a part of each chunk."""
+    here, size = rank.communicator.rank, rank.communicator.size
+    for number, where, src, dst, values, *_ in chunks:
+        part = slice(len(src) * here // size, len(src) * (here + 1) // size)
+        kept = None if values is None else values[part].copy()
+        rank.kept[key].append(Piece(number * size + here, where, src[part].copy(), dst[part].copy(), kept))
+
+
+def _number(rank: Rank, key: Any, n: int) -> int:
+    """`number_edges` of the parts that this rank has kept."""
+    return number_edges(rank, key, rank.kept.pop(key), n)
