@@ -18,7 +18,7 @@ from gasla.distributed.rounds import SPLIT, Rounds, invoke
 PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
 
 
-turn_over_cards = threading.Lock()
+turn_over_cards = threading.RLock()
 """Held by a call over cards: kernels of two calls that wait for each other's cards would wait for ever."""
 _on_rank = threading.local()  # whether this thread is a rank's
 
@@ -91,6 +91,15 @@ def _wait_for(ended: SimpleQueue[int]) -> None:
             return
 
 
+def _check_not_on_rank(function: Callable[..., Any]) -> None:
+    """Raise RuntimeError on the thread of a rank, which would wait for itself."""
+    if getattr(_on_rank, "is_here", False):
+        raise RuntimeError(
+            f"{getattr(function, '__name__', function)} was called for all ranks on one of them; expected the "
+            "calling process to do so: read arrays of ranks with compute() before a function is called on ranks"
+        )
+
+
 class ThreadRanks:
     """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card.
 
@@ -107,6 +116,7 @@ class ThreadRanks:
 
     def members(self) -> Sequence[Member]:
         """See `Ranks`."""
+        _check_not_on_rank(self.members)
         self._drop()
         host = socket.gethostname()
         return [
@@ -120,11 +130,7 @@ class ThreadRanks:
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """See `Ranks`."""
-        if getattr(_on_rank, "is_here", False):
-            raise RuntimeError(
-                f"{getattr(function, '__name__', function)} was called for all ranks on one of them; expected the "
-                "calling process to do so: read arrays of ranks with compute() before a function is called on ranks"
-            )
+        _check_not_on_rank(function)
         with nullcontext() if self._cards is None else turn_over_cards:
             return self._each(function, arguments)
 

@@ -1,5 +1,6 @@
 """Runs that the first of several cards does alone, without a card: ranks are threads, and the host computes."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import gasla
 from gasla import distributed
+from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import Member
 from gasla.distributed.engine import distributed_run, one_card
 from gasla.distributed.replicas import REPLICA, on_first_card, replica_on
@@ -185,6 +187,50 @@ def test_traces_and_callbacks(alone: list[Any]) -> None:
     rest = gasla.run(programs.Hops, spread, active=half.active, hops=half.hops, compile=False)
     np.testing.assert_array_equal(rest.hops, one.hops)
     assert len(alone) == 4
+
+
+def test_a_progress_function_may_ask_ranks(alone: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run has the turn over cards, and the function is called within it."""
+    make, seen = one_card._runs, list[int]()
+
+    class Telling:
+        def __init__(self, *given: Any) -> None:
+            self.runs = make(*given)
+
+        def begin(self, *given: Any) -> Any:
+            run = self.runs.begin(*given)
+            advance = run.advance
+            monkeypatch.setattr(run, "advance", lambda until, tell, trace: (tell and tell(0), advance(until)))
+            return run
+
+    monkeypatch.setattr(one_card, "_runs", Telling)
+    monkeypatch.setattr(distributed.ThreadRanks, "each", _in_turn(distributed.ThreadRanks.each))
+    spread = over(random_graph(), 2)
+
+    def run() -> None:
+        gasla.run(programs.Hops, spread, progress=lambda _: seen.append(spread.report()["rank"][1]), **HOPS)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert seen == [1] and not thread.is_alive()
+
+
+def _in_turn(each: Any) -> Any:
+    """`each` as over cards."""
+
+    def call(ranks: Any, *given: Any) -> Any:
+        with thread_ranks.turn_over_cards:
+            return each(ranks, *given)
+
+    return call
+
+
+def test_ranks_start_no_runs_of_all() -> None:
+    """A rank's thread would wait for the caller, who has the turn over cards."""
+    ranks = distributed.ThreadRanks(2)
+    with pytest.raises(RuntimeError, match="members was called for all ranks on one of them"):
+        ranks.each(lambda rank: ranks.members())
 
 
 def test_aggregates_and_phases(alone: list[Any]) -> None:
