@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, as_bits, module_of, moved
+from gasla.arrays import Device, as_bits, finish, module_of, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
@@ -137,6 +137,7 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
         src, dst, values = columns
         made = rank.kept[graph][REPLICA] = Graph.from_edges(src, dst, values, n=share.n)
         made.valued.are_private = xp is not np  # no caller has the array
+        finish(rank.device)  # other threads, with streams of their own, will read it
 
 
 def _map(

@@ -124,10 +124,11 @@ class Cheapest(gasla.VertexProgram):
 
 
 def job_graph(cluster: Cluster, seed: int) -> None:
-    """A graph from files, and with Dask from its collections, gives what one process gives; an odd seed compiles."""
+    """Graphs from files, chunks and Dask collections have the results of one process; an odd seed compiles."""
     src, dst, length = np.random.default_rng(seed).integers(1, 60, (3, 500))
     one = gasla.Graph.from_edges(src, dst, length, n=61)
-    graphs = [distributed.Graph(one)]
+    chunks = ((src[part], dst[part], length[part]) for part in np.array_split(np.arange(500), 4))
+    graphs = [distributed.Graph(one), distributed.Graph.from_edges(chunks, n=61)]
     with tempfile.TemporaryDirectory() as folder:
         for i, part in enumerate(np.array_split(np.arange(500), 3)):
             rows = zip(src[part], dst[part], length[part], strict=True)
