@@ -45,8 +45,6 @@ def loop(plan: GpuPlan) -> list[str]:
     variant, found = plan.variant, []
     if variant.small:
         found.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")
-    for name in plan.shared_fields:
-        found.append(f"{given(name)} is held in that block's shared memory.")
     if plan.wide:
         found.append("A warp handles one vertex at a time; its lanes hold the items of wide vectors, 32 side by side.")
     if plan.keyed is not None:

@@ -44,7 +44,6 @@ def modes(program: type[VertexProgram]) -> list[dict[str, bool]]:
         {},
         {"bounded_degree": 4, "row_lanes": 8},
         {"small": True, "row_lanes": 1},
-        {"small": True, "shared": True},
         *([] if in_place else [{"deterministic": True}]),
         *([{"scheduled": True}] if fits_schedule else []),
     ]
@@ -106,15 +105,12 @@ def same(result: Any, reference: Reference) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.sanitize
-@pytest.mark.parametrize(
-    ("small", "near"), [(0, 0), (10_000, 0), (10_000, 1000)], ids=["several blocks", "one block", "in shared memory"]
-)
+@pytest.mark.parametrize("small", [0, 10_000], ids=["several blocks", "one block"])
 @pytest.mark.parametrize(("program", "start", "alone", "limit"), CASES, ids=NAMES)
 def test_a_larger_graph(
-    program: Any, start: Any, alone: bool, limit: int, small: int, near: int, monkeypatch: pytest.MonkeyPatch
+    program: Any, start: Any, alone: bool, limit: int, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gasla.gpu.program.workspace.SMALL", small)
-    monkeypatch.setattr("gasla.gpu.program.variants.SHARED_VERTICES", near)
     rng = np.random.default_rng(len(program.__name__))
     n, m = 700, 3000  # of many out- and many in-edges
     graph = Graph.from_edges(

@@ -24,7 +24,7 @@ IDS = np.dtype(np.int32), np.dtype(np.int64)
 SHAPES: dict[str, tuple[dict[str, bool], int]] = {
     "wide": ({}, 2),
     "thin": ({"bounded_degree": True, "local": True}, 2),
-    "small": ({"small": True, "shared": True}, 1),
+    "small": ({"small": True}, 1),
 }
 QUICK = [
     *[("Sources", "wide", "random"), ("Sources", "thin", "star"), ("ByTotal", "thin", "random")],

@@ -26,7 +26,7 @@ from tests.helpers.reference_engine import Reference
 BLOCKS = 2
 AS_THEY_ARE: dict[str, tuple[str, str]] = {}
 LITTLE_ROOM = {"SEGMENT": ("2048", "16")}
-IN_ORDER = {"SORTED": ("1024", "2"), "TURN": ("1024", "32")}
+IN_ORDER = {"SORTED": ("1024", "2"), "TURN": ("128", "32")}
 SOON_WIDE = {"SMALL_EDGES": ("1 << 16", "20"), "LARGE_EDGES": ("1 << 18", "60")}
 RUNS = (0, 0, 1000, 30.0), (7, 0, 1, 300.0), (3, 1, 1000, 1.0), (9, 1, 4, 100.0), (5, 2, 1, 1e9)
 

@@ -49,7 +49,7 @@ def test_a_program_is_noted_for_graphs_of_all_shapes() -> None:
     levels = gasla.bfs(gasla.Graph.from_edges(*edges), 0).tolist()
     with recording() as recorder:
         assert gasla.bfs(gasla.Graph.from_edges(*edges), 0).tolist() == levels
-    variants = [Variant(INT, small=True, shared=True), Variant(INT), Variant(INT, bounded_degree=True)]
+    variants = [Variant(INT, small=True), Variant(INT), Variant(INT, bounded_degree=True)]
     wanted = [generate.module(bfs.Levels, INT, variant).source for variant in variants]
     for sources in map(recorder.sources, SHARED):
         assert {*wanted, forest.source(4, 4, "forest")} <= set(sources)

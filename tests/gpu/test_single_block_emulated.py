@@ -32,7 +32,7 @@ def test_equals_the_independent_engine(program: Any, start: Any, alone: bool, li
     active = [source] if alone else None
     reference = Reference(program(), graph, **start(source)).run(active, limit)
     expected = {**reference.vertex, **reference.edge}
-    shape = Variant(graph.out.indptr.dtype, small=True, shared=True)
+    shape = Variant(graph.out.indptr.dtype, small=True)
     # A whole warp takes some rows.
     emulated = EmulatedRun(program, graph, shape, 1, {"LONG_FOR_LANE": ("32", "4")}, tmp_path)
     for lanes, at_once in ((1, 10**6), (4, 7), (32, 10**6)):

@@ -102,8 +102,6 @@ def on_gpu(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if case.options["threads"] != "as it is":
             patch.setattr("gasla.gpu.program.workspace.SMALL", 0)
-        if "later" in case.options["threads"]:
-            patch.setattr("gasla.gpu.program.variants.SHARED_VERTICES", 0)
         run(case, case.graph.to("gpu"))
 
 
@@ -116,7 +114,7 @@ def emulated(case: Case) -> None:
     shape: dict[str, Any] = {"deterministic": case.mode == "deterministic"}
     blocks = 2
     if case.options["threads"] == "as it is":
-        shape, blocks = shape | {"small": True, "shared": True}, 1
+        shape, blocks = shape | {"small": True}, 1
     elif "later" in case.options["threads"]:
         shape |= {"bounded_degree": True, "local": True}
     with tempfile.TemporaryDirectory() as folder:

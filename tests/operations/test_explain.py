@@ -301,7 +301,6 @@ def test_a_gpu_takes_wide_vectors_by_warps() -> None:
 LOOPS = [
     ("A warp handles one vertex at a time", Wide, {}, None),
     ("One block does all", programs.Waking, {"small": True}, {}),
-    ("x is held in that block's shared memory.", programs.Rising, {"small": True, "shared": True}, {"small": True}),
     ("by 4 threads per row", programs.Spread, {"row_lanes": 4}, {"row_lanes": 0}),
     ("packed 32 to a warp", programs.Spread, {"row_lanes": 0}, {"row_lanes": 4}),
     ("Vertices are renumbered by descending degree", programs.Spread, {"relabelled": True}, {}),

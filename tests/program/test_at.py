@@ -361,7 +361,7 @@ def test_aggregates_at_vertices_that_are_refused() -> None:
         (Roots, {}),
         (Nearby, {"bounded_degree": True}),
         (Nearby, {"scheduled": True}),
-        (Levels, {"small": True, "shared": True}),
+        (Levels, {"small": True}),
         (Groups, {"scheduled": True}),
         (Sizes, {}),
     ],

@@ -108,7 +108,7 @@ def check(run: EmulatedRun, program: Any, active: Any, limit: int, way: int = 0,
 SPARSE = {"everyone": False, "sources": "active"}
 CASES: dict[str, tuple[Any, Any, int, dict[str, Any]]] = {
     "sparse": (lambda: hearing(scatters=True, **SPARSE), [1, 5], 2, {"bounded_degree": True}),
-    "one block": (hearing, None, 1, {"small": True, "shared": True}),
+    "one block": (hearing, None, 1, {"small": True}),
     "short": (lambda: hearing(3, scatters=True, **SPARSE), None, 2, {}),
     "wide": (lambda: hearing(40, scatters=True, **SPARSE), [1, 5], 2, {}),
     "wide, everyone": (lambda: hearing(40), None, 2, {}),
@@ -124,7 +124,7 @@ def test_emulated_runs_equal_the_independent_engine(case: str, tmp_path: Path) -
     graph, program = made(), make()
     run = EmulatedRun(program, graph, Variant(graph.out.indptr.dtype, **shape), blocks, {}, tmp_path)
     if case == "one block":
-        assert run.plan.shared_fields == ["x"]
+        assert run.plan.single_block
     check(run, program, active, 3)
 
 
@@ -180,7 +180,7 @@ def test_why_a_field_of_half_precision_takes_no_values_on_their_way() -> None:
 
 SHAPES: dict[str, dict[str, Any]] = {
     "rows": {"row_lanes": 4}, "renumbered": {"relabelled": True, "row_lanes": 1},
-    "near": {"small": True, "shared": True},
+    "one block": {"small": True},
     "scheduled": {"scheduled": True, "bounded_degree": True},
     "in order": {"deterministic": True}, "staged": {"staged": True},
 }  # fmt: skip

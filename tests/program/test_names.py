@@ -130,7 +130,7 @@ def test_stages_and_priorities_whatever_the_names() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("mode", [{"row_lanes": 1}, {"small": True, "shared": True}, {"staged": True}], ids=str)
+@pytest.mark.parametrize("mode", [{"row_lanes": 1}, {"small": True}, {"staged": True}], ids=str)
 def test_kernels_compile_whatever_the_names(mode: dict[str, Any]) -> None:
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
     module = Module(everything(HOSTILE, title="\\\n#error */").traced(), Variant(np.dtype(np.int32), **mode))
@@ -143,7 +143,7 @@ def test_no_name_of_a_person_meets_one_of_the_engines() -> None:
     programs = [everything(marked), everything(marked, everyone=False), nearest(marked)]
     i4 = np.dtype(np.int32)
     shapes: list[dict[str, Any]] = [
-        *({}, {"staged": True}, {"small": True, "shared": True}),
+        *({}, {"staged": True}, {"small": True}),
         *({"row_lanes": 1}, {"row_lanes": 8, "relabelled": True}),
     ]
     texts = {

@@ -329,4 +329,4 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
 
 def peers_variant(variant: Variant) -> Variant:
     """The variant of a kernel that exchanges values: frontiers are lists or bitmaps."""
-    return replace(variant, peers=True, bounded_degree=False, local=False, small=False, shared=False)
+    return replace(variant, peers=True, bounded_degree=False, local=False, small=False)

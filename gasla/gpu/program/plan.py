@@ -39,7 +39,6 @@ _STAGES = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
-SHARED_BYTES = 16  # bytes of shared memory per vertex
 _IDS = "ids_t"  # a pointer, or a struct of one (packed_ids.cuh)
 _NUMBERS = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
@@ -65,8 +64,6 @@ class Variant:
         Vertices are renumbered by descending degree (see `relabel`).
     small : bool
         One block runs the whole program.
-    shared : bool
-        That block's shared memory has room for gathered fields.
     table_slots : int
         Slots per warp of hash tables in shared memory (see `tables`).
     peers : bool
@@ -86,7 +83,6 @@ class Variant:
     staged: bool = False
     relabelled: bool = False
     small: bool = False
-    shared: bool = False
     table_slots: int = 0
     peers: bool = False
     streamed: bool = False
@@ -195,24 +191,6 @@ class GpuPlan(Plan):
         """Whether the loop for one block (single_block.cuh) can run the program."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
         return self.variant.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
-
-    @functools.cached_property
-    def shared_fields(self) -> list[str]:
-        """Double-buffered fields that a single block holds in shared memory, the widest first.
-
-        Programs that absorb are excluded: their fields have one copy, read while it is written. No speedup was
-        measured, and racecheck would report it.
-        """
-        if not (self.single_block and self.variant.shared):
-            return []
-        kinds = self.traced.vertex_types
-        fields = (f for f in self.doubled if isinstance(kinds[f], np.dtype) and ("other", f) not in self.used)
-        ordered = sorted(fields, key=lambda f: (-kinds[f].itemsize, f))
-        return [f for i, f in enumerate(ordered) if sum(map(self.shared_field_bytes, ordered[: i + 1])) <= SHARED_BYTES]
-
-    def shared_field_bytes(self, name: str) -> int:
-        """Bytes of shared memory that a field takes per vertex."""
-        return 2 * int(self.traced.vertex_types[name].itemsize)
 
     @property
     def lists_rows(self) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from gasla.gpu.program import relabel, rows, tables
 from gasla.gpu.program.plan import Variant, has_wide_values
-from gasla.gpu.program.workspace import SHARED_VERTICES
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program.binding import NeighborLists
@@ -20,7 +19,6 @@ class Shape(NamedTuple):
     """Properties of a graph, of the lists that a program traverses, and of the device, on which the variant depends."""
 
     is_small: bool = False  # one block runs the whole program
-    fits_shared: bool = False  # and its shared memory has room for the gathered fields
     lanes: int = rows.PACKED  # threads per row in a reduction over all rows
     is_relabelled: bool = False  # that reduction gains by renumbering vertices, if the order of terms is free
     has_bounded_degree: bool = False  # no vertex has very many edges
@@ -36,7 +34,7 @@ class ShapeOf:
         gathers = program.everyone or scheduled
         side = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
         self._lists, self._graph, self._direction = NeighborLists(graph, side, ordered=False), graph, program.direction
-        self.is_small, self.fits_shared = small, graph.n <= SHARED_VERTICES
+        self.is_small = small
 
     @functools.cached_property
     def _partition(self) -> rows.RowPartition:
@@ -86,7 +84,7 @@ def choose(
         slots = tables.slots_in_shared(traced.keyed, shape.longest_row, shape.most_shared)
         return Variant(offsets, deterministic, scheduled, small=small and not scheduled, table_slots=slots)
     if small and not scheduled:
-        return Variant(offsets, deterministic, small=True, shared=shape.fits_shared)
+        return Variant(offsets, deterministic, small=True)
     if program.everyone and not scheduled and has_wide_values(traced):
         return Variant(offsets, deterministic)
     if program.everyone and not scheduled:

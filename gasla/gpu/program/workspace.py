@@ -23,7 +23,6 @@ SEGMENT = 2048  # as in kernels/loop/small_frontier.cuh
 UNCUT, PIECE = 256, 1024  # entries, as in kernels/schedule/schedule.cuh
 SHARE = 2048  # vertices and edges per block, where there are several blocks
 SMALL = 4 * SHARE  # vertices and edges up to which a single block is faster, because it has no grid barrier
-SHARED_VERTICES = 2048  # vertices whose fields fit in that block's shared memory
 WHOLE = 256  # entries of a piece of a row, where values are wide
 
 
@@ -99,8 +98,7 @@ class Workspace:
 
     def __init__(self, binding: Binding, numbering: Any) -> None:
         plan, graph, cupy = binding.plan, binding.graph, require_gpu()
-        shared = relabel.hub_memory(plan) or SHARED_VERTICES * sum(map(plan.shared_field_bytes, plan.shared_fields))
-        shared = shared or tables.shared_bytes(plan, plan.variant.table_slots)
+        shared = relabel.hub_memory(plan) or tables.shared_bytes(plan, plan.variant.table_slots)
         compile.compile_ahead(plan.source)
         if plan.hub_first:
             rows.compile_hub_neighbors(plan.offset_type, plan.traced.id_type, plan.variant.packed)

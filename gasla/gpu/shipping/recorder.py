@@ -32,9 +32,8 @@ SIZE = INT.itemsize
 SHARED = {"sm_80": 163 << 10, "sm_90": 227 << 10}
 """The architectures whose code is shipped, and the shared memory that a block may have there, in bytes."""
 SHAPES = [
-    Shape(is_small=True, fits_shared=True, has_bounded_degree=True, longest_row=1),
-    Shape(is_small=True, fits_shared=True),
-    Shape(is_small=True, has_bounded_degree=True),
+    Shape(is_small=True, has_bounded_degree=True, longest_row=1),
+    Shape(is_small=True),
     Shape(),  # skewed
     Shape(has_bounded_degree=True, longest_row=1),  # random
     Shape(has_bounded_degree=True, is_local=True, lanes=1, longest_row=1),  # a road network

@@ -24,7 +24,6 @@ inline void prefetch(const void*) {}
 BLOCKS_OWN double memory_of_launch[1 << 12];
 template <class P> char* tables_of_block() { return (char*)memory_of_launch; }
 inline unsigned opaque(unsigned at) { return at; }
-inline unsigned start_of_dynamic_shared() { return 0; }
 template <class T> T* shared_pointer(unsigned at) { return (T*)((char*)memory_of_launch + at); }
 template <class T> T& by_opaque_address(T& shared) { return shared; }
 inline unsigned long long nanoseconds() { return 0; }

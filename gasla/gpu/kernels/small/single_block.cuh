@@ -21,11 +21,6 @@ __device__ __forceinline__ u32 opaque(u32 at) {
     return at;
 }
 template <class T> __device__ __forceinline__ T* shared_pointer(u32 at) { return (T*)__cvta_shared_to_generic(at); }
-// The address of the dynamic shared memory.
-__device__ __forceinline__ u32 start_of_dynamic_shared() {
-    extern __shared__ double start[];
-    return opaque((u32)__cvta_generic_to_shared(start));
-}
 // Refers to a shared variable by an address that the compiler does not know (see `opaque`), so that it does not compute
 // the address again at every access: 3 to 8% fewer instructions.
 template <class T> __device__ __forceinline__ T& by_opaque_address(T& shared) {
@@ -64,9 +59,7 @@ template <class P> struct SingleBlock {
     u32 own;  // that first vertex
 
     __device__ __forceinline__ SingleBlock(const typename P::Arguments& a, Shared<P>& s, typename P::Uniform& uniform)
-        : a(a), s(s), uniform(uniform), c(a, uniform), at_once(blockDim.x >> (__ffs(a.lanes) - 1)) {
-        if constexpr (P::HAS_SHARED_FIELDS) uniform.shared_at = start_of_dynamic_shared();
-    }
+        : a(a), s(s), uniform(uniform), c(a, uniform), at_once(blockDim.x >> (__ffs(a.lanes) - 1)) {}
 
     __device__ __forceinline__ void run() {
         size = a.fresh ? (u32)a.active_count : (u32)a.control->size;
@@ -102,7 +95,6 @@ template <class P> struct SingleBlock {
         uniform.old_at = side() * a.self_n;
         uniform.new_at = (1 - side()) * a.self_n;
         uniform.active_at = side() * a.words;
-        if constexpr (P::HAS_SHARED_FIELDS) P::locate_shared(c);
     }
     __device__ __forceinline__ u32 side() const { return iteration & 1; }
 
@@ -165,7 +157,6 @@ template <class P> struct SingleBlock {
 #pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
             if (a.fresh) P::fill(c, (vertex_t)v);
-            if constexpr (P::HAS_SHARED_FIELDS) P::copy_to_shared(c, (vertex_t)v);
             if (!P::SUMS_LOOK_UP && a.fresh) P::aggregate_start(c, (vertex_t)v);
             if constexpr (P::KEEPS_ACTIVE)
                 s.active[side()][v] = a.fresh ? !a.active_ids && v - a.first_active < (u64)a.active_count : has(c.active(), v);
@@ -350,9 +341,6 @@ template <class P> struct SingleBlock {
 
     // Write the final state for the host and for the next launch.
     __device__ __forceinline__ void end() {
-        if constexpr (P::HAS_SHARED_FIELDS)
-#pragma unroll 1
-            for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) P::copy_from_shared(c, (vertex_t)v);
         if constexpr (P::KEEPS_ACTIVE)
             if (size || !P::ENDS_WHEN_STILL)
 #pragma unroll 1

@@ -244,7 +244,7 @@ __device__ __forceinline__ void walk_slice(
 template <int AT_ONCE, bool EMPTY, bool BY_TURNS, class Source, class Load, class Visit>
 __device__ __forceinline__ void advance(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
-    constexpr prefix_t TURN = 1024;  // edges
+    constexpr prefix_t TURN = 128;  // edges
     prefix_t share = ((prefix_t)edges + (prefix_t)warps_of_grid() - 1) / (prefix_t)warps_of_grid();
     share = (share + WARP - 1) / WARP * WARP;
     if constexpr (BY_TURNS) share = least(share, TURN);

@@ -117,7 +117,6 @@ def flags(plan: GpuPlan) -> str:
         "STREAMED": plan.variant.streamed and plan.walks_out,
         "HUB_FIRST": plan.hub_first,
         "LANE_GROUPS": plan.lane_groups,
-        "HAS_SHARED_FIELDS": bool(plan.shared_fields),
         "PAIRED": are_paired(plan),
         "SOURCE_IS_EMPTY": plan.wide or not read(plan, "src", ALONG),
     }
@@ -140,8 +139,6 @@ def types(plan: GpuPlan) -> str:
     # to.
     place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
-    uniform += [("gasla::u32", "shared_at")] if plan.shared_fields else []
-    uniform += [("gasla::u32", f"{side}_shared_{n}") for n in plan.shared_fields for side in ("old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
     changed = [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.changes]

@@ -23,11 +23,6 @@ def kind_of(plan: GpuPlan, name: str) -> Any:
 
 def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
     """The lvalue of a vertex field."""
-    if name in plan.shared_fields:
-        kind = kind_of(plan, name)
-        return (
-            f"*gasla::shared_pointer<{warp.ctype(kind)}>(c.u.{copy}_shared_{name} + {kind.itemsize}u * (gasla::u32)v)"
-        )
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.variant.small:

@@ -176,7 +176,7 @@ def starts(plan: GpuPlan) -> list[str]:
     parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_caught_up(plan)]))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))
-    return [*parts, *(_shared(plan) if plan.shared_fields else [])]
+    return parts
 
 
 def _admits_at_start(plan: GpuPlan) -> str:
@@ -186,20 +186,3 @@ def _admits_at_start(plan: GpuPlan) -> str:
         filled = f"c.a.fills_{n} ? initial_{n}(c, v) : " if n in plan.starts else ""
         lines.append(local(plan, "vertex", n, filled + load(plan, n)))
     return function(f"bool admits_at_start{AT_VERTEX}", [*lines, f"return {call(plan, 'mask')};"])
-
-
-def _shared(plan: GpuPlan) -> list[str]:
-    """Functions for fields in shared memory: where they are, and how they are copied there and back."""
-    enter, bring, put_back, before = [], [], [], 0
-    for n in plan.shared_fields:
-        at = f"c.u.shared_at + {before}u * (gasla::u32)c.a.self_n + {plan.shared_field_bytes(n) // 2}u * c.u"
-        enter += [f"c.u.{copy}_shared_{n} = gasla::opaque({at}.{copy}_at);" for copy in ("old", "new")]
-        before += plan.shared_field_bytes(n)
-        there = f"c.a.v_{n}[c.u.old_at + v]"
-        bring.append(f"if (!c.a.fresh || !c.a.fills_{n}) {place(plan, n)} = {there};")
-        put_back.append(f"{there} = {place(plan, n)};")
-    return [
-        function("void locate_shared(const Context& c)", enter),
-        function(f"void copy_to_shared{AT_VERTEX}", bring),
-        function(f"void copy_from_shared{AT_VERTEX}", put_back),
-    ]
