@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Member, Ranks
+from gasla.distributed.communicator import Ranks
 from gasla.graph.arguments import check_flags
 
 __all__ = ["Cluster", "current"]
@@ -38,8 +38,9 @@ class Cluster:
         Use this number of threads. Without `client`, `threads` and `cards`, ranks are MPI processes, which needs ``pip
         install 'gasla[mpi]'``.
     gpus : bool
-        Under ``mpiexec``: each process uses a GPU, that of its number among the processes of its host. Values go by way
-        of the host's memory.
+        Under ``mpiexec``: each process uses a GPU, that of its number among the processes of its host. If all processes
+        are on one host and have GPUs of their own that reach each other's memory, values go from GPU to GPU, else by
+        way of the host's memory.
     cards : "all", int, or sequence of int, optional
         Use GPUs of this machine: all, a number of them, or those with the given device numbers. A device may be given
         twice, for tests on one GPU.
@@ -107,10 +108,6 @@ class Cluster:
     def here(self) -> Sequence[int]:
         return self._open_ranks().here
 
-    def members(self) -> Sequence[Member]:
-        """All ranks, if each has a GPU of this process; see `Ranks`."""
-        return self._open_ranks().members()
-
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call ``function(rank, *arguments)`` on each rank in `here`; returns the results in rank order.
 
@@ -118,6 +115,10 @@ class Cluster:
         On Dask workers the function, its arguments and results are pickled.
         """
         return self._open_ranks().each(function, *arguments)
+
+    def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in each process for the GPUs of its ranks; see `Ranks`."""
+        return self._open_ranks().together(function, *arguments)
 
     def forget(self, key: Any) -> None:
         """Drop the data that ranks keep under a key; see `Ranks`."""

@@ -65,8 +65,9 @@ class Rank:
 
 
 class Member(NamedTuple):
-    """A rank with a GPU of this process."""
+    """A rank with a GPU that this process drives."""
 
+    rank: int
     card: int
     host: str  # with the card, for errors
     kept: dict[Any, Any]
@@ -88,13 +89,20 @@ class Ranks(Protocol):
         """Whether each rank has a GPU, and runs vertex programs there."""
 
     def members(self) -> Sequence[Member]:
-        """All ranks, if each has a GPU of this process, which may then drive them without `each`; else none."""
+        """All ranks, if each has a GPU of this process, which may then use what they keep without `each`; else none."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`; returns the results in order.
 
         The first exception is raised here, with a note that names the rank; RankErrors that it caused elsewhere are
         not.
+        """
+
+    def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call `function(group, *arguments)` in each process, which drives the GPUs of its ranks by the calling thread.
+
+        None where ranks have no GPUs. `peer_groups.py` has the groups. An exception in one process makes the others
+        raise, as in `each`.
         """
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:

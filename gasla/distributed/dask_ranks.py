@@ -89,6 +89,9 @@ class DaskRanks:
         )
         return True
 
+    def together(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """See `Ranks`."""
+
     def members(self) -> Sequence[Member]:
         """See `Ranks`."""
         return ()

@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Member, Rank, RankError
 from gasla.distributed.failures import TerminationMessage, note
+from gasla.distributed.peer_groups import Processes
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
 
 SLOT = 512
 _HEAD = 16  # bytes of the header: kind of the round, length of the message
 _CAPACITY = SLOT - _HEAD
 _PIECE = 1 << 30  # largest message, in bytes, because MPI counts are 32-bit
+_LARGE, _WARNING = 0, 1  # tags
 PATIENCE = 0.6  # seconds that a failed rank waits for the others before it aborts the job, see `mpi`
 
 
@@ -58,6 +60,8 @@ class MPICommunicator(Rounds):
         self._torn = False  # whether a round was interrupted, so that no further round is possible
         self._out, self._exchanged, self._passing = (_Slots(self.size) for _ in range(3))
         self._large = [EMPTY] * self.size
+        self._warnings: list[tuple[Any, np.ndarray]] = []  # requests, and what they send
+        self._given_up: set[int] = set()  # numbers of tasks
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""
@@ -90,10 +94,12 @@ class MPICommunicator(Rounds):
                 if len(buffers[peer]) < length:
                     buffers[peer] = np.empty(length, np.uint8)
                 found[peer] = buffers[peer][:length]
-                requests += [self._comm.Irecv(piece, peer) for piece in _pieces(found[peer])]
+                requests += [self._comm.Irecv(piece, peer, _LARGE) for piece in _pieces(found[peer])]
         for peer in self._others():
             if len(parts[peer]) > _CAPACITY:
-                requests += [self._comm.Isend(piece, peer) for piece in _pieces(np.ascontiguousarray(parts[peer]))]
+                requests += [
+                    self._comm.Isend(piece, peer, _LARGE) for piece in _pieces(np.ascontiguousarray(parts[peer]))
+                ]
         mpi().Request.Waitall(requests)
 
     def _others(self) -> list[int]:
@@ -113,6 +119,19 @@ class MPICommunicator(Rounds):
             self.stop(error)
         if set(self._tell(FAILED, error)) != {FAILED}:  # if all ranks fail alike, arguments are invalid: no note
             note(error, self.place)
+
+    def warn(self, number: int) -> None:
+        """See `WarningCommunicator`."""
+        content = np.array([number], np.int64)
+        self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._others()]
+
+    def is_warned(self, number: int) -> bool:
+        """See `WarningCommunicator`."""
+        content = np.zeros(1, np.int64)
+        while self._comm.Iprobe(tag=_WARNING):
+            self._comm.Recv(content, tag=_WARNING)
+            self._given_up.add(int(content[0]))
+        return number in self._given_up
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
         """Take part in the current round with a failure; returns the kind of the round for each rank."""
@@ -175,12 +194,12 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
     return [message[start : start + _PIECE] for start in range(0, len(message), _PIECE)]
 
 
-def _number_on_host(comm: Any) -> int:
-    """The number of this process among those of its host."""
+def card_of(comm: Any) -> int:
+    """The GPU of this process: that of its number among the processes of its host (collective)."""
     there = comm.Split_type(mpi().COMM_TYPE_SHARED)
     number = int(there.rank)
     there.Free()
-    return number
+    return number % int(require_gpu().cuda.runtime.getDeviceCount())
 
 
 class MPIRanks:
@@ -199,11 +218,11 @@ class MPIRanks:
         self.has_cards = gpus
         self._card: Any = nullcontext()
         if gpus:
-            cuda = require_gpu().cuda
-            self._card = cuda.Device(_number_on_host(comm) % cuda.runtime.getDeviceCount())
+            self._card = require_gpu().cuda.Device(card_of(comm))
         self.communicator = MPICommunicator(comm.Dup())
         self.size, self.here = comm.size, (comm.rank,)
         self._rank = Rank(self.communicator, has_card=gpus)
+        self._group = Processes(self.communicator, self._rank, self._card.id) if gpus else None
         self._dropped: list[Any] = []
         self._termination_message = TerminationMessage(
             lambda: f"{self.communicator.place}: terminated (SIGTERM); the MPI launcher may have lost another rank"
@@ -215,6 +234,12 @@ class MPIRanks:
             self._rank.kept.pop(self._dropped.pop(), None)
         with self._card:
             return [invoke(self._rank, function, arguments)]
+
+    def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Ranks`."""
+        if self._group is None:
+            return None
+        return self.each(lambda _: function(self._group, *arguments))[0]
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """See `Ranks`."""
@@ -234,7 +259,12 @@ class MPIRanks:
 
     def leave(self, error: BaseException | None) -> None:
         """See `Ranks`."""
+        shared = None
+        if self._group is not None:
+            with suppress(Exception), self._card:  # a GPU that has failed refuses this
+                shared = self._group.unmap()
         try:
             self.communicator.leave(error)
         finally:
             self._termination_message.forget()
+            del shared  # memory that other ranks had mapped until they left

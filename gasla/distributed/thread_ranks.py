@@ -13,6 +13,7 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Member, Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
+from gasla.distributed.peer_groups import OneProcess
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 
 PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
@@ -120,8 +121,8 @@ class ThreadRanks:
         self._drop()
         host = socket.gethostname()
         return [
-            Member(card, f"card {card} of {host}", kept)
-            for card, kept in zip(self._cards or (), self._stores, strict=False)
+            Member(rank, card, f"card {card} of {host}", kept)
+            for rank, (card, kept) in enumerate(zip(self._cards or (), self._stores, strict=False))
         ]
 
     def forget(self, key: Any) -> None:
@@ -133,6 +134,14 @@ class ThreadRanks:
         _check_not_on_rank(function)
         with nullcontext() if self._cards is None else turn_over_cards:
             return self._each(function, arguments)
+
+    def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Ranks`. No thread is started."""
+        if self._cards is None:
+            return None
+        _check_not_on_rank(function)
+        with turn_over_cards:
+            return function(OneProcess(self, self.members()), *arguments)
 
     def _drop(self) -> None:
         while self._dropped:

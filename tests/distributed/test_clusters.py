@@ -70,12 +70,18 @@ class Ended:
 
 
 def run(
-    way: str, jobs: str, ranks: int = 2, seed: int = 0, seconds: float = 120, before: tuple[str, ...] = ()
+    way: str,
+    jobs: str,
+    ranks: int = 2,
+    seed: int = 0,
+    seconds: float = 120,
+    before: tuple[str, ...] = (),
+    module: str = "tests.helpers.cluster_jobs",
 ) -> Ended:
     """Run a job to its end, and look that nothing of it is left; `before` stands before and among mpiexec's words."""
     mark = f"GASLA_TEST_JOB={uuid.uuid4().hex}"
     name, value = mark.split("=")
-    command = [sys.executable, "-m", "tests.helpers.cluster_jobs", way, jobs, str(seed)]
+    command = [sys.executable, "-m", module, way, jobs, str(seed)]
     if way != "dask":
         at = before.index("mpiexec") if before else 0
         words = before[at + 1 :] if before else ("--oversubscribe",)

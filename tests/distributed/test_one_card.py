@@ -265,7 +265,7 @@ class Numbered(Emulated):
     """Emulated cards that tell their numbers."""
 
     def members(self) -> list[Member]:
-        return [Member(card=rank, host="emulated", kept=kept) for rank, kept in enumerate(self._stores)]
+        return [Member(rank, card=rank, host="emulated", kept=kept) for rank, kept in enumerate(self._stores)]
 
 
 def test_the_graph_on_the_first_card_is_used_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import pytest
 from gasla import distributed
 from gasla.distributed.communicator import Member
 from gasla.distributed.engine import cards_run, distributed_run
+from gasla.distributed.peer_groups import OneProcess
 from gasla.gpu.program import peers
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Variant
@@ -164,15 +165,25 @@ def without_gpus(patch: pytest.MonkeyPatch) -> None:
 
     def members(ranks: distributed.ThreadRanks) -> list[Member]:
         ranks._drop()
-        return [Member(0, f"thread {rank}", kept) for rank, kept in enumerate(ranks._stores)]
+        return [Member(rank, 0, f"thread {rank}", kept) for rank, kept in enumerate(ranks._stores)]
+
+    def together(ranks: distributed.ThreadRanks, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(OneProcess(ranks, ranks.members()), *arguments)
+
+    patch.setattr(distributed.ThreadRanks, "members", members)
+    patch.setattr(distributed.ThreadRanks, "together", together)
+    patch.setattr(peers, "are_peers", lambda cards: True)
+    patch.setattr(peers, "enable", lambda cards: None)
+    emulate_kernels(patch)
+
+
+def emulate_kernels(patch: pytest.MonkeyPatch) -> None:
+    """Run programs that GPUs take by emulated kernels, and refuse none of these."""
 
     def exchanges(program: Any, options: Any) -> bool:
         kind: Any = type(program)
         return cards_run.choices(kind, options.id_type, options.deterministic).exchanges
 
-    patch.setattr(distributed.ThreadRanks, "members", members)
     patch.setattr(distributed_run, "exchanges", exchanges)
-    patch.setattr(peers, "are_peers", lambda cards: True)
-    patch.setattr(peers, "enable", lambda cards: None)
     patch.setattr(peers, "on", lambda *_: nullcontext())
     patch.setattr(peers, "PeerRun", EmulatedPeerRun)

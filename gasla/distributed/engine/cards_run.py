@@ -1,6 +1,7 @@
-"""A run over the GPUs of one process whose kernels exchange values themselves, driven by the calling thread.
+"""A run over GPUs whose kernels exchange values themselves: the part of one process, driven by the calling thread.
 
-The host only starts the kernels and waits: every superstep takes place on the GPUs. No rank has a thread.
+The host only starts the kernels and waits: every superstep takes place on the GPUs. No rank has a thread. GPUs are of
+one process, or of several processes of one host, each of which drives its own.
 """
 
 import functools
@@ -11,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.arrays import finish, module_of, moved
-from gasla.distributed.communicator import Member
+from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, LocalArray, local_frontier
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.failures import note, place
+from gasla.distributed.peer_groups import OneProcess, PeerFailed, Processes
 from gasla.engines import peers
 from gasla.names import given as given_name
 from gasla.program.frontier import Frontier
@@ -45,9 +47,10 @@ def exchanges(program: VertexProgram, options: Options) -> bool:
     return options.has_card and choices(kind, options.id_type, options.deterministic).exchanges
 
 
-def can_meet(members: Sequence[Member], shards: Sequence[Shard]) -> bool:
+def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
     """Whether kernels of these GPUs can exchange values: each has vertices, and reaches the memory of the others."""
-    return all(shard.graph.n > 0 for shard in shards) and peers().are_peers([member.card for member in members])
+    sizes = group.gather([np.array([shard.graph.n]) for shard in shards])
+    return min(int(n) for (n,) in sizes) > 0 and not group.obstacle()
 
 
 class Reference(NamedTuple):
@@ -62,9 +65,10 @@ class CardsRun:
 
     Parameters
     ----------
-    members : sequence of Member
-        The GPUs and what each keeps, by rank.
+    group : OneProcess or Processes
+        The ranks here, and what they share with those of other processes.
     shards : sequence of Shard
+        Of the ranks here, as below.
     degrees : sequence of mapping
         The global degrees of each shard's vertices that the program reads.
     program : VertexProgram
@@ -76,7 +80,7 @@ class CardsRun:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        group: OneProcess | Processes,
         shards: Sequence[Shard],
         degrees: Sequence[Mapping[str, np.ndarray]],
         program: VertexProgram,
@@ -84,31 +88,30 @@ class CardsRun:
         values: Mapping[str, Any],
         active: Frontier,
     ) -> None:
-        self._members, self._shards, self._device = members, shards, options.device
+        self._group, self._members, self._shards, self._device = group, group.members, shards, options.device
         kind: Any = type(program)
         self._choices = choices(kind, options.id_type, options.deterministic)
         self._names = list(program.vertex_fields)
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         given = self._with_mirrors({name: x for name, x in values.items() if isinstance(x, Reference)})
         self._runs: list[Any] = []
-        for rank, shard in enumerate(shards):
-            with self._on(rank), self._naming(rank):
-                here = {**values, **given[rank]}
-                self._runs.append(self._part(rank, shard, degrees[rank], program, options, here, active))
-        self._meeting: Any = peers().meet(self._runs, self._mirrors, self._on)
+        for i, shard in enumerate(shards):
+            with self._on(i), self._naming(i):
+                here = {**values, **given[i]}
+                self._runs.append(self._part(i, shard, degrees[i], program, options, here, active))
+        self._meeting: Any = peers().meet(self._runs, self._mirrors, self._on, group)
 
-    def _on(self, rank: int) -> AbstractContextManager[Any]:
-        """The GPU of a rank, and the stream of its kernels."""
-        card = self._members[rank].card
-        return peers().on(card, rank, self._share(rank) > 1)
+    def _on(self, i: int) -> AbstractContextManager[Any]:
+        """The GPU of a rank here, and the stream of its kernels."""
+        return peers().on(self._members[i].card, i, self._share(i) > 1)
 
-    def _share(self, rank: int) -> int:
-        """How many ranks have the GPU of this one."""
-        return sum(member.card == self._members[rank].card for member in self._members)
+    def _share(self, i: int) -> int:
+        """How many ranks here have the GPU of this one."""
+        return sum(member.card == self._members[i].card for member in self._members)
 
     def _part(
         self,
-        rank: int,
+        i: int,
         shard: Shard,
         degrees: Mapping[str, np.ndarray],
         program: VertexProgram,
@@ -126,78 +129,103 @@ class CardsRun:
         fields |= start.global_fields(local)
         for name, one in start.starting_fields(values).items():
             fields[name] = moved(one, device) if isinstance(one, np.ndarray) else one
-        run = peers().PeerRun(local(**numbers), graph, fields, options.way, options.deterministic, self._share(rank))
+        run = peers().PeerRun(local(**numbers), graph, fields, options.way, options.deterministic, self._share(i))
         is_all = active.is_all or not base.keeps_active
         run.activate(Frontier.all(graph.n, device) if is_all else local_frontier(shard, active), None)
         return run
 
-    def _sends(self, rank: int) -> list[Any]:
+    def _sends(self, i: int) -> list[Any]:
         """On a rank's GPU, for each rank the vertices that it mirrors."""
-        shard = self._shards[rank]
+        shard = self._shards[i]
         return [shard.array_on(self._device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
 
-    def _mirrors(self, rank: int) -> Any:
+    def _mirrors(self, i: int) -> Any:
         """What a rank needs to exchange values, with its GPU able to reach the memory of the others."""
         peers().enable([member.card for member in self._members])
-        return peers().Mirrors(self._sends(rank), [int(cut) for cut in self._shards[rank].cuts])
+        return peers().Mirrors(self._sends(i), [int(cut) for cut in self._shards[i].cuts])
 
     def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
-        """Start values of each rank from blocks on all of them, copied from GPU to GPU."""
+        """Start values of each rank here from blocks on all of them."""
         found: list[dict[str, LocalArray]] = [{} for _ in self._members]
         xp: Any = module_of(self._device)
         for name, (key, block) in references.items():
             pieces, own = [], []
-            for rank, member in enumerate(self._members):
-                with self._on(rank):
+            for i, member in enumerate(self._members):
+                with self._on(i):
                     own.append(moved(member.kept[key][block], self._device))
-                    pieces.append([own[rank][ids] for ids in self._sends(rank)])
+                    pieces.append([own[i][ids] for ids in self._sends(i)])
                     finish(self._device)
-            for rank in range(len(self._members)):
-                with self._on(rank):
-                    received = [xp.array(sent[rank]) for sent in pieces]
-                    found[rank][name] = LocalArray(xp.concatenate([own[rank], *received]))
+            for i, parts in enumerate(self._group.exchange(pieces)):
+                with self._on(i):
+                    received = [xp.array(part) for part in parts]  # copied from the GPU that has it
+                    found[i][name] = LocalArray(xp.concatenate([own[i], *received]))
                     finish(self._device)  # before another GPU reuses the memory of the pieces
         return found
 
     def advance(self, until: int) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
+        if self._meeting is None:
+            raise RuntimeError("this run has failed before; expected another run to be begun in its place")
         try:
+            limits = [found.tolist() for found in self._group.gather([np.array([self.iteration, until], np.int64)])]
+            if limits.count(limits[0]) < len(limits):
+                raise ValueError(
+                    f"processes were asked to run from and to the supersteps {limits}; expected the same on all: under "
+                    "mpiexec every process makes the same calls"
+                )
             self._each(lambda run: run.launch(until))
             self._each(lambda run: run.finish(self._watch))
-        except BaseException:
-            self._stop()
+            edges = self._group.gather([np.array([run.edges], np.int64) for run in self._runs])
+        except BaseException as error:
+            self._fail(error)
             raise
         first = self._runs[0]
         self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
-        self.edges = sum(run.edges for run in self._runs)
+        self.edges = int(np.sum(edges))
+
+    def _fail(self, error: BaseException) -> None:
+        """End the kernels of all ranks, which won't meet again with what they share now."""
+        number, self._meeting = self._meeting.number, None
+        if not isinstance(error, PeerFailed | RankError):
+            self._group.fail(number, self._runs[0].superstep)
+        self._stop()
+        if isinstance(error, PeerFailed):
+            self._hear()
+
+    def _hear(self) -> None:
+        """Raise the RankError by which another process says why it has failed."""
+        try:
+            self._group.gather([np.zeros(1, np.int64)])
+        except RankError as error:
+            raise error from None
 
     def _each(self, step: Callable[[Any], None]) -> None:
-        """Do a step for each GPU."""
-        for rank, run in enumerate(self._runs):
-            with self._on(rank), self._naming(rank):
+        """Do a step for each GPU here."""
+        for i, run in enumerate(self._runs):
+            with self._on(i), self._naming(i):
                 step(run)
 
     @contextmanager
-    def _naming(self, rank: int) -> Iterator[None]:
+    def _naming(self, i: int) -> Iterator[None]:
         """Add to an error of a GPU where it was raised."""
         try:
             yield
         except (MemoryError, RuntimeError, OSError) as error:  # not one of what the caller gave
             if not hasattr(error, "__notes__"):  # while another GPU is waited for
-                superstep = self._runs[rank].superstep if rank < len(self._runs) else 0
-                note(error, place(rank, len(self._members), self._members[rank].host, superstep))
+                superstep = self._runs[i].superstep if i < len(self._runs) else 0
+                note(error, place(self._members[i].rank, self._group.size, self._members[i].host, superstep))
             raise
 
-    def _watch(self, _: int) -> None:
-        """Called while a kernel is waited for: an error of another one is raised here."""
+    def _watch(self, superstep: int) -> None:
+        """Called while a kernel is waited for: an error of another one, or of another process, is raised here."""
+        self._group.watch(self._meeting.number, superstep)
         self._each(lambda run: run.raise_failure())
 
     def _stop(self) -> None:
-        """Ask all kernels to end, and wait until they have; they won't meet again with what they share now."""
-        self._meeting = None
+        """Ask all kernels here to end, and wait until they have."""
         for stop in ("ask_to_stop", "wait_for_end"):
-            for rank, run in enumerate(self._runs):
-                with suppress(Exception), self._on(rank):  # a GPU that has failed refuses this, too
+            for i, run in enumerate(self._runs):
+                with suppress(Exception), self._on(i):  # a GPU that has failed refuses this, too
                     getattr(run, stop)()
 
     @property
@@ -209,11 +237,11 @@ class CardsRun:
     def leave(self, key: Any) -> dict[str, tuple[tuple[int, ...], Any]]:
         """Leave the fields on the ranks, under a key; returns the shape and the type of each."""
         fields = {}
-        for rank, run in enumerate(self._runs):
-            with peers().on(self._members[rank].card):
-                shard, state = self._shards[rank], run.state()
+        for member, shard, run in zip(self._members, self._shards, self._runs, strict=True):
+            with peers().on(member.card):
+                state = run.state()
                 left = {name: state[name][: shard.own].copy() for name in self._names}
-                self._members[rank].kept[key] = left
+                member.kept[key] = left
                 fields = {name: ((shard.n, *array.shape[1:]), array.dtype) for name, array in left.items()}
         return fields
 
@@ -224,11 +252,11 @@ class CardsRun:
         if not self._choices.plan.keeps_active:
             return None
         found = []
-        for rank, run in enumerate(self._runs):
-            with peers().on(self._members[rank].card):
-                shard, ids = self._shards[rank], run.frontier().ids
+        for member, shard, run in zip(self._members, self._shards, self._runs, strict=True):
+            with peers().on(member.card):
+                ids = run.frontier().ids
                 found.append(moved(ids[ids < shard.own], "cpu").astype(np.int64) + shard.first)
-        return np.concatenate(found)
+        return np.concatenate(self._group.gather(found))
 
     def close(self) -> None:
         """Release resources for the next run."""

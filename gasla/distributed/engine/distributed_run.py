@@ -9,7 +9,7 @@ import numpy as np
 from gasla.distributed.block_array import BlockArray, Handle, fill_out
 from gasla.distributed.checkpoint import Saver
 from gasla.distributed.collectives.properties import SHARE
-from gasla.distributed.communicator import Member, Rank
+from gasla.distributed.communicator import Rank
 from gasla.distributed.engine import one_card
 from gasla.distributed.engine.cards_run import CardsRun, Reference, can_meet, exchanges
 from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
@@ -18,7 +18,7 @@ from gasla.distributed.engine.rank_run import RankRun, on_host
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
-from gasla.distributed.thread_ranks import turn_over_cards
+from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import PULL, PUSH, Found
 from gasla.program.frontier import Frontier
@@ -123,20 +123,37 @@ class DistributedRun:
         if self._beginning is None:
             return
         (options, program, sent, frontier), self._beginning = self._beginning, None
-        parts = _parts_together(self._graph, program, options) if together and self._saver is None else None
-        if parts is not None:
-            self._together = CardsRun(*parts, program, options, sent, frontier)
-            self._advance_together(until)
-            return
+        if together and self._saver is None and exchanges(program, options):
+            self._graph.ranks.together(self._begin_together, options, program, sent, frontier, until)
+            if self._together is not None:
+                return
         self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains, until, trace)
         if self._saver is not None and self._saver.resume:
             self._tell(_restore, self._saver)
 
-    def _advance_together(self, until: int) -> None:
+    def _begin_together(
+        self,
+        group: OneProcess | Processes,
+        options: Options,
+        program: VertexProgram,
+        values: Mapping[str, Any],
+        frontier: Frontier,
+        until: int,
+    ) -> None:
+        """Begin a run whose kernels exchange values themselves, if they can."""
+        parts = _parts_together(group, self._graph.handle.key, program, options)
+        if parts is not None:
+            self._together = CardsRun(group, *parts, program, options, values, frontier)
+            self._advance_together(group, until)
+
+    def _advance_together(self, _: OneProcess | Processes, until: int) -> None:
         run: Any = self._together
-        with turn_over_cards:
-            run.advance(until)
+        run.advance(until)
         self.iteration, self.edges, self.ended, self.stopped = run.iteration, run.edges, run.ended, run.stopped
+
+    def _found_together(self, _: OneProcess | Processes, key: Any) -> tuple[Any, ...]:
+        run: Any = self._together
+        return run.leave(key), run.active(), run.aggregates, {}
 
     def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
         status: Status = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
@@ -158,7 +175,7 @@ class DistributedRun:
                 if self._together is None:
                     self._tell(_advance, stop, trace)
                 else:
-                    self._advance_together(stop)
+                    self._graph.ranks.together(self._advance_together, stop)
             rows.append(self._rows)
             if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
                 self._graph.ranks.each(_save, self._handle.key, self._saver)
@@ -189,12 +206,12 @@ class DistributedRun:
         """The current results of the run; fields are copies."""
         self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
-        if self._together is None:
-            fields, active, aggregates, at_vertices = self._graph.ranks.each(_leave, self._handle.key, handle.key)[0]
-        else:
-            fields, active = self._together.leave(handle.key), self._together.active()
-            aggregates, at_vertices = self._together.aggregates, {}
-        n = self._graph.n
+        n, ranks = self._graph.n, self._graph.ranks
+        fields, active, aggregates, at_vertices = (
+            ranks.each(_leave, self._handle.key, handle.key)[0]
+            if self._together is None
+            else ranks.together(self._found_together, handle.key)
+        )
         state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
         aggregates |= {name: BlockArray(handle, name, (n,), kind) for name, kind in at_vertices.items()}
         fill_out(self._out, state)
@@ -222,24 +239,21 @@ class DistributedRun:
 
 
 def _parts_together(
-    graph: Any, program: VertexProgram, options: Options
-) -> tuple[Sequence[Member], Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None:
-    """All GPUs with their parts of the graph, if their kernels exchange the program's values; else None.
+    group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options
+) -> tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None:
+    """The parts of the graph that the ranks here have, if all kernels can exchange the program's values; else None.
 
-    The parts are kept by the ranks, so that the memory of their GPUs is free when the cluster is closed.
+    They are kept by a rank, so that the memory of GPUs is free when the cluster is closed.
     """
-    members = graph.ranks.members()
-    if not members or not exchanges(program, options):
-        return None
-    key = graph.handle.key
-    kept, name = members[0].kept[key], (TOGETHER, type(program))
-    if name not in kept:
-        shards, known = zip(*graph.ranks.each(_part_on, key, program, options), strict=True)
-        kept[name] = (shards, known) if can_meet(members, shards) else None
-    return kept[name] and (members, *kept[name])
+    kept, name = group.members[0].kept[key], (TOGETHER, type(program))
+    if not np.all(group.gather([np.array([name in kept])])):
+        shards, known = zip(*group.call(_part_on, key, program, options), strict=True)
+        kept[name] = (shards, known) if can_meet(group, shards) else None
+    found: tuple[Sequence[Shard], Sequence[Mapping[str, np.ndarray]]] | None = kept[name]
+    return found
 
 
-TOGETHER = "together"  # the begin of keys under which the first rank keeps all parts
+TOGETHER = "together"  # the begin of keys under which the first rank of a process keeps the parts of all there
 PIECE = 16  # supersteps between calls of the progress function
 
 

@@ -505,7 +505,9 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
         f"In each superstep a rank sends {what}, and which vertices are active, to the ranks that mirror them.",
     ]
     if exchanges(program, options):
-        found.append("Cards of one process run all supersteps by themselves: each stores what changes at the others.")
+        found.append(
+            "Cards of one host that are peers run all supersteps themselves: each stores what changes at the others."
+        )
     elif options.has_card:
         found.append("Values are copied from card to card, and the host decides what follows after each superstep.")
     if traced.looks_up:

@@ -4,27 +4,30 @@ Each GPU has one persistent kernel, on its part of the graph. kernels/loop/peers
 """
 
 import functools
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from gasla.arrays import finish, require_gpu
+from gasla.arrays import address, finish, require_gpu
 from gasla.gpu.program.engine import Run
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
-from gasla.gpu.runtime import compile
+from gasla.gpu.runtime import compile, shared_memory
 from gasla.gpu.runtime.waiting import is_idle
 from gasla.graph.graph import Graph
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
+
+__all__ = ["MOST", "Mirrors", "PeerRun", "are_peers", "can_exchange", "enable", "meet", "on", "part", "shared_memory"]
 
 MOST = 32  # GPUs: each is served by one lane of a warp
 KINDS = ("notice", "bits", "values")
@@ -109,6 +112,35 @@ class Mirrors:
     receives: list[Any] | None = None
 
 
+class Group(Protocol):
+    """The ranks whose kernels meet, as a process knows them: those that it drives itself, and all together.
+
+    Arguments have an entry for each rank that the process drives, results for all ranks, in their order. All processes
+    call the same methods in the same order.
+    """
+
+    here: Sequence[int]
+    size: int
+
+    def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The arrays of all ranks, which have one type, and one shape but for the first axis."""
+
+    def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Send `parts[i][r]` to rank r; returns what each rank here receives, by the rank that has sent it.
+
+        The arrays are on a GPU, which may be that of the sender.
+        """
+
+    def memory(self, run: Any, size: int) -> Any:
+        """Memory on the current GPU that the kernels of all ranks can reach."""
+
+    def share(self, number: int, memories: Sequence[Any]) -> Any:
+        """An object whose `addresses` are where kernels here reach the memories of all ranks.
+
+        They stay there as long as the object, of any process.
+        """
+
+
 class Buffers:
     """The memory into which other GPUs store: for each rank notices, bitmaps and values, each with two halves."""
 
@@ -121,24 +153,21 @@ class Buffers:
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
         self.memory[: ends[1, -1]] = 0  # no notice has come yet
-        self.places = (ends - sizes).T.astype(np.uint64) + np.uint64(_address(self.memory))  # (rank, kind and half)
+        self.offsets = (ends - sizes).T.astype(np.uint64)  # (rank, kind and half)
 
     def peers(self, mirrors: Mirrors, there: np.ndarray) -> np.ndarray:
         """The structs for the kernel; `there[r]` are the addresses that rank r has for this rank."""
-        found = np.zeros(len(self.places), PEER)
+        found = np.zeros(len(self.offsets), PEER)
+        here = self.offsets + np.uint64(address(self.memory))
         cuts = np.asarray(mirrors.cuts, np.int64)
         found["first"], found["received"] = cuts[:-1], np.diff(cuts)
         for rank, ids in enumerate(mirrors.sends):
-            found[rank]["sends"], found[rank]["sent"] = (_address(ids) if len(ids) else 0), len(ids)
+            found[rank]["sends"], found[rank]["sent"] = (address(ids) if len(ids) else 0), len(ids)
         for rank, ids in enumerate(mirrors.receives or []):
-            found[rank]["receives"] = _address(ids) if len(ids) else 0
+            found[rank]["receives"] = address(ids) if len(ids) else 0
         for i, kind in enumerate(KINDS):
-            found[f"{kind}_here"], found[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (self.places, there))
+            found[f"{kind}_here"], found[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (here, there))
         return found
-
-
-def _address(array: Any) -> int:
-    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
 class PeerRun(Run):
@@ -227,41 +256,49 @@ class PeerRun(Run):
 
 
 class Meeting:
-    """What the kernels of all GPUs share, for one run of a program at a time.
+    """What the kernels of all GPUs share, for one run of a program at a time: the part of it that a process has.
 
     Notices have the number of a meeting, and the next run goes on counting. So no notice has to be taken back.
     """
 
     def __init__(
-        self, runs: Sequence[Any], mirrors: Callable[[int], Mirrors], on: Callable[[int], AbstractContextManager[Any]]
+        self,
+        number: int,
+        runs: Sequence[Any],
+        mirrors: Callable[[int], Mirrors],
+        on: Callable[[int], AbstractContextManager[Any]],
+        group: Group,
     ) -> None:
-        self.rounds = 0
+        self.number, self.rounds = number, 0
         self._buffers: list[Buffers] = []
         known: list[Mirrors] = []
         orders = []
-        for rank, run in enumerate(runs):
-            with on(rank):
-                renumbered, order = _renumber(run, mirrors(rank))
+        for i, run in enumerate(runs):
+            with on(i):
+                renumbered, order = _renumber(run, mirrors(i))
                 known.append(renumbered)
                 orders.append(order)
-                self._buffers.append(Buffers(run.plan, renumbered.cuts, run.memory))
+                self._buffers.append(Buffers(run.plan, renumbered.cuts, functools.partial(group.memory, run)))
                 finish(run.graph.device)  # notices are zero before another GPU writes one
+        self._shared = group.share(number, [buffers.memory for buffers in self._buffers])
+        offsets, asked = group.gather([buffers.offsets for buffers in self._buffers]), group.exchange(orders)
         self.peers: list[Any] = []
         self._mirrors: list[Mirrors] = []
-        for rank, run in enumerate(runs):
-            with on(rank):
-                sends = [_sent(run, r, ids, orders[r][rank]) for r, ids in enumerate(known[rank].sends)]
-                self._mirrors.append(replace(known[rank], sends=sends))
-                there = np.array([buffers.places[rank] for buffers in self._buffers], np.uint64)
-                structs = self._buffers[rank].peers(self._mirrors[rank], there)
+        for i, run in enumerate(runs):
+            with on(i):
+                sends = [_sent(run, r, ids, asked[i][r]) for r, ids in enumerate(known[i].sends)]
+                self._mirrors.append(replace(known[i], sends=sends))
+                rank = group.here[i]
+                there = [offsets[r][rank] + np.uint64(at) for r, at in enumerate(self._shared.addresses)]
+                structs = self._buffers[i].peers(self._mirrors[i], np.array(there, np.uint64))
                 self.peers.append(run.xp.asarray(structs.view(np.uint8)))
                 finish(run.graph.device)
 
 
 def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
-    """The mirrors by their new numbers, ascending, and the order in which each rank must send them."""
+    """The mirrors by their new numbers, ascending, and the order in which each rank sends them; if empty, its own."""
     if run.numbering is None:
-        return mirrors, [None] * len(mirrors.sends)
+        return mirrors, [run.xp.empty(0, np.int64)] * len(mirrors.sends)
 
     def make(graph: Graph) -> list[tuple[Any, Any]]:
         found = []
@@ -277,28 +314,36 @@ def _renumber(run: Any, mirrors: Mirrors) -> tuple[Mirrors, list[Any]]:
 
 def _sent(run: Any, rank: int, ids: Any, order: Any) -> Any:
     """The vertices to send to a rank, by their numbers here, in the order that it asks for; kept for later runs."""
-    if order is None and run.numbering is None:
+    if len(order) == 0 and run.numbering is None:
         return ids
     key = "sent", run.program.direction, rank, run.numbering is not None
     known = run.graph.known(key)
     if known is None or known[0] is not order:
-        here = ids if order is None else ids[run.xp.array(order)]
+        here = ids[run.xp.array(order)] if len(order) else ids
         known = order, here if run.numbering is None else run.numbering.inverse[here]
         run.graph.kept(key, lambda _: known)
     return known[1]
 
 
+_counter = itertools.count(1)
+
+
 def meet(
-    runs: Sequence[Any], mirrors: Callable[[int], Mirrors], on: Callable[[int], AbstractContextManager[Any]]
+    runs: Sequence[Any],
+    mirrors: Callable[[int], Mirrors],
+    on: Callable[[int], AbstractContextManager[Any]],
+    group: Group,
 ) -> Meeting:
-    """Take a meeting that no run uses, or make one, and let all runs join it."""
-    try:
-        meeting: Meeting = runs[0].meetings.popleft()
-    except IndexError:
-        meeting = Meeting(runs, mirrors, on)
-    for run, peers in zip(runs, meeting.peers, strict=True):
-        run.join(peers, len(runs), meeting.rounds)
-    return meeting
+    """Take a meeting that no run uses, the same in all processes, or make one, and let all runs join it."""
+    kept: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
+    next_number = next(_counter)
+    mine = [next_number, -1, -1] if kept is None else [next_number, kept.number, kept.rounds]
+    of_all = np.stack(group.gather([np.array(mine, np.int64)]))
+    if kept is None or not (of_all[:, 1:] == of_all[0, 1:]).all():
+        kept = Meeting(int(of_all[:, 0].max()), runs, mirrors, on, group)
+    for run, peers in zip(runs, kept.peers, strict=True):
+        run.join(peers, group.size, kept.rounds)
+    return kept
 
 
 def part(runs: Sequence[Any], meeting: Meeting) -> None:

@@ -1,0 +1,286 @@
+"""The ranks whose kernels exchange values by themselves: those of one process, or of several processes of one host.
+
+A process drives the GPUs of its ranks by one thread, which starts the kernels and waits for them. Kernels store into
+the memory of their peers. A process knows the addresses of its own memory; memory of other processes is mapped by IPC
+handles, which are exchanged once, when it is allocated, and kept.
+"""
+
+import os
+import select
+import socket
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gasla.arrays import address, device_of, finish, module_of, moved
+from gasla.distributed.communicator import Communicator, Member, Rank, Ranks
+from gasla.distributed.failures import place
+from gasla.engines import peers
+
+ALIGNMENT = 256  # bytes
+MAY_SHARE_CARD = False
+"""Whether processes that share a GPU may do so. Their kernels run in turns of milliseconds, so the host is faster."""
+
+
+class PeerFailed(Exception):
+    """Another process has failed, and says how in the next round. Not an error of a rank: none has this note."""
+
+
+class WarningCommunicator(Communicator, Protocol):
+    """A communicator whose ranks hear of a failure without taking part in a round."""
+
+    host: str
+
+    def warn(self, number: int) -> None:
+        """Warn the other ranks, which may wait for something else than a round, that this one gives up a task."""
+
+    def is_warned(self, number: int) -> bool:
+        """Whether another rank has given up a task."""
+
+
+class Shared:
+    """Memory of all ranks: where kernels here reach it."""
+
+    def __init__(self, addresses: Sequence[int]) -> None:
+        self.addresses = addresses
+
+
+class OneProcess:
+    """All ranks are of this process; see `gasla.gpu.program.peers.Group`."""
+
+    def __init__(self, ranks: Ranks, members: Sequence[Member]) -> None:
+        self._ranks, self.members = ranks, members
+        self.size, self.here = len(members), range(len(members))
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """The results of `function(rank, *arguments)` on the ranks here."""
+        return self._ranks.each(function, *arguments)
+
+    def obstacle(self) -> str:
+        """Why the kernels of these ranks can't meet; empty if they can."""
+        can = peers().are_peers([member.card for member in self.members])
+        return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
+
+    def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """See `Group`."""
+        return list(parts)
+
+    def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """See `Group`. The arrays received are those sent."""
+        return [list(received) for received in zip(*parts, strict=True)]
+
+    def memory(self, run: Any, size: int) -> Any:
+        """See `Group`."""
+        return run.memory(size)
+
+    def share(self, number: int, memories: Sequence[Any]) -> Shared:
+        """See `Group`."""
+        return Shared([address(memory) for memory in memories])
+
+    def watch(self, number: int, superstep: int) -> None:
+        """Called while kernels run. There is no other process to hear of."""
+
+    def fail(self, number: int, superstep: int) -> None:
+        """Nothing to do: this process stops all kernels itself."""
+
+
+class Processes:
+    """A rank of this process and those of others; see `gasla.gpu.program.peers.Group`.
+
+    Memory that other processes may have mapped is not freed by itself. When new memory is shared, all processes say
+    which of the older is still in use anywhere; they unmap the rest, and then its owners free it.
+    """
+
+    def __init__(self, communicator: WarningCommunicator, rank: Rank, card: int) -> None:
+        self._communicator, self._rank = communicator, rank
+        self.size, self.here = communicator.size, (communicator.rank,)
+        self.members = [Member(communicator.rank, card, communicator.host, rank.kept)]
+        self._obstacle: str | None = None  # not found out yet
+        self._shared: weakref.WeakValueDictionary[int, Shared] = weakref.WeakValueDictionary()
+        self._held: dict[int, tuple[Any, list[int]]] = {}  # own memory, and what is mapped of others, by number
+        self._passage: tuple[int, int, Any, Any] = 0, 0, None, None  # number, bytes, own memory, that of all
+        self._watched, self._ranks_of = select.poll(), dict[int, int]()  # by file descriptors that stand for processes
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """The results of `function(rank, *arguments)` on the ranks here."""
+        return [function(self._rank, *arguments)]
+
+    def obstacle(self) -> str:
+        """Why the kernels of these ranks can't meet; empty if they can. Found out once, by a trial (collective)."""
+        if self._obstacle is None:
+            self._obstacle = self._first(self._obstacle_before_trial()) or self._first(self._try_sharing())
+            if not self._obstacle:
+                self._watch_processes()
+        return self._obstacle
+
+    def _first(self, text: str) -> str:
+        """The first text of all ranks that is not empty."""
+        texts = self.gather([np.frombuffer(text.encode(), np.uint8)])
+        return next((found.tobytes().decode() for found in texts if len(found)), "")
+
+    def _obstacle_before_trial(self) -> str:
+        """Why kernels of these processes can't meet; empty if nothing speaks against a trial."""
+        shared_memory = peers().shared_memory
+        hosts, cards = (
+            [found.tobytes() for found in self.gather([np.frombuffer(what, np.uint8)])]
+            for what in (_host_key(), shared_memory.bus_id())
+        )
+        if len(set(hosts)) > 1:
+            return "the processes are on several hosts, or in containers that do not see each other"
+        if len(cards) > peers().MOST:
+            return f"there are {len(cards)} processes, and at most {peers().MOST} GPUs can exchange values"
+        if len(set(cards)) < len(cards) and not MAY_SHARE_CARD:
+            return "processes share a GPU, where their kernels would run in turns"
+        far = [card.decode() for card in cards if not shared_memory.can_map(card)]
+        return f"GPU {shared_memory.bus_id().decode()} does not reach the memory of GPU {far[0]}" if far else ""
+
+    def _try_sharing(self) -> str:
+        """Look in the memory of the other ranks for what these have put there; returns what goes wrong."""
+        shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
+        mine = shared_memory.allocate(len(token))
+        device = device_of(mine)
+        mine[...] = moved(token, device)
+        finish(device)
+        tokens = self.gather([token])
+        shared, problem = self._map(0, mine)
+        for rank, at in enumerate(shared.addresses):
+            if not problem and (moved(shared_memory.view(at, len(token)), "cpu") != tokens[rank]).any():
+                problem = f"rank {self.here[0]} reads other bytes in the memory of rank {rank} than this has written"
+        return problem
+
+    def _watch_processes(self) -> None:
+        """From now on notice when another process ends. Where the system can't tell, the launcher has to."""
+        found = self.gather([np.array([os.getpid()], np.int64)])
+        for rank, (pid,) in enumerate(found):
+            if rank not in self.here and hasattr(os, "pidfd_open"):
+                with suppress(OSError):
+                    self._ranks_of[descriptor := os.pidfd_open(pid)] = rank
+                    self._watched.register(descriptor, select.POLLIN)
+
+    def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """See `Group`."""
+        (part,) = parts
+        found = self._communicator.allgather(np.ascontiguousarray(part).reshape(-1))
+        return [one.reshape(-1, *part.shape[1:]) for one in found]
+
+    def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """See `Group`. Each rank puts what it sends into memory of its own, from which the others copy it."""
+        (sent,) = parts
+        ends = [0, *np.cumsum([-(-part.nbytes // ALIGNMENT) * ALIGNMENT for part in sent]).tolist()]
+        rows = [[end, part.nbytes] for end, part in zip(ends, [*sent, sent[0][:0]], strict=True)]
+        sizes = np.stack(self.gather([np.array([self._passage[:2], *rows], np.int64)]))
+        if not sizes[:, -1, 0].any():
+            return [[sent[0][:0]] * self.size]
+        memory, shared = self._find_passage(sizes[:, 0], int(sizes[:, -1, 0].max()))
+        device = device_of(memory)
+        for begin, part in zip(ends, sent, strict=False):
+            memory[begin : begin + part.nbytes] = module_of(device).ascontiguousarray(part).reshape(-1).view(np.uint8)
+        finish(device)
+        self._communicator.barrier()
+        received, here = [], self.here[0]
+        for (begin, size), at in zip(sizes[:, 1 + here].tolist(), shared.addresses, strict=True):
+            content = peers().shared_memory.view(at + begin, size).copy() if size else memory[:0].copy()
+            received.append(content.view(sent[0].dtype).reshape(-1, *sent[0].shape[1:]))
+        finish(device)
+        self._communicator.barrier()  # before another exchange
+        return [received]
+
+    def _find_passage(self, known: np.ndarray, size: int) -> tuple[Any, Shared]:
+        """Memory of all ranks for exchanges; `known` has the number and the size of what each has now."""
+        if (known != known[0]).any() or known[0, 1] < size:
+            number, size = int(known[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
+            self._passage = 0, 0, None, None  # can be freed
+            memory = self.memory(None, size)
+            self._passage = number, size, memory, self.share(number, [memory])
+        return self._passage[2:]
+
+    def memory(self, run: Any, size: int) -> Any:
+        """See `Group`."""
+        return peers().shared_memory.allocate(size)
+
+    def share(self, number: int, memories: Sequence[Any]) -> Shared:
+        """See `Group`."""
+        unused = self._unmap_unused()
+        (memory,) = memories
+        found, problem = self._map(number, memory)
+        unused.clear()  # all have unmapped this, as they have sent handles since
+        if problem := self._first(problem):
+            raise RuntimeError(f"{problem}, though a trial had succeeded")
+        return found
+
+    def _unmap_unused(self) -> list[Any]:
+        """Unmap memory that no process uses any more; returns that of this rank, to be freed when all have done so."""
+        used = np.concatenate(self.gather([np.array(sorted(self._shared), np.int64)]))
+        unused = []
+        for number in set(self._held) - set(used.tolist()):
+            memory, mapped = self._held.pop(number)
+            unused.append(memory)
+            _unmap(mapped)
+        return unused
+
+    def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
+        """Exchange handles, and map the memory of the others; also returns what goes wrong."""
+        shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
+        try:
+            handle = shared_memory.handle_of(memory)
+        except Exception as error:  # of CUDA, where there are no handles
+            problem = f"rank {here} can't share memory of its GPU: {error}"
+        addresses, mapped = [], []
+        for rank, sent in enumerate(self.gather([np.frombuffer(handle, np.uint8)])):
+            if rank == here or problem:
+                addresses.append(address(memory))
+                continue
+            try:
+                mapped.append(shared_memory.map_handle(sent.tobytes()))
+                addresses.append(mapped[-1])
+            except Exception as error:  # of CUDA, of which this is the best judge
+                problem = f"rank {here} can't map memory of the GPU of rank {rank}: {error}"
+        self._held[number] = memory, mapped
+        found = self._shared[number] = Shared(addresses)
+        return found, problem
+
+    def watch(self, number: int, superstep: int) -> None:
+        """Called while the kernel of a meeting runs: raises if another process has failed or ended."""
+        self._communicator.superstep = superstep  # for errors
+        if self._communicator.is_warned(number):
+            raise PeerFailed
+        for descriptor, _ in self._watched.poll(0):
+            rank = self._ranks_of[descriptor]
+            where = place(rank, self.size, self._communicator.host, superstep)
+            raise ChildProcessError(f"{where}: the process has ended, while the others wait for its GPU")
+
+    def fail(self, number: int, superstep: int) -> None:
+        """Make the other processes stop the kernels of a meeting, which wait for that of this one."""
+        self._communicator.superstep = superstep
+        with suppress(Exception):  # what had failed before is raised
+            self._communicator.warn(number)
+
+    def unmap(self) -> Any:
+        """Unmap everything at the end; returns memory to be freed when all have done so."""
+        for descriptor in self._ranks_of:
+            os.close(descriptor)
+        self._ranks_of.clear()
+        held, self._held = self._held, {}
+        for _, mapped in held.values():
+            _unmap(mapped)
+        return held
+
+
+def _host_key() -> bytes:
+    """The same for processes of one host that see each other, and for no others."""
+    found = [socket.gethostname()]
+    with suppress(OSError):
+        found.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+    with suppress(OSError):
+        found.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(found).encode()
+
+
+def _unmap(addresses: Sequence[int]) -> None:
+    for at in addresses:
+        with suppress(Exception):  # of a GPU that has failed, whose memory is lost anyway
+            peers().shared_memory.unmap(at)
