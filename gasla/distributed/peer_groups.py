@@ -147,9 +147,13 @@ class Processes:
         finish(device)
         tokens = self.gather([token])
         shared, problem = self._map(0, mine)
-        for rank, at in enumerate(shared.addresses):
-            if not problem and (moved(shared_memory.view(at, len(token)), "cpu") != tokens[rank]).any():
-                problem = f"rank {self.here[0]} reads other bytes in the memory of rank {rank} than this has written"
+        for rank, at in enumerate([] if problem else shared.addresses):
+            try:
+                found = moved(shared_memory.view(at, len(token)), "cpu")
+            except Exception as error:  # of CUDA
+                return f"rank {self.here[0]} can't read the memory of rank {rank}: {error}"
+            if (found != tokens[rank]).any():
+                return f"rank {self.here[0]} reads other bytes in the memory of rank {rank} than this has written"
         return problem
 
     def _watch_processes(self) -> None:

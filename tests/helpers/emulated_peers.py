@@ -72,7 +72,8 @@ class EmulatedPeerRun(EmulatedRun):
             self.arguments.way = PULL
         self.arguments.fresh, self.arguments.delta = True, 1.0
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
-        self._kernel: threading.Thread | None = None
+        self._ended = threading.Event()  # a thread whose `join` is interrupted counts as ended
+        self._ended.set()
 
     def activate(self, frontier: Frontier, delta: float | None) -> None:
         """Set the initial active set."""
@@ -104,14 +105,18 @@ class EmulatedPeerRun(EmulatedRun):
     def launch(self, until: int) -> None:
         """Start the kernel."""
         self.arguments.limit, self.page.stop = until, 0
-        self._kernel = threading.Thread(target=self.kernel, args=(ctypes.byref(self.arguments),), daemon=True)
-        self._kernel.start()
+        self._ended.clear()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.kernel(ctypes.byref(self.arguments))
+        finally:
+            self._ended.set()
 
     def finish(self, progress: Callable[[int], Any]) -> None:
         """Wait for its end."""
-        kernel: Any = self._kernel
-        while kernel.is_alive():
-            kernel.join(0.05)
+        while not self._ended.wait(0.05):
             progress(self.superstep)
         self.arguments.fresh, now = False, self.page.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
@@ -126,8 +131,7 @@ class EmulatedPeerRun(EmulatedRun):
 
     def wait_for_end(self) -> None:
         """Wait until it has."""
-        if self._kernel is not None:
-            self._kernel.join()
+        self._ended.wait()
 
     def state(self) -> Mapping[str, Any]:
         """The current fields."""

@@ -260,6 +260,7 @@ JOBS = {name.removeprefix("job_"): job for name, job in list(globals().items()) 
 def main() -> None:
     """Run a job on this rank."""
     way, name = sys.argv[1:3]
+    faulthandler.enable()
     faulthandler.dump_traceback_later(LIMIT, exit=True)
     began = time.perf_counter()
     ranks, kind = open_ranks(way)

@@ -117,6 +117,7 @@ class DistributedRun:
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
         self._rows = np.zeros((0, 5), np.int64)
         self._together: CardsRun | None = None  # where kernels exchange values themselves
+        self._is_together = False  # whether that is so, also if the run could not begin
         self._saver = Saver.of_run(out)
 
     def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
@@ -124,8 +125,10 @@ class DistributedRun:
             return
         (options, program, sent, frontier), self._beginning = self._beginning, None
         if together and self._saver is None and exchanges(program, options):
+            self._is_together = True
             self._graph.ranks.together(self._begin_together, options, program, sent, frontier, until)
-            if self._together is not None:
+            self._is_together = self._together is not None
+            if self._is_together:
                 return
         self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains, until, trace)
         if self._saver is not None and self._saver.resume:
@@ -233,7 +236,7 @@ class DistributedRun:
         """Drop the run on all ranks."""
         if self._together is not None:
             self._together.close()
-        elif self._beginning is None:
+        elif self._beginning is None and not self._is_together:
             self._graph.ranks.each(_close, self._handle.key)
         self._beginning = ()
 
