@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gasla.arrays import require_gpu
-from gasla.distributed.communicator import Ranks
+from gasla.distributed.communicator import Member, Ranks
 from gasla.graph.arguments import check_flags
 
 __all__ = ["Cluster", "current"]
@@ -119,6 +119,10 @@ class Cluster:
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function in each process for the GPUs of its ranks; see `Ranks`."""
         return self._open_ranks().together(function, *arguments)
+
+    def members(self) -> Sequence[Member]:
+        """The ranks, if each has a GPU of this process; see `Ranks`."""
+        return self._open_ranks().members()
 
     def forget(self, key: Any) -> None:
         """Drop the data that ranks keep under a key; see `Ranks`."""
