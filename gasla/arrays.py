@@ -215,6 +215,26 @@ def shares(costs: Any, most: int) -> Iterator[slice]:
     yield from (slice(first, last) for first, last in pairwise(sorted(set(bounds))))
 
 
+def distinct(x: Any) -> Any:
+    """The distinct numbers of an array, ascending, NaN once; those of a column on ranks are found there.
+
+    NumPy's `unique` hashes from version 2.3 on, which takes 30 times as long as a sort for many distinct numbers.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    xp: Any = array_module(x)
+    if not isinstance(x, xp.ndarray):
+        return np.unique(x)
+    x = xp.sort(x)
+    differs = x[1:] != x[:-1]
+    if x.dtype.kind == "f":
+        differs &= x[:-1] == x[:-1]
+    return x[xp.concatenate([xp.ones(min(len(x), 1), bool), differs])]
+
+
 def any_true(flags: Any) -> bool:
     """Whether any entry of an array of bool is True.
 

@@ -1,7 +1,7 @@
 """`distributed.Graph`: a graph partitioned over ranks; the calling process holds only its sizes and properties."""
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,9 +10,10 @@ from gasla.arrays import array_module, finish, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
-from gasla.distributed.collectives.properties import SHARE, find_properties, simple_edges
+from gasla.distributed.collectives.properties import FREE, SHARE, find_properties, simple_edges
 from gasla.distributed.collectives.quotient import contract
 from gasla.distributed.communicator import Rank, Ranks
+from gasla.distributed.edge_columns import EdgeValues, describe, keep_columns, keep_weighted, sent_columns
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
@@ -24,6 +25,7 @@ from gasla.distributed.loading.file_shares import Columns, Paths, read_share
 from gasla.distributed.loading.graph_slices import GraphSlices
 from gasla.distributed.replicas import REPLICA, map_shares, sum_shares
 from gasla.engines import engine
+from gasla.graph.attributes import Attributes
 from gasla.graph.edge_values import Values
 from gasla.graph.exchange.columns import Column
 from gasla.graph.graph import Graph as OneGraph
@@ -32,45 +34,6 @@ from gasla.graph.neighbor_lists import Lists
 from semirings import Semiring, plus
 
 __all__ = ["Graph"]
-
-
-class EdgeValues:
-    """Stands for the edge values on ranks: the calling process knows number, type and range only."""
-
-    def __init__(self, handle: Handle, m: int, dtype: np.dtype, found: tuple[Any, Any] | None) -> None:
-        self._handle, self.shape, self.dtype, self._range = handle, (m,), dtype, found
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        self.__array__()
-
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise unsupported(
-            f"no process has all values of a distributed graph as an array; they are {self.dtype}, "
-            f"from {self._range[0]} to {self._range[1]}"
-            if self._range
-            else "the distributed graph has no edges"
-        )
-
-    def _refuse(self, *_: Any) -> NoReturn:
-        self.__array__()
-
-    __lt__ = __le__ = __gt__ = __ge__ = __mul__ = __rmul__ = _refuse
-
-    def __getitem__(self, edges: Any) -> np.ndarray:
-        """The values of some edges, by their numbers: an array of integers."""
-        edges = np.asarray(edges)
-        if edges.dtype.kind not in "iu" or edges.ndim != 1:
-            self.__array__()
-        for bad in (edges.min(), edges.max()) if len(edges) else ():
-            if not 0 <= bad < len(self):
-                raise IndexError(f"edge {bad} is outside a graph of {len(self)} edges")
-        found: np.ndarray = self._handle.ranks.each(_values_of, self._handle.key, edges)[0]
-        return found
 
 
 class Graph(OneGraph):
@@ -265,15 +228,33 @@ class Graph(OneGraph):
         graph.ranks, graph.handle = ranks, Handle(ranks)
         m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
         graph.n, graph.m, graph.device = n, m, "cpu"
-        graph._describe_values(kind, None if kind is None or m == 0 else (least, largest))
+        graph._describe_values(kind, least, largest)
         made: Graph = graph
         return made
 
-    def _describe_values(self, kind: np.dtype[Any] | None, found: tuple[Any, Any] | None) -> None:
+    def _describe_values(self, kind: np.dtype[Any] | None, least: Any, largest: Any) -> None:
         """Set the type and the range of the values; everything else needs lists, which no process has."""
+        found = None if kind is None or self.m == 0 else (least, largest)
         each: Any = None if kind is None else EdgeValues(self.handle, self.m, kind, found)
         self._valued = Values(None, each)  # type: ignore[arg-type]
         self._valued.__dict__["range"] = found
+
+    def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
+        """A graph that shares the edges of this one, and what `keep(rank, graph, key, *arguments)` has returned."""
+        graph: Any = type(self).__new__(type(self))
+        graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
+        found = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
+        graph.n, graph.m, graph.device, graph.naming = self.n, self.m, self.device, self.naming
+        return graph, found
+
+    def _stand_for_attributes(self, types: Mapping[str, np.dtype[Any]], own: str | None) -> None:
+        """Set `edge_attributes` for columns on the ranks, of which `own` are the values."""
+        columns: dict[str, Any] = {
+            name: EdgeValues(self.handle, self.m, kind, name=name) for name, kind in types.items()
+        }
+        if own is not None:
+            columns[own] = self.values
+        self.edge_attributes = Attributes("edge", columns, types)
 
     engine = "distributed"
 
@@ -298,7 +279,10 @@ class Graph(OneGraph):
         finish(one.device)
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
         made.naming, made._original = one.naming, weakref.ref(one)
-        return made
+        if not one.edge_attributes:
+            return made
+        own, columns = one.edge_attributes.name_of(one.valued.each), dict(one.edge_attributes.items())
+        return made.with_edge_attributes(columns if own is None else columns | {own: made.values})
 
     def original_on(self, card: int) -> OneGraph | None:
         """The graph that this one was made from, if it still exists on a GPU, and no caller can write to its values."""
@@ -400,6 +384,38 @@ class Graph(OneGraph):
         """Raise TypeError: no process holds all edges."""
         raise unsupported("a distributed graph has no list of its edges, because no process holds all of them")
 
+    def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
+        """See `gasla.Graph.with_edge_attributes`. Ranks keep the columns of their edges, in the host's memory.
+
+        A column may also be one of a graph made from this, such as ``graph.values``, a `BlockArray` of one number per
+        edge in the order of the input, such as an edge field of a result, or a function, which each rank calls with the
+        columns of its edges. An array has to be the same in all processes.
+        """
+        given = sent_columns({**(columns or {}), **named}, self.m, self.ranks)
+        for name in (name for name, column in given.items() if column is None):
+            self.edge_attributes.require(name)
+        graph, types = self._of_same_edges(keep_columns, given)
+        kind, (least, largest) = self.value_type, self.value_range or (None, None)
+        graph._describe_values(kind, least, largest)
+        own = self.edge_attributes.name_of(self.values)
+        new = next((name for name, column in {**(columns or {}), **named}.items() if column is self.values), None)
+        graph._stand_for_attributes(types, new if own is None or own in given else own)
+        return graph
+
+    def weighted_by(self, attribute: str) -> "Graph":
+        """See `gasla.Graph.weighted_by`; made once and cached with this graph."""
+        self.edge_attributes.require(attribute)
+        if self.edge_attributes.name_of(self.values) == attribute:
+            return self
+
+        def make(_: OneGraph) -> Graph:
+            graph, described = self._of_same_edges(keep_weighted, attribute)
+            graph._describe_values(*described)
+            graph._stand_for_attributes(self.edge_attributes.types, attribute)
+            return graph
+
+        return self.kept(("weighted by", attribute), make)
+
     def with_values(self, values: Any) -> NoReturn:
         """Raise TypeError: values can't be replaced."""
         raise unsupported("values of a distributed graph can't be replaced; make a new graph with these values")
@@ -463,7 +479,8 @@ class Graph(OneGraph):
         return self.kept("max_in_degree", lambda _: int(self.in_degrees.max(initial=0)))
 
     def __repr__(self) -> str:
-        return f"distributed.Graph(n={self.n}, m={self.m}, over {self.ranks.size} ranks)"
+        columns = f", edge_attributes={[*self.edge_attributes]}" if self.edge_attributes else ""
+        return f"distributed.Graph(n={self.n}, m={self.m}{columns}, over {self.ranks.size} ranks)"
 
 
 def _unsupported_property(name: str) -> property:
@@ -515,33 +532,13 @@ def _load(
         given = Held(given, n, rank.device, rank.communicator.size)
     share = distribute(rank.communicator, n, given)
     rank.kept[key] = {SHARE: share, FREE: (before, _free(rank))}
-    values = share.shard.graph.valued
-    if values.each is None:
-        return share.m, None, None, None
-    kind = values.each.dtype
-    some = np.concatenate(rank.communicator.allgather(np.array(values.range or (), kind)))
-    return share.m, kind, *((some.min(), some.max()) if len(some) else (None, None))
-
-
-def _values_of(rank: Rank, graph: Any, wanted: np.ndarray) -> np.ndarray:
-    """The values of some edges, by their numbers; each rank looks up those that it holds."""
-    shard = rank.kept[graph][SHARE].shard
-    ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
-    values: Any = shard.array_on("cpu", "values", shard.graph.valued.each)
-    each, places = np.unique(wanted, return_inverse=True)
-    held = np.flatnonzero(np.isin(ids, each))
-    found = np.empty(len(each), values.dtype)
-    found[np.concatenate(rank.communicator.allgather(np.searchsorted(each, ids[held])))] = np.concatenate(
-        rank.communicator.allgather(values[held])
-    )
-    return found[places]
+    return share.m, *describe(rank, share.shard)
 
 
 REPORT = np.dtype(
     [(name, np.int64) for name in ("rank", "vertices", "edges", "mirrors", "bytes")]
     + [("share", np.float64), ("free_before", np.int64), ("free_after", np.int64)]
 )
-FREE = "free"  # the key under which a rank keeps the memory available before and after its part was made
 
 
 def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:

@@ -58,7 +58,8 @@ def require_room(graph: Any) -> None:
 def bytes_of_replica(graph: Any) -> int:
     """Bytes for the whole graph with its neighbor lists."""
     value = 0 if graph.values is None else graph.values.dtype.itemsize
-    return int(3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize)
+    columns = graph.m * sum(kind.itemsize for kind in graph.edge_attributes.types.values())
+    return int(3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize + columns)
 
 
 def rooms(graph: Any) -> list[float]:
@@ -123,19 +124,22 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
     def received(column: Any) -> Any:
         return exchange_joined(communicator, [column if wants else column[:0] for wants in wanted])
 
+    def whole(column: Any) -> Any:
+        if column is None:
+            return None
+        some = received(moved(column, rank.device))
+        if not is_mine:
+            return None
+        found = xp.empty(share.m, column.dtype)
+        as_bits(found)[order] = as_bits(some)
+        return found
+
     order = received(edges.ids)
-    columns: list[Any] = []
-    for column in (edges.src, edges.dst, edges.values):
-        whole = None
-        if column is not None:
-            some = received(column)
-            if is_mine:
-                whole = xp.empty(share.m, column.dtype)
-                as_bits(whole)[order] = as_bits(some)
-        columns.append(whole)
+    src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
+    attributes = {name: whole(column) for name, column in share.shard.attributes.items()}
     if is_mine:
-        src, dst, values = columns
-        made = rank.kept[graph][REPLICA] = Graph.from_edges(src, dst, values, n=share.n)
+        made = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(attributes)
+        rank.kept[graph][REPLICA] = made
         made.valued.are_private = xp is not np  # no caller has the array
         finish(rank.device)  # other threads, with streams of their own, will read it
 

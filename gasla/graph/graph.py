@@ -936,7 +936,7 @@ class Graph:
         graph._set_lists(self.lists, values)
         return graph
 
-    def with_edge_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
+    def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """A graph with the same edges and values, and with further columns in `edge_attributes`.
 
         `weighted_by` makes an attribute the values, for any algorithm; a vertex program reads one by name, if it
@@ -946,11 +946,12 @@ class Graph:
 
         Parameters
         ----------
-        columns : mapping of str to (m,) array, optional
+        columns : mapping of str to (m,) array or function, optional
             Columns of numbers or dates by name, on the graph's device, in the order of the input; None removes a
             column. Shared, not copied, if type and layout fit, and must not be written to. Dates and times become
-            integers, in the unit of their column since 1970.
-        **named : (m,) array or None
+            integers, in the unit of their column since 1970. A function computes a column, entry by entry, from the
+            mapping of the columns that the graph has.
+        **named : (m,) array, function, or None
             Further columns.
 
         Raises
@@ -966,8 +967,11 @@ class Graph:
         >>> payments = Graph.from_edges([0, 0, 1], [1, 1, 2]).with_edge_attributes(amount=[5, 2, 9], hour=[8, 7, 9])
         >>> payments.select(payments.edge_attributes["hour"] > 7).edge_attributes["amount"]
         array([5, 9])
+        >>> payments.with_edge_attributes(minute=lambda edges: 60 * edges["hour"]).edge_attributes["minute"]
+        array([480, 420, 540])
         """
         graph, given = self._again(), {**(columns or {}), **named}
+        given = {name: column(self.edge_attributes) if callable(column) else column for name, column in given.items()}
         if self.is_streamed:
             checked = Attributes("edge").replaced({name: _for_host(c) for name, c in given.items()}, self.m, "cpu")
             given |= {name: lent(column) for name, column in checked.items()}

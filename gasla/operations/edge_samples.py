@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module
+from gasla.arrays import array_module, distinct
 from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.memory_limit import available, require_memory
@@ -108,15 +108,8 @@ def _free_before(graph: Graph, undirected: bool) -> Array:
     if undirected:
         i, j = xp.maximum(i, j), xp.minimum(i, j)
     numbers = _row_start(i, graph.n, undirected) + j - (0 if undirected else j > i)
-    numbers = _distinct_values(numbers[i != j])
+    numbers = distinct(numbers[i != j])
     return numbers - xp.arange(len(numbers))
-
-
-def _distinct_values(x: Array) -> Array:
-    """The distinct values of an array, ascending."""
-    xp: Any = array_module(x)
-    x = xp.sort(x)
-    return x[xp.concatenate([xp.ones(min(len(x), 1), bool), x[1:] != x[:-1]])]
 
 
 def _row_start(i: Array, n: int, undirected: bool) -> Array:
@@ -229,7 +222,7 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
     src, dst = graph.edges()
     xp: Any = array_module(src)
     words = _words_of_pairs(word, src, dst, graph.is_symmetric)
-    order = _distinct_values(words[src <= dst] if graph.is_symmetric else words)  # one of each pair of vertices
+    order = distinct(words[src <= dst] if graph.is_symmetric else words)  # one of each pair of vertices
     cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in ends[:-1])]
     sets = []
     for first, last in pairwise([np.uint64(0), *cuts, None]):

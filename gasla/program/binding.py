@@ -17,7 +17,7 @@ from gasla.names import given as given_name
 from gasla.names import inner, meant
 from gasla.program.fields import Declared, bounds_of, check_start
 from gasla.program.frontier import Frontier
-from gasla.program.program import ARGUMENTS
+from gasla.program.program import ARGUMENTS, VertexProgram
 from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF
@@ -218,10 +218,8 @@ class Binding:
         attribute = self.program.edge_fields[given_name(name)].attribute
         if attribute is None:
             return self.graph
-        try:
-            return self.graph.weighted_by(attribute)
-        except ValueError as error:
-            raise ValueError(f"{self._where(name)} reads an edge attribute: {error}") from None
+        require_attribute(self.program, given_name(name), self.graph)
+        return self.graph.weighted_by(attribute)
 
     def lengths(self) -> Graph:
         """The graph whose values are the lengths that priorities add up: those of the first read-only edge field."""
@@ -262,6 +260,14 @@ class Binding:
         array = converted(array, base) if HALF in (array.dtype, base) else array
         as_bits(fresh)[:] = as_bits(array)
         return fresh
+
+
+def require_attribute(program: VertexProgram, field: str, graph: Graph) -> None:
+    """Raise ValueError unless the graph has the attribute that an edge field of the program holds."""
+    try:
+        graph.edge_attributes.require(program.edge_fields[field].attribute)
+    except ValueError as error:
+        raise ValueError(f"{type(program).__name__}.{field} reads an edge attribute: {error}") from None
 
 
 class NeighborLists:

@@ -14,6 +14,7 @@ import semirings
 from gasla import distributed
 from gasla.gpu.program import peers
 from gasla.program.plan import Plan
+from tests.distributed.test_edge_attributes import attributed, reads_values
 from tests.distributed.test_ranks import SHAPES, check, is_taken, over, random_graph
 from tests.helpers import programs
 from tests.helpers.emulated_peers import EmulatedPeerRun, without_gpus
@@ -44,6 +45,26 @@ def test_some_programs_have_the_bits_of_one_process() -> None:
         check(case, ranks, compiled=False)
 
     seed(2026)(attempt)()
+
+
+def test_programs_that_read_attributes_have_the_bits_of_one_process() -> None:
+    @settings(
+        max_examples=3, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+    )
+    @given(cases(("run", "deterministic")).filter(reads_values).filter(is_exchanged).map(attributed), st.integers(1, 4))
+    def attempt(case: Case, ranks: int) -> None:
+        check(case, ranks, compiled=False)
+
+    seed(2027)(attempt)()
+
+
+def test_time_respecting_paths_are_those_of_one_process() -> None:
+    graph = random_graph(60, 300)
+    graph = graph.with_edge_attributes(time=np.arange(graph.m) * 7919 % 50, ride=np.arange(graph.m) % 4)
+    spread = over(graph, 3)
+    for name in ("earliest_arrival", "latest_departure", "fastest_durations"):
+        expected, found = (getattr(gasla, name)(g, 3, duration="ride", window=(5, None)) for g in (graph, spread))
+        np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
 @pytest.mark.parametrize("name", SHAPES)

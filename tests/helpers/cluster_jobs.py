@@ -159,6 +159,29 @@ def job_graph(cluster: Cluster, seed: int) -> None:
             assert np.array_equal(found.to_dask_array().compute(), wanted)
 
 
+def job_attributes(cluster: Cluster, seed: int) -> None:
+    """Edge attributes, functions of them, and paths in time give what one process gives."""
+    rng = np.random.default_rng(seed)
+    one = gasla.Graph.from_edges(*rng.integers(0, 60, (2, 500)), n=60)
+    one = one.with_edge_attributes(time=rng.integers(0, 20, 500), price=rng.integers(0, 9, 500).astype(np.float32))
+    spread = distributed.Graph.from_graph(one)
+    weighted = [graph.with_edge_attributes(fee=_fee).weighted_by("fee") for graph in (one, spread)]
+    options: Any = {"active": [3], "cost": {3: 0}, "compile": False}
+    for direction in ("in", "out"):
+        kind = type("Cheapest", (Cheapest,), {"direction": direction})
+        wanted, found = (gasla.run(kind, graph, **options).cost for graph in weighted)
+        assert np.array_equal(found.compute(), wanted)
+    assert np.array_equal(np.unique(spread.edge_attributes["price"]), np.unique(one.edge_attributes["price"]))
+    with gasla.engines.interpreted():
+        for name in ("earliest_arrival", "latest_departure", "fastest_durations"):
+            wanted, found = (getattr(gasla, name)(graph, 3, duration=1) for graph in (one, spread))
+            assert np.array_equal(found, wanted), name
+
+
+def _fee(edges: Any) -> Any:
+    return edges["time"] + edges["price"].astype(np.int64)
+
+
 def _wait(rank: Any) -> None:
     rank.communicator.barrier()
 

@@ -70,6 +70,6 @@ def earliest_arrival(
     search = timed(graph, time, duration)
     first, last = bounds_of(window, search.times)
     ranks = search.arrivals(start, search.first_from(first), search.last_until(last))
-    found = times_of(search, ranks, extreme(search.times.dtype, least=False))
+    found = times_of(search, ranks, ranks < search.never, extreme(search.times.dtype, least=False))
     found[start] = extreme(search.times.dtype, least=True) if first is None else first
     return found

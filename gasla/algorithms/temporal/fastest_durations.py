@@ -3,6 +3,10 @@
 Each edge is an event: an arrival at its end. An event can be followed by the next arrival at the same vertex, and by
 the edges that depart there before it. The latest departure from the source that leads to an event spreads along these
 links, the latest ones first; the time from it to the event is the duration of a path.
+
+Events are sorted by arrival, which takes all edges in one process. A graph over ranks is searched once for each
+departure from the source instead, the latest first. A search goes on from the arrivals of the one before, so only
+vertices that are reached earlier are visited again.
 """
 
 from collections.abc import Hashable
@@ -11,15 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.temporal.times import Timed, Window, bounds_of, timed
-from gasla.arrays import module_of
+from gasla.algorithms.temporal.times import Timed, Window, bounds_of, extreme, timed
+from gasla.arrays import distinct, module_of
 from gasla.graph.arguments import source_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.run import run
-from gasla.program.fields import vertex
+from gasla.program.fields import edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
+from gasla.progress import track
 
 
 class LatestStarts(VertexProgram):
@@ -40,6 +45,20 @@ class LatestStarts(VertexProgram):
 
     def priority(self, vertex):
         return -vertex.left
+
+
+class Leaving(VertexProgram):
+    """begins(e) = whether an edge leaves the source. Vertices that a run starts with do not scatter."""
+
+    everyone = True
+    source = parameter(np.int64, 0)
+    begins = edge(np.bool_, init=False)
+
+    def activate(self, before, after):
+        return after.id == self.source
+
+    def scatter(self, src, dst, edge):
+        return {"begins": True}
 
 
 class Events(NamedTuple):
@@ -84,7 +103,8 @@ def fastest_durations(
 
     Notes
     -----
-    The first call makes a graph with a vertex for each edge and at most two edges for each, kept with the graph.
+    The first call makes a graph with a vertex for each edge and at most two edges for each, kept with the graph. Over
+    ranks a call takes a search for each time at which an edge leaves the source.
 
     References
     ----------
@@ -102,6 +122,8 @@ def fastest_durations(
     given = timed(graph, time, duration)
     bounds = bounds_of(window, given.times)
     first, last = given.first_from(bounds[0]), given.last_until(bounds[1])
+    if not graph.is_whole:
+        return _by_departures(given, start, first, last)
     events = given.graph.kept("events", lambda _: _events(given))
     xp: Any = module_of(graph.device)
     (src, dst), columns = graph.edges(), given.graph.edge_attributes
@@ -115,6 +137,29 @@ def fastest_durations(
     found = reduce_by_key(dst[ends], lengths, semirings.min, graph.n)
     found[start] = 0
     return found
+
+
+def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
+    """The least durations, by a search for each departure from the source in the window."""
+    none = timed.rank.type(-1)
+
+    def leaves(edges: Any) -> Any:
+        is_open = (edges["departure"] >= first) & (edges["arrival"] <= last)
+        return np.where(edges["leaves"] & is_open, edges["departure"], none)
+
+    marked = run(Leaving(source=source), timed.graph, max_iterations=1).begins
+    begins = timed.graph.with_edge_attributes(leaves=marked).with_edge_attributes(leaves=leaves)
+    starts = distinct(begins.edge_attributes["leaves"]) if len(timed.times) else []
+    arrivals = np.full(timed.graph.n, timed.never, timed.rank)
+    durations = np.full(timed.graph.n, extreme(timed.times.dtype, least=False))
+    for rank in track([start for start in reversed(starts) if start >= 0], "departures"):
+        before, arrivals[source] = arrivals.copy(), rank
+        arrivals = np.array(timed.arrivals(source, rank, last, arrivals))
+        earlier = np.flatnonzero(arrivals < before)
+        lengths = timed.times[arrivals[earlier]] - timed.times[rank]
+        durations[earlier] = np.minimum(durations[earlier], lengths)
+    durations[source] = 0
+    return durations
 
 
 def _events(timed: Timed) -> Events:

@@ -1,13 +1,13 @@
 """Latest departure: the last time at which each vertex can be left to reach a target along time-respecting paths.
 
-It is the earliest arrival from the target in the reversed graph, on a clock that runs backward.
+The reduction is `max` over the departures of the out-edges that arrive no later than the latest departure from their
+end. It is `earliest_arrival` in the reversed graph, on a clock that runs backward.
 """
 
 from collections.abc import Hashable
 from typing import Any
 
 from gasla.algorithms.temporal.times import Window, bounds_of, extreme, timed, times_of
-from gasla.arrays import module_of
 from gasla.graph.arguments import source_vertex
 from gasla.graph.graph import as_graph
 
@@ -59,12 +59,9 @@ def latest_departure(
     """
     graph = as_graph(graph)
     end = source_vertex(graph, target, "target")
-    search = timed(graph, time, duration, backward=True)
+    search = timed(graph, time, duration)
     first, last = bounds_of(window, search.times)
-    latest = len(search.times) - 1
-    ranks = search.arrivals(end, latest - search.last_until(last), latest - search.first_from(first))
-    xp: Any = module_of(graph.device)
-    forward = xp.where(ranks < search.never, latest - ranks, search.never)
-    found = times_of(search, forward, extreme(search.times.dtype, least=True))
+    ranks = search.departures(end, search.first_from(first), search.last_until(last))
+    found = times_of(search, ranks, ranks >= 0, extreme(search.times.dtype, least=True))
     found[end] = extreme(search.times.dtype, least=False) if last is None else last
     return found

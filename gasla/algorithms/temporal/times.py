@@ -4,14 +4,16 @@ Ranks are small integers, exact whatever the type of the times, so one program s
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import semirings
-from gasla.arrays import any_true, module_of
+from gasla.arrays import distinct, module_of
 from gasla.graph.arguments import real_number
 from gasla.graph.graph import Graph
+from gasla.graph.validate import range_of
 from gasla.operations.run import run
 from gasla.program.fields import edge, parameter, vertex
 from gasla.program.options import option
@@ -49,6 +51,34 @@ class Arrivals(VertexProgram):
         return vertex.arrival
 
 
+class Departures(VertexProgram):
+    """departure(v) = max of the departures of out-edges that arrive no later than the departure from their end.
+
+    All times are ranks; -1 is never. Ends: a departure only increases, each to that of one of finitely many edges.
+    """
+
+    direction = "out"
+    rank = option(np.int32)
+    never = option(NEVER)
+    first = parameter(rank, 0)
+    last = parameter(rank, NEVER - 1)
+    departure = vertex(rank, init=-1)
+    departs = edge(rank, attribute="departure")
+    arrives = edge(rank, attribute="arrival")
+    reduce = semirings.max
+
+    def gather(self, src, dst, edge):
+        is_late = semirings.minimum(semirings.maximum(edge.arrives - src.departure, 0), 1)  # as in Arrivals
+        departure = semirings.minimum(edge.departs, self.never - is_late * (self.never + 1))
+        return semirings.cast(semirings.where(edge.departs >= self.first, departure, -1), self.rank)
+
+    def apply(self, vertex, gathered):
+        return {"departure": semirings.maximum(vertex.departure, gathered)}
+
+    def priority(self, vertex):
+        return self.last - vertex.departure  # from 0 up, as in Arrivals: negative ones take many times the buckets
+
+
 class Timed(NamedTuple):
     """A graph with the edge attributes `departure` and `arrival`, ranks in `times`, which ascend."""
 
@@ -77,19 +107,23 @@ class Timed(NamedTuple):
         xp: Any = module_of(self.graph.device)
         return int(xp.searchsorted(self.times, xp.asarray([time], self.times.dtype), side=side)[0])
 
-    def arrivals(self, source: int, first: int, last: int) -> Any:
-        """The rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later."""
+    def arrivals(self, source: int, first: int, last: int, start: Any = None) -> Any:
+        """The rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later.
+
+        `start` are arrivals to improve, from a source that is left at rank `first`.
+        """
         program = Arrivals(rank=self.rank, never=self.never, last=last)
-        return run(program, self.graph, active=[source], arrival={source: first}, wait=False).arrival
+        start = {source: first} if start is None else start
+        return run(program, self.graph, active=[source], arrival=start, wait=False).arrival
+
+    def departures(self, target: int, first: int, last: int) -> Any:
+        """The rank of the latest departure from each vertex to a target that is reached at rank `last` or earlier."""
+        program = Departures(rank=self.rank, never=self.never, first=first, last=last)
+        return run(program, self.graph, active=[target], departure={target: last}, wait=False).departure
 
 
-def timed(graph: Graph, time: str, duration: str | float, *, backward: bool = False) -> Timed:
-    """The graph with ranks of its edges' departures and arrivals, kept with it.
-
-    Backward, edges are reversed, and the ranks are those of a clock that runs backward; `times` ascend all the same.
-    """
-    if not graph.is_whole:
-        graph.edges()  # raises: no process holds all edges
+def timed(graph: Graph, time: str, duration: str | float) -> Timed:
+    """The graph with ranks of its edges' departures and arrivals, kept with it."""
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
@@ -100,54 +134,50 @@ def timed(graph: Graph, time: str, duration: str | float, *, backward: bool = Fa
     else:
         number = real_number("duration", duration, most=LARGEST_TIME)
         length = int(number) if number == int(number) else number
-    found = graph.kept(("timed", time, length), lambda graph: _ranked(graph, time, length))
-    return graph.kept(("timed backward", time, length), lambda _: _reversed(found)) if backward else found
-
-
-def _reversed(timed: Timed) -> Timed:
-    last, columns = len(timed.times) - 1, timed.graph.edge_attributes
-    ranks = {"departure": last - columns["arrival"], "arrival": last - columns["departure"]}
-    return Timed(timed.graph.reversed().with_edge_attributes(ranks), timed.times)
+    return graph.kept(("timed", time, length), lambda graph: _ranked(graph, time, length))
 
 
 def _ranked(graph: Graph, time: str, duration: str | float) -> Timed:
     xp: Any = module_of(graph.device)
-    departure = _numbers("time", time, graph.edge_attributes[time])
+    _check("time", graph, time)
     if isinstance(duration, str):
-        length = _numbers("duration", duration, graph.edge_attributes[duration])
-        if any_true(length < 0):
-            edge = int((length < 0).argmax())
-            raise ValueError(
-                f"edge attribute {duration!r}, the duration, is {length[edge].item()} at edge {edge}; expected 0 or "
-                "more"
-            )
-    else:
-        length = duration
-    arrival = departure + length
-    times, ranks = xp.unique(xp.concatenate([departure.astype(arrival.dtype), arrival]), return_inverse=True)
-    kind = Timed(graph, times).rank
-    ranks = ranks.reshape(2, graph.m).astype(kind)
-    return Timed(graph.with_edge_attributes(departure=ranks[0], arrival=ranks[1]), times)
+        _check("duration", graph, duration, least=0)
+    kinds = [graph.edge_attributes.types[name] for name in (time, duration) if isinstance(name, str)]
+    kind = np.dtype(np.float64 if isinstance(duration, float) or any(k.kind == "f" for k in kinds) else np.int64)
+
+    def departure(edges: Any) -> Any:
+        return edges[time].astype(kind) + kind.type(0)  # 0.0 in place of -0.0, so equal times have the same bits
+
+    def arrival(edges: Any) -> Any:
+        return departure(edges) + (edges[duration].astype(kind) if isinstance(duration, str) else duration)
+
+    def rank_of(name: str) -> Callable[[Any], Any]:
+        def ranks(edges: Any) -> Any:
+            own, places = xp.unique(edges[name], return_inverse=True)  # in order, which is faster to search for
+            return xp.searchsorted(times, own).astype(rank)[places]
+
+        return ranks
+
+    found = graph.with_edge_attributes(departure=departure, arrival=arrival)
+    times = distinct(xp.concatenate([distinct(found.edge_attributes[name]) for name in ("departure", "arrival")]))
+    rank = Timed(found, times).rank
+    return Timed(found.with_edge_attributes({name: rank_of(name) for name in ("departure", "arrival")}), times)
 
 
-def _numbers(what: str, name: str, column: Any) -> Any:
-    """A column of times or durations as int64 or float64, checked to be finite and in range."""
-    kind = np.float64 if column.dtype.kind == "f" else np.int64
-    if column.dtype.itemsize < 8:
-        column = column.astype(kind)
-    if kind is np.float64:
-        bad = ~(abs(column) < np.inf)
-    else:
-        bad = column >= LARGEST_TIME
-        if column.dtype.kind == "i":
-            bad |= column <= -LARGEST_TIME
-    if any_true(bad):
-        edge = int(bad.argmax())
-        wanted = "a finite number" if kind is np.float64 else "an integer between -2**62 and 2**62"
-        raise ValueError(
-            f"edge attribute {name!r}, the {what}, is {column[edge].item()} at edge {edge}; expected {wanted}"
-        )
-    return column.astype(kind)
+def _check(what: str, graph: Graph, name: str, least: float = -np.inf) -> None:
+    """Raise ValueError unless all numbers of a column are finite, in range, and at least `least`."""
+    column: Any = graph.edge_attributes[name]
+    is_float = column.dtype.kind == "f"
+    limit = np.inf if is_float else LARGEST_TIME
+    for bound in [end.item() for end in range_of(column)] if len(column) else ():  # both NaN if any number is
+        if not -limit < bound < limit:
+            wanted = "a finite number" if is_float else "an integer between -2**62 and 2**62"
+        elif bound < least:
+            wanted = f"{least} or more"
+        else:
+            continue
+        where = f" at edge {int(((column == bound) | (column != column)).argmax())}" if graph.is_whole else ""
+        raise ValueError(f"edge attribute {name!r}, the {what}, is {bound}{where}; expected {wanted}")
 
 
 def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
@@ -183,10 +213,10 @@ def extreme(kind: np.dtype, least: bool) -> Any:
     return np.iinfo(kind).min if least else np.iinfo(kind).max
 
 
-def times_of(timed: Timed, ranks: Any, otherwise: Any) -> Any:
-    """The times of ranks, and `otherwise` for what never happens."""
+def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:
+    """The times of ranks where a mask says that they happen, else `otherwise`."""
     xp: Any = module_of(timed.graph.device)
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)
-    known = timed.times[xp.minimum(ranks, len(timed.times) - 1)]  # the rank of a source may be len(timed.times)
-    return xp.where(ranks < timed.never, known, timed.times.dtype.type(otherwise))
+    known = timed.times[xp.clip(ranks, 0, len(timed.times) - 1)]  # the rank of a source may be -1 or len(timed.times)
+    return xp.where(happens, known, timed.times.dtype.type(otherwise))

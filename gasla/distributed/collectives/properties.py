@@ -12,6 +12,7 @@ from gasla.graph.adjacency import lists_on
 from gasla.graph.neighbor_lists import Lists
 
 SHARE = "share"  # the key under which a rank keeps its share of a graph
+FREE = "free"  # the key under which a rank keeps the memory available before and after its part was made
 
 
 def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:

@@ -12,7 +12,7 @@ from gasla.distributed.collectives.properties import SHARE
 from gasla.distributed.communicator import Rank
 from gasla.distributed.engine import one_card
 from gasla.distributed.engine.cards_run import CardsRun, Reference, can_meet, exchanges
-from gasla.distributed.engine.edge_fields import from_input_order, to_input_order
+from gasla.distributed.engine.edge_fields import attributes_read, from_input_order, to_input_order
 from gasla.distributed.engine.local_state import LocalArray
 from gasla.distributed.engine.rank_run import RankRun, on_host
 from gasla.distributed.engine.run_options import Options
@@ -20,7 +20,7 @@ from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.graph.arguments import NO_LIMIT
-from gasla.program.binding import PULL, PUSH, Found
+from gasla.program.binding import PULL, PUSH, Found, require_attribute
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -37,7 +37,10 @@ class Compiled:
     ) -> "DistributedRuns":
         """Check the program; only options are prepared."""
         kind: Any = type(program)
-        check_supported(program, kind.traced(graph.id_dtype), scheduled)
+        traced = kind.traced(graph.id_dtype)
+        check_supported(program, traced, scheduled)
+        for name in attributes_read(program, traced):
+            require_attribute(program, name, graph)
         has_card = self.compiled and graph.ranks.has_cards
         return DistributedRuns(Options(way, deterministic, self.compiled, graph.id_dtype, has_card))
 
@@ -277,6 +280,19 @@ def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: 
     return made
 
 
+def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[str, bool]) -> None:
+    """Keep an edge attribute on a shard, which is not always that of the share (collective)."""
+    share, communicator = rank.kept[graph][SHARE].shard, rank.communicator
+    if shard is not share and kind[0] != "in":
+
+        def fetch() -> np.ndarray:
+            return from_input_order(shard, communicator, to_input_order(communicator, share, share.attributes[name]))
+
+        column = make_once(rank, graph, (*kind, "attribute", name), fetch)
+        if name not in shard.attributes:
+            shard.set_attributes(shard.attributes.replaced({name: column}, shard.graph.m, "cpu"))
+
+
 def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
     """The value of a collective function, cached; repeated if any rank lacks it, because it had failed."""
     parts: dict[Any, Any] = rank.kept[graph]
@@ -290,6 +306,8 @@ def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
     shard = shard_on(rank, graph, program.direction, traced.looks_up)
+    for attribute in attributes_read(program, traced).values():
+        keep_attribute(rank, graph, shard, attribute, (program.direction, traced.looks_up))
     used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
     has_start = any(callable(field.init) for field in program.vertex_fields.values())
     return shard, {

@@ -16,7 +16,9 @@ from gasla.distributed.engine.shard import Shard
 from gasla.names import given as given_name
 from gasla.names import inner
 from gasla.program.binding import layout
+from gasla.program.program import VertexProgram
 from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Traced
 from semirings.types import computed
 
 
@@ -27,7 +29,8 @@ def scatter(run: Any, active: np.ndarray) -> None:
     src, dst = shard.graph_on("cpu").edges()
     vertices = {**run.state, **run.start.global_values}
     ends = [Record("vertex", Lazy(_makers(vertices, vs[places]))) for vs in (src, dst)]
-    values = {given_name(n): _values(shard, kind) for n, kind in traced.edge_types.items() if n not in run.edge_state}
+    kinds = {given_name(name): kind for name, kind in traced.edge_types.items()}
+    values = {name: _values(run, name, kind) for name, kind in kinds.items() if name not in run.edge_state}
     known: dict[str, Any] = {**values, **run.edge_state, "id": shard.array_on("cpu", "edge_ids", shard.edge_ids)}
     leaves = np.bool_(run.program.direction == "in")
     link = Record("edge", Lazy({**_makers(known, places), "leaves": lambda: leaves}))
@@ -48,9 +51,10 @@ def _makers(fields: dict[str, Any], places: np.ndarray) -> dict[str, Callable[[]
     return {name: reading(array) for name, array in fields.items()}
 
 
-def _values(shard: Shard, kind: Any) -> np.ndarray:
-    """The edge values of the graph in the type of an edge field; ones without values."""
-    values: Any = shard.graph_on("cpu").values
+def _values(run: Any, name: str, kind: Any) -> np.ndarray:
+    """The attribute that an edge field of the program holds, or the edge values, in its type; ones without values."""
+    shard, attribute = run.shard, run.program.edge_fields[name].attribute
+    values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]
     return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
 
@@ -63,6 +67,13 @@ def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
     positions = np.repeat(first - (ends - counts), counts) + np.arange(int(counts.sum()))
     found: np.ndarray = np.sort(lists.numbers()[positions])
     return found
+
+
+def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
+    """The attributes that a program reads, by the names of its edge fields."""
+    read = set().union(*(function.reads("edge") for function in traced.functions.values()))
+    fields = program.edge_fields.items()
+    return {name: field.attribute for name, field in fields if field.attribute is not None and inner(name) in read}
 
 
 # --- in the order of the input ----------------------------------------------------------------------------------------

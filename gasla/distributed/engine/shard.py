@@ -9,14 +9,14 @@ A shard is made on the rank's device, and copied to the other one where somethin
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gasla.arrays import Device, array_module, device_of, index_dtype, moved
+from gasla.arrays import Device, array_module, device_of, distinct, index_dtype, module_of, moved
 from gasla.distributed.communicator import Communicator
 from gasla.distributed.engine.partition import (
     Edges,
@@ -29,6 +29,7 @@ from gasla.distributed.engine.partition import (
 )
 from gasla.graph.adjacency import Array
 from gasla.graph.arguments import NO_LIMIT
+from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, Attributes
 from gasla.graph.graph import Graph
 
 SPARSE = 2  # vertices of all ranks per edge of this one, from which an array of all vertices takes too much memory
@@ -50,6 +51,7 @@ class Shard:
     sends: list[Array]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
     edge_ids: Array  # global edge number of each local edge
     leaves: Array | None = None  # for direction "all": whether each edge is stored in this direction
+    attributes: Attributes = NO_EDGE_ATTRIBUTES  # of the local edges, in host memory; see `set_attributes`
     copy: Graph | None = None  # of the local graph, on the other device
     copies: dict[Hashable, Any] = field(default_factory=dict)  # of arrays, on the other device
 
@@ -84,12 +86,27 @@ class Shard:
         if self.copy is None:
             self.copy = self.graph.to(device)
             self.copy.kept("whole", lambda _: self.graph.known("whole"))
+            self.set_attributes(self.attributes)
         return self.copy
+
+    def set_attributes(self, attributes: Attributes) -> None:
+        """Set columns of the local edges, in host memory; a graph on a card copies each when it is first read there."""
+        self.attributes = attributes
+        for graph in (self.graph, self.copy):
+            if graph is not None:
+                graph.edge_attributes = attributes if module_of(graph.device) is np else attributes.to(graph.device)
+
+    def with_graph(self, graph: Graph) -> "Shard":
+        """Another shard of the same edges, whose graph shares the lists of this one."""
+        graph.kept("whole", lambda _: self.graph.known("whole"))
+        return replace(self, graph=graph, copy=None, copies={})
 
     @property
     def nbytes(self) -> int:
         """Bytes held now, with copies on the other device."""
         held = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
+        if self.graph.edge_attributes is not self.attributes:
+            held += self.attributes.arrays()
         return sum(int(part.nbytes) for part in held if part is not None)
 
     def local_of(self, vertex: int) -> int | None:
@@ -174,6 +191,8 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
     del edges
     shard = _shard_of_rows(communicator, rows, share.bounds, share.m, mirrors_all)
     shard.leaves = leaves
+    if direction == "in":  # the same edges in the same order
+        shard.set_attributes(share.shard.attributes)
     _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)
     return shard
 
@@ -216,8 +235,8 @@ def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) ->
     """
     xp: Any = array_module(others)
     if n > SPARSE * (len(others) + own) and not mirrors_all:
-        some = [xp.unique(part) for part in _chunks(others)]
-        found = xp.unique(xp.concatenate([others[:0], *some]))
+        some = [distinct(part) for part in _chunks(others)]
+        found = distinct(xp.concatenate([others[:0], *some]))
         mirrors = found[xp.logical_or(xp.less(found, first), xp.greater_equal(found, first + own))]
 
         def numbers_of(ids: Array) -> Array:

@@ -11,7 +11,6 @@ UNSUPPORTED = {
     "scatter": "both ends of an edge, on two ranks, would have to see what it writes; use one direction",
     "scatter after post_apply": "it would read values that post_apply has already changed",
     "edge.back": "it reads an edge that another rank may hold",
-    "edge attributes": "ranks hold one value of each edge: distribute graph.weighted_by(name)",
     "bucket": "it would read values that post_apply has already changed",
     "order": "in-place updates would depend on the number of ranks; use order='synchronous'",
     "schedule": "a schedule lists receivers in one array, which no rank has",
@@ -25,13 +24,11 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
     seen = functions["bucket"].reads("vertex") & traced.writes("post_apply") if "bucket" in functions else set()
     scatter = functions.get("scatter")
     late = (scatter.reads("src") | scatter.reads("dst")) & traced.writes("post_apply") if scatter else set()
-    attribute = next((field.attribute for field in program.edge_fields.values() if field.attribute), None)
     found = [
         (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
         (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
         (bool(late), "scatter after post_apply", f"{name} has scatter that reads {given(min(late, default=''))}"),
         (any(f.reads("back") for f in functions.values()), "edge.back", f"{name} reads edge.back"),
-        (attribute is not None, "edge attributes", f"{name} reads the edge attribute {attribute!r}"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (is_scheduled, "schedule", f"a run of {name} has a schedule"),
     ]
