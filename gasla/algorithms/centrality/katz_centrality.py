@@ -110,7 +110,7 @@ def katz_centrality(
     ------
     ValueError
         If a weight is NaN, infinite or negative, a number is not finite, a parameter is out of range, `beta` is 0
-        everywhere, or scores overflow.
+        everywhere, the type of the scores cannot hold the square of a number in `nstart`, or scores overflow.
 
     Warns
     -----
@@ -149,7 +149,7 @@ def katz_centrality(
         return ScoresResult(module_of(graph.device).zeros(0, kind), 0, 0.0, True)
     own = {"beta": constants} if isinstance(constants, float) else {"own": constants}
     program = Katz(real=kind, weights=weights, varies="own" in own)
-    start = constants if nstart is None else vertex_numbers(graph, "nstart", nstart)
+    start = constants if nstart is None else _start(graph, nstart, kind)
     graph, exponent = (graph, 0) if weights is None else in_range(graph, kind)
     with np.errstate(over="ignore"):
         scaled_alpha = float(np.ldexp(alpha, exponent))  # as weights are multiplied by 2**-exponent
@@ -179,6 +179,17 @@ def _constants(graph: Graph, beta: Any) -> Any:
     return constants
 
 
+def _start(graph: Graph, nstart: Any, kind: np.dtype[Any]) -> Any:
+    """Check `nstart`, and return one number per vertex, of which `kind` holds the square."""
+    start, most = vertex_numbers(graph, "nstart", nstart), float(np.finfo(kind).max) ** 0.5
+    if (largest := float(abs(start).max())) > most:
+        v = int(abs(start).argmax())
+        raise ValueError(
+            f"nstart of vertex {v} is {largest:g} in size; expected at most {most:g}, for scores of {kind}"
+        )
+    return start
+
+
 def _normalized(scores: Any, square: float) -> Any:
     """Divide scores by their norm, in place unless on ranks: by the root of `square`, if that did not overflow."""
     kind = scores.dtype.type
@@ -191,7 +202,9 @@ def _normalized(scores: Any, square: float) -> Any:
 
 
 def _too_large(alpha: float) -> str:
-    return f"alpha is {alpha:g}, expected less than 1 / (largest eigenvalue), and a beta whose square is finite"
+    return (
+        f"alpha is {alpha:g}, expected less than 1 / (largest eigenvalue), and beta and nstart whose squares are finite"
+    )
 
 
 def _warn(residual: float, iterations: int, alpha: float, grows: bool) -> None:

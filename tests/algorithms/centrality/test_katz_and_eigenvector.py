@@ -149,6 +149,16 @@ def test_small_weights_tell_as_much_as_large_ones() -> None:
         gasla.eigenvector_centrality(matrix * 1e300 * 1e150, weighted=True)
 
 
+@pytest.mark.parametrize(("kind", "size"), [(np.float32, 1e20), (np.float32, -1e300), (np.float64, 1e160)])
+def test_a_start_that_is_too_large_is_named(kind: Any, size: float) -> None:
+    """And not alpha, with which scores converge from any other start."""
+    pair = csr_array(np.array([[0.0, 1], [1, 0]]))
+    with pytest.raises(ValueError, match=r"nstart of vertex 1 is 1e\+\d+ in size; expected at most 1\.\d+e\+"):
+        gasla.katz_centrality(pair, alpha=0.1, nstart={1: size}, dtype=kind)
+    found = gasla.katz_centrality(pair, alpha=0.1, nstart={1: 1e18}, dtype=kind, normalized=False)
+    assert found.converged and np.allclose(found.scores, 1 / 0.9)
+
+
 @pytest.mark.parametrize("function", [gasla.katz_centrality, gasla.eigenvector_centrality])
 def test_bad_input_is_refused(function: Any) -> None:
     pair = csr_array(np.array([[0.0, 1], [1, 0]]))
