@@ -8,6 +8,7 @@ handles, which are exchanged once, when it is allocated, and kept.
 import os
 import select
 import socket
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from gasla.distributed.failures import place
 from gasla.engines import peers
 
 ALIGNMENT = 256  # bytes
+PATIENCE = 1.0  # seconds in which a warning comes for certain
 MAY_SHARE_CARD = False
 """Whether processes that share a GPU may do so. Their kernels run in turns of milliseconds, so the host is faster."""
 
@@ -83,6 +85,9 @@ class OneProcess:
 
     def watch(self, number: int, superstep: int) -> None:
         """Called while kernels run. There is no other process to hear of."""
+
+    def find_failure(self, number: int, superstep: int) -> None:
+        """Called when a kernel has ended too early. There is no other process that could have ended it."""
 
     def fail(self, number: int, superstep: int) -> None:
         """Nothing to do: this process stops all kernels itself."""
@@ -256,6 +261,16 @@ class Processes:
             rank = self._ranks_of[descriptor]
             where = place(rank, self.size, self._communicator.host, superstep)
             raise ChildProcessError(f"{where}: the process has ended, while the others wait for its GPU")
+
+    def find_failure(self, number: int, superstep: int) -> None:
+        """Called when a kernel has ended too early: as `watch`, for a while.
+
+        If another process has stopped its kernel, this one has ended with it, perhaps before the warning comes.
+        """
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            self.watch(number, superstep)
+            time.sleep(0.01)
 
     def fail(self, number: int, superstep: int) -> None:
         """Make the other processes stop the kernels of a meeting, which wait for that of this one."""

@@ -133,3 +133,16 @@ def test_memory_is_unmapped_when_no_process_uses_it(memory: Memory) -> None:
     assert second.addresses[1] == third.addresses[1] == 1
     found.unmap()
     assert memory.unmapped == [1, 1, 1]
+
+
+def test_a_kernel_that_ended_too_early_looks_for_a_failure(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The warning of another process may come after its kernel has ended this one's."""
+    found = group([])
+    answers = iter([False, False, True])
+    monkeypatch.setattr(found._communicator, "is_warned", lambda number: next(answers), raising=False)
+    with pytest.raises(peer_groups.PeerFailed):
+        found.find_failure(3, 17)
+    monkeypatch.setattr(peer_groups, "PATIENCE", 0.05)
+    monkeypatch.setattr(found._communicator, "is_warned", lambda number: False)
+    found.find_failure(3, 17)
+    assert found._communicator.superstep == 17

@@ -174,7 +174,7 @@ class CardsRun:
                     "mpiexec every process makes the same calls"
                 )
             self._each(lambda run: run.launch(until))
-            self._each(lambda run: run.finish(self._watch))
+            self._each(self._finish)
             edges = self._group.gather([np.array([run.edges], np.int64) for run in self._runs])
         except BaseException as error:
             self._fail(error)
@@ -182,6 +182,14 @@ class CardsRun:
         first = self._runs[0]
         self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
         self.edges = int(np.sum(edges))
+
+    def _finish(self, run: Any) -> None:
+        """Wait for a kernel. If it has ended too early, that of another process that has failed may have ended it."""
+        try:
+            run.finish(self._watch)
+        except TimeoutError:
+            self._group.find_failure(self._meeting.number, run.superstep)
+            raise
 
     def _fail(self, error: BaseException) -> None:
         """End the kernels of all ranks, which won't meet again with what they share now."""
