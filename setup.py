@@ -37,7 +37,8 @@ class BuildWithCode(build_py):
         build = Path(self.build_lib).absolute()
         path = os.pathsep.join([str(build), *filter(None, sys.path)])  # also where pip has put what the build needs
         command = [sys.executable, "-m", module, str(build / "gasla" / "shipped")]
-        return subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}  # the wheel gets what is there
+        return subprocess.run(command, env=environment, check=False).returncode
 
 
 class WheelWithBill(bdist_wheel):
