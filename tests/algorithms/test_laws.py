@@ -6,6 +6,7 @@ import random
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +132,13 @@ def test_laws_hold_compiled(row: Row) -> None:
     holds(row, range(1, 3), [column for column in COLUMNS if column not in ("scaled", "types")], "compiled")
 
 
+LONG_IN_NUMPY = {"layout"}  # seconds a call, compiled milliseconds
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_laws_hold_for_weights_of_any_size_and_type(row: Row) -> None:
-    holds(row, range(3, 5), ["scaled", "types"], "numpy")
+    holds(row, range(3, 5), ["scaled", "types"], "compiled" if row.function in LONG_IN_NUMPY else "numpy")
 
 
 @pytest.mark.thorough
@@ -310,7 +314,7 @@ def said(verb: str, path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str
     target = path.with_name("answer.npz")
     output = ["-o", str(target)] if saves else []
     options = options_of(verb, path.parent)
-    with engines.interpreted():
+    with nullcontext() if verb in LONG_IN_NUMPY else engines.interpreted():
         code = cli.main([verb, str(path), *options, *output])
     printed = capsys.readouterr()
     assert code == 0, (verb, path.name, printed.err)
