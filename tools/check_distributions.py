@@ -13,11 +13,10 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import venv
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from try_wheel import try_wheel
+from try_wheel import Installed, try_wheel
 
 TREE = Path(__file__).resolve().parents[1]
 PACKAGES = ("gasla", "semirings")
@@ -70,40 +69,33 @@ def check_sdist(sdist: Path) -> None:
     check(names, expected() | {"LICENSE", "README.md", "pyproject.toml"}, sdist.name)
 
 
-def run(*command: str | Path, **where: Path) -> str:
-    """Run a command and return its output; exit with an error if it fails."""
+def build(folder: Path) -> None:
+    """Build both distributions into a folder; exit with an error if that fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    words = [*map(str, command)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env=environment, **where)
+    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(TREE)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     if done.returncode:
-        sys.exit(f"{' '.join(words)} ended with {done.returncode}\n{done.stdout}")
-    return done.stdout
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}")
 
 
 def main() -> None:
     """Build both distributions, check them, and run what the pages show."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        run(sys.executable, "-m", "build", "--outdir", work / "dist", TREE)
+        build(work / "dist")
         (wheel,), (sdist,) = (work / "dist").glob("*.whl"), (work / "dist").glob("*.tar.gz")
         check_wheel(wheel)
         check_bill(wheel)
         check_sdist(sdist)
-        venv.create(work / "fresh", with_pip=True)
-        python = work / "fresh" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        run(python, "-m", "pip", "install", wheel)
-        elsewhere = work / "elsewhere"
-        elsewhere.mkdir()
-        os.environ["GASLA_CACHE_DIR"] = str(work / "cache")
-        version = run(python, "-c", "import gasla; print(gasla.__version__, gasla.__file__)", cwd=elsewhere).split()
-        if not wheel.name.startswith(f"gasla-{version[0]}-") or not Path(version[1]).is_relative_to(work / "fresh"):
+        installed = Installed(wheel, work)  # and nothing but what it requires
+        version = installed.run("python", "-c", "import gasla; print(gasla.__version__, gasla.__file__)").split()
+        if not wheel.name.startswith(f"gasla-{version[0]}-") or not Path(version[1]).is_relative_to(work):
             sys.exit(f"{wheel.name} was installed, and {' '.join(version)} imported")
-        report = run(python, "-m", "gasla", "demo", "--no-map", cwd=elsewhere)
-        can_ship = run(python, "-c", "from gasla import shipping; print(shipping.can_ship())", cwd=elsewhere).strip()
-        if can_ship == "True" and (compiled := [*(work / "cache").glob("kernels/*")]):
+        report = installed.run("python", "-m", "gasla", "demo", "--no-map")
+        can_ship = installed.run("python", "-c", "from gasla import shipping; print(shipping.can_ship())").strip()
+        if can_ship == "True" and (compiled := [*installed.cache.glob("kernels/*")]):
             sys.exit(f"the demo compiled {len(compiled)} kernels; expected none, as {wheel.name} ships compiled code")
-        (work / "try").mkdir()
-        tried = try_wheel(wheel, work / "try")
+        tried = try_wheel(installed)
         size, lines = wheel.stat().st_size / 1e6, len(report.splitlines())
         print(f"{sdist.name}, {wheel.name} ({size:.1f} MB): complete; the demo runs from the wheel ({lines} lines)")
         print(f"without a network, from the wheel: {tried}")

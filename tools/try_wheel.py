@@ -2,7 +2,7 @@
 
 python tools/try_wheel.py WHEEL   (needs a package index, to install what the wheel requires)
 
-A fresh environment gets the wheel with the extras that the pages use. Then nothing is on the path but this environment,
+A fresh environment gets the wheel, and the extras that the pages use. Then nothing is on the path but this environment,
 so no compiler is found; and no process can reach a network.
 """
 
@@ -24,15 +24,17 @@ TREE = Path(__file__).resolve().parents[1]
 EXTRAS = "plot,networkx,arrow"
 OTHERS = ("pandas>=2.2",)  # a recipe's own
 NO_NETWORK = ("unshare", "--map-root-user", "--net")
-# Where the system forbids `unshare`: each Python process of the environment refuses connections.
+# Where the system forbids `unshare`: each Python process of the environment refuses connections, but for pip's.
 REFUSE = """
+import os
 import sys
 
 def refuse(event, args):
     if event in ("socket.connect", "socket.getaddrinfo"):
         raise OSError(f"no network here: {event} {args[1:]}")
 
-sys.addaudithook(refuse)
+if "NO_NETWORK" in os.environ:
+    sys.addaudithook(refuse)
 """
 FILES = """
 from gasla import datasets, io
@@ -51,17 +53,16 @@ class Installed:
     """A wheel in a fresh environment, and a folder in which its programs run without a network."""
 
     def __init__(self, wheel: Path, work: Path) -> None:
-        self.folder, self.programs = work / "elsewhere", work / "environment" / "bin"
+        self.folder, self.programs, self.cache = work / "elsewhere", work / "environment" / "bin", work / "cache"
         self.folder.mkdir()
         venv.create(work / "environment", with_pip=True)
-        self._run(
-            [self.programs / "python", "-m", "pip", "install", "-q", f"{wheel}[{EXTRAS}]", *OTHERS], {**os.environ}
-        )
+        self.install(wheel)
         self.environment = {
             "PATH": str(self.programs),
             "HOME": str(work),
-            "GASLA_CACHE_DIR": str(work / "cache"),
+            "GASLA_CACHE_DIR": str(self.cache),
             "MPLBACKEND": "Agg",
+            "NO_NETWORK": "1",
         }
         unshare = shutil.which(NO_NETWORK[0])
         self.prefix = [unshare, *NO_NETWORK[1:]] if unshare and permitted([unshare, *NO_NETWORK[1:]]) else []
@@ -69,6 +70,10 @@ class Installed:
             (packages,) = (work / "environment" / "lib").glob("python*/site-packages")
             (packages / "refuse_network.py").write_text(REFUSE, encoding="utf-8")
             (packages / "refuse_network.pth").write_text("import refuse_network\n", encoding="utf-8")
+
+    def install(self, *requirements: str | Path) -> None:
+        """Install packages from the index, or wheels."""
+        self._run([self.programs / "python", "-m", "pip", "install", "-q", *requirements], {**os.environ})
 
     def run(self, *command: str) -> str:
         """Run a program of the environment; return what it prints, and exit with an error if it fails."""
@@ -94,9 +99,9 @@ def permitted(prefix: list[str]) -> bool:
     return subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
 
 
-def try_wheel(wheel: Path, work: Path) -> str:
-    """Install the wheel below a folder, and run everything; return a line that says what ran."""
-    installed = Installed(wheel, work)
+def try_wheel(installed: Installed) -> str:
+    """Install what the pages need besides the wheel, and run everything; return a line that says what ran."""
+    installed.install(f"gasla[{EXTRAS}]", *OTHERS)
     connect = "import socket; socket.create_connection(('127.0.0.1', 9))"
     reached = subprocess.run(
         [*installed.prefix, installed.programs / "python", "-c", connect],
@@ -138,4 +143,4 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as name:
-        print(try_wheel(Path(sys.argv[1]).resolve(), Path(name)))
+        print(try_wheel(Installed(Path(sys.argv[1]).resolve(), Path(name))))
