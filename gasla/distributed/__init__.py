@@ -1,4 +1,4 @@
-"""The engine for graphs partitioned over ranks: each rank runs the CPU engine on its own part of the graph."""
+"""The engine for graphs partitioned over ranks: each rank runs the CPU or GPU engine on its own part of the graph."""
 
 from typing import Any, NoReturn
 
