@@ -187,7 +187,7 @@ class Frame:
 
     def __init__(self, function: Function, give: Callable[[Operand], None] | None = None) -> None:
         self.function = function
-        self.give = give  # of a generator: called with each yielded value
+        self.give = give  # in a generator: called with each yielded value
         self.variables: dict[str, Variable] = {}
         self.bound: dict[str, Operand] = {}  # constants, and parameters that are never set
         self.loops: list[tuple[str, str]] = []  # the labels of `continue` and `break`

@@ -60,7 +60,7 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # flags of arrays
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-SECONDS = 1.0  # of compilation, after which a message is printed
+SECONDS = 1.0  # seconds of compilation after which a message is printed
 
 
 class Kernel:

@@ -33,7 +33,7 @@ class Values:
     def __init__(self, lists: Lists, each: Array | None) -> None:
         self.lists, self.each = lists, each
         self.noted: Hashable | None = None  # checksum of the values that the cached properties belong to
-        self.are_private = False  # on a GPU: whether gasla made the array, and no caller has got it
+        self.are_private = False  # on a GPU: whether gasla made the array and has not returned it to a caller
 
     @property
     def device(self) -> Device:
@@ -114,7 +114,7 @@ class Values:
     @_noted
     def by_in(self) -> Array | None:
         """Values in the order of `in_`; the array of `by_out` if the two are equal."""
-        if self.lists.columns is not None:  # given, so there is no need to build `out`
+        if self.lists.columns is not None:  # the columns were given, so `out` need not be built
             return self.lists.columns.by_position(self.each)
         if self.lists.in_.indices is self.lists.out.indices and self.are_mirrored:
             return self.by_out

@@ -725,7 +725,7 @@ class Graph:
     @property
     def is_streamed(self) -> bool:
         """Whether neighbor lists and values are in host memory and read by a GPU over the link (`stream`)."""
-        return isinstance(self.__dict__.get("lists"), StreamedLists)  # a distributed graph has none
+        return isinstance(self.__dict__.get("lists"), StreamedLists)  # a distributed graph has no lists
 
     @property
     def files(self) -> MappedFiles | None:
@@ -888,7 +888,7 @@ class Graph:
     @property
     def out_values(self) -> Array | None:
         """Values in the order of `out`; `values` itself if that is the order of the input."""
-        self._valued.handed_out()  # by_out may be the array of the values
+        self._valued.handed_out()  # `by_out` may be the very array of the values
         return self._valued.by_out
 
     @property
@@ -1574,7 +1574,7 @@ class Graph:
         if first is None:
             return None
         lists = self.lists.host if isinstance(self.lists, StreamedLists) else self.lists
-        if lists.ends is None:  # `changed` always sets them
+        if lists.ends is None:  # `changed` always sets `ends`
             nothing = module_of(self.device).zeros(0, self.id_dtype)
             return nothing, nothing
         src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
@@ -1775,7 +1775,7 @@ class Graph:
 
         Graphs cached with this one count, workspaces of runs don't (`VertexProgram.workspace`).
         """
-        graphs: list[Graph] = [self, *self._weighted.values()]  # which share all but what depends on values
+        graphs: list[Graph] = [self, *self._weighted.values()]  # these share everything that does not depend on values
         held = [*self.lists.arrays(), *(array for graph in graphs for array in graph._valued.arrays())]
         held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())

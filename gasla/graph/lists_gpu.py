@@ -90,7 +90,7 @@ def _count(keys: Array, n: int) -> Array:
 def _in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]]:
     """For each chunk of the input, the places of its entries in lists by key, and their positions in the input."""
     xp, n = array_module(keys), len(indptr) - 1
-    ends = indptr[:-1].astype(np.int64)  # of the entries of earlier chunks, in each list
+    ends = indptr[:-1].astype(np.int64)  # for each list, the end of the entries of earlier chunks
     for first in range(0, len(keys), CHUNK):
         part = keys[first : first + CHUNK]
         packed = _packed(part, xp.arange(len(part), dtype=np.uint32), n)

@@ -66,7 +66,7 @@ class Lists:
     ) -> None:
         self.n, self.device = n, device
         self.rows, self.columns, self.ends = rows, columns, ends
-        self.files: MappedFiles | None = None  # that the arrays are mapped from
+        self.files: MappedFiles | None = None  # the files that the arrays are mapped from
         given = rows or columns
         self.m = len(given.indices) if given is not None else 0 if ends is None else len(ends[0])
 

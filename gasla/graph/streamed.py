@@ -226,7 +226,7 @@ class StreamedLists(Lists):
         self.m, self.files = given.m, given.files
         self.host = copy.copy(given)
         self._converted: weakref.WeakValueDictionary[tuple[int, Any], Any] = weakref.WeakValueDictionary()
-        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # by the identity of the host's
+        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # keyed by the identity of the host's array
         for name in ("rows", "columns"):
             if getattr(self.host, name) is not None and not packs:
                 self._settle(name)

@@ -22,7 +22,7 @@ from gasla.operations.sampling import LARGE, seed_word
 
 Array = Any  # NumPy's or CuPy's
 MOST = 2**31  # vertices: numbers of pairs fit int64
-ROUNDS = 128  # of draws; at least half of them are new, so that all are found in far fewer
+ROUNDS = 128  # largest number of rounds of draws; at least half of the draws are new, so far fewer rounds suffice
 ENTRY = 96  # bytes, at most, for each pair that is drawn
 BLOCK = 1 << 14  # pairs that NumPy hashes at a time, which fit a cache
 
@@ -124,7 +124,7 @@ def _pairs(numbers: Array, n: int, undirected: bool) -> Array:
         first = numbers // max(n - 1, 1)
         second = numbers - _row_start(first, n, False)
         return xp.stack([first, second + (second >= first)])
-    larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)  # rounding: one too large or too small, at most
+    larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)  # by rounding, at most one too large or too small
     larger -= _row_start(larger, n, True) > numbers
     larger += _row_start(larger + 1, n, True) <= numbers
     return xp.stack([numbers - _row_start(larger, n, True), larger])

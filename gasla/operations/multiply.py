@@ -156,7 +156,7 @@ def product(
 ) -> Any:
     """Reduce each row of the matrix (each column, for `vxm`) to one value; the body of `mxv` and `vxm`."""
     check_semiring("semiring", semiring)
-    if hasattr(A, "multiplied"):  # a distributed graph, which no process holds as a whole
+    if hasattr(A, "multiplied"):  # a distributed graph
         if not (mask is None and accum is None and out is None):
             raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a product without them")
         return A.multiplied(x, semiring, by_column)

@@ -20,7 +20,7 @@ from semirings.types import SHORT, has_wide, parts_of
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
 Order = Literal["synchronous", "in place"]
-MOST_ITEMS = 30  # of a tuple, or fields that a function returns: each is a variable in compiled code
+MOST_ITEMS = 30  # most items of a tuple, or fields that a function returns: each is a variable in compiled code
 MOST_LANES = 1024  # length of a vector
 
 

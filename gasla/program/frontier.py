@@ -41,7 +41,7 @@ class Frontier:
     """
 
     is_all = False
-    _device: Device = "cpu"  # of the set of all vertices, which has no array
+    _device: Device = "cpu"  # the device of the set of all vertices, which has no array
 
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):

@@ -14,7 +14,7 @@ from gasla.arrays import array_module
 __all__ = ["Schedule", "as_schedule"]
 
 INT32 = np.dtype(np.int32)
-MOST = 2**31  # iterations, which engines number in 32 bits
+MOST = 2**31  # largest number of iterations: engines number them in 32 bits
 
 
 class Schedule:

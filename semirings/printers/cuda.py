@@ -140,7 +140,7 @@ PRELUDE = (
     "namespace semirings {\n"
     "template <class T, int k> struct vector { T item[k]; };\n"
     "template <class... T> struct tuple;\n"
-    "template <> struct tuple<> {};\n"  # the result of a function that returns no field
+    "template <> struct tuple<> {};\n"  # the result type of a function that returns no field
     + _STRUCTS
     + _HELPERS
     + "".join(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from semirings.expr import Expr, Symbol, at_lane, free_symbols, in_order, make_tuple, node, of_lanes
 from semirings.types import TupleType, Type, VectorType, has_wide
 
-INLINE = ("symbol", "constant", "item", "vector", "tuple")  # nodes that are printed in place
+INLINE = ("symbol", "constant", "item", "vector", "tuple")  # nodes that are printed where they are used
 
 
 def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:

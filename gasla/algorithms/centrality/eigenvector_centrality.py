@@ -145,7 +145,7 @@ def eigenvector_centrality(
     unit = 1.0
     if weights is not None:
         largest = float(weight_range(graph, shares=True)[1])
-        if largest < 1:  # larger weights are refused below if scores overflow
+        if largest < 1:  # weights of 1 or more need no scaling; if scores overflow, the check below raises
             graph, exponent = in_range(graph, kind)
             largest = ldexp(largest, -exponent)
         unit = 1 / largest if 0 < largest < 1 else 1.0

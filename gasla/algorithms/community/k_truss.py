@@ -68,7 +68,7 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     edges, part = xp.arange(simple.m), simple
     if least is not None:
         edges, _ = _peeled(edges, part, least)
-    while least is None:  # ends, since each turn removes the edges of the least support
+    while least is None:  # ends, since each iteration removes the edges of least support
         more, smaller = _peeled(edges, part, int(edge_support(part).min()) + 1 if part.m else 0)
         if not len(more):
             break

@@ -234,6 +234,6 @@ def label_propagation(
     initial = order.labels(xp.arange(graph.n, dtype=graph.id_dtype))
     found = run(Labels(**form), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False).label
     smallest = run(SmallestMembers, graph, max_iterations=1, label=order.vertices(found), notice=False)
-    labels = xp.asarray(smallest.least)  # over ranks, all blocks of it
+    labels = xp.asarray(smallest.least)  # over ranks: gathers the blocks of all ranks
     number(labels)
     return labels

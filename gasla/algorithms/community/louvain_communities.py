@@ -40,7 +40,7 @@ TURNS_PER_ROUND = 6  # each vertex has one of them
 FEW = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
-ONE_THREAD = 1 << 22  # most vertices and edges of a level without barriers
+ONE_THREAD = 1 << 22  # up to this many vertices and edges, a level runs on one thread
 
 
 class Weigh(VertexProgram):
@@ -94,7 +94,7 @@ class Move(VertexProgram):
     weight = edge(np.float64)
     seed = parameter(np.uint64, 0)
     turn = parameter(np.int64, 0)
-    share = parameter(np.float64, 1)  # resolution / total weight of all edges
+    share = parameter(np.float64, 1)  # resolution / (total weight of all edges)
     reduce = semirings.plus
     everyone = True
 

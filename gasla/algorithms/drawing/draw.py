@@ -24,10 +24,10 @@ MOST_LINES = 40_000  # stored edges that are drawn as lines
 MOST_SAMPLED = 1_000_000  # edges that a density is made of
 MOST_POINTS = 10_000_000  # along these edges
 MOST_DOTS = 50_000  # vertices that are drawn
-PIXELS = 1000  # of the longer side of a density
+PIXELS = 1000  # pixels along the longer side of a density
 AT_ONCE = 1 << 20  # points in memory
-LARGEST_AREA = 250.0  # square points, of the vertex with the largest size
-GRAY, MISSING = "0.45", "0.75"  # edges; vertices whose score is not finite
+LARGEST_AREA = 250.0  # area of the vertex with the largest size, in square points
+GRAY, MISSING = "0.45", "0.75"  # colors of edges, and of vertices whose score is not finite
 LOOP = 0.015  # radius of a loop, as a part of the picture
 
 

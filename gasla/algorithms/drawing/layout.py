@@ -46,8 +46,8 @@ class Forces(VertexProgram):
     mass = vertex(np.float32, init=1, missing=0)
     stiffness = vertex(np.float32, init=1)
     weight = edge(np.float32)
-    strength = parameter(np.float32, 1)  # of the repulsion by neighbors
-    share = parameter(np.float32, 1)  # of the repulsion by a sampled vertex, which represents n / SAMPLES
+    strength = parameter(np.float32, 1)  # factor of the repulsion by neighbors
+    share = parameter(np.float32, 1)  # factor of the repulsion by a sample, which represents n / SAMPLES vertices
     gravity = parameter(np.float32, 0)
     nearest = parameter(np.float32, 1)  # added to squared distances, so that repulsion stays finite
     limit = parameter(np.float32, 1)
@@ -152,7 +152,7 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
         return xp.zeros((simple.n, 2))
     levels = _levels(simple, seed)
     sizes = xp.bincount(levels[0].component).astype(np.float64)
-    strength = max(simple.m, 1) / float((sizes**2).sum())  # for which edges have a length of 1
+    strength = max(simple.m, 1) / float((sizes**2).sum())  # with this strength, edges have a length of 1
     draw = np.random.default_rng(seed)
     positions = moved(_first(levels[-1].graph, draw), simple.device)
     for level in reversed(levels):

@@ -164,7 +164,7 @@ class Preflow:
     def source_side(self) -> Any:
         """Mark the largest source side of the minimum cuts: vertices without a residual path to the target."""
         if self.is_reversed:
-            self.return_excess()  # otherwise edges may be saturated by flow that returns
+            self.return_excess()  # excess that has yet to return may saturate edges
         sent = self._sent[self.network.reverse_edge_ids] if self.is_reversed else self._sent
         return ~leads_to(self.network, self.target, sent=sent)
 

@@ -33,7 +33,7 @@ from gasla.arrays import any_true, array_module
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import exact_total
 
-BITS = 61  # bits of capacities in units, and of the total that an end sends
+BITS = 61  # bits of scaled capacities, and of their sum at the source or the target
 ENOUGH = Fraction(1, 2**40)  # fraction of the value that may be missing
 SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # least and greatest positive floats
 TOO_LARGE = (

@@ -38,7 +38,7 @@ class Medians(VertexProgram):
     sphere = option(False)
     position = vertex((np.float64, (3,)))
     located = vertex(np.bool_)
-    move = vertex((np.float64, (3,)))  # the last one, without extrapolation
+    move = vertex((np.float64, (3,)))  # the last move, without extrapolation
     tol = parameter(np.float64, 1e-9)
     reduce = semirings.plus
 
@@ -69,7 +69,7 @@ class Medians(VertexProgram):
         )
         if self.sphere:
             radius = semirings.sqrt(semirings.plus(position * position))
-            pole = semirings.vector(0.0, 0.0, 1.0)  # for a mean at the center of the sphere
+            pole = semirings.vector(0.0, 0.0, 1.0)  # the location if the mean is at the center of the sphere
             position = semirings.where(radius > 1e-12, position / semirings.maximum(radius, 1e-12), pole)
         return {"position": position, "located": True, "move": move}
 

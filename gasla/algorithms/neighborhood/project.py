@@ -72,7 +72,7 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32), array([1, 1, 1, 1]))
     """
     graph = as_graph(graph)
-    graph = graph.with_edge_attributes(dict.fromkeys(graph.edge_attributes))  # none: the edges of the result are others
+    graph = graph.with_edge_attributes(dict.fromkeys(graph.edge_attributes))  # new edges have none
     xp: Any = module_of(graph.device)
     blank = graph.with_values(None).select(xp.zeros(graph.m, bool))  # keeps the names of vertices
     try:

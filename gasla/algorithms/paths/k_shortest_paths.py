@@ -87,9 +87,9 @@ class Deviation:
     ) -> None:
         self.edges, self.target, self.path, self.place, self.length = edges, target, path, place, length
         self.excluded, self.bound, self.head = excluded, bound, head
-        self.found: Path = ()  # the least path, once it is known
+        self.found: Path = ()  # the shortest path, once it is known
         self.heap: list[tuple[float, int, int, int]] = []  # bound, order, vertex, index of the edge that leaves it
-        self.lengths: dict[int, float] = {}  # of paths to the vertices reached
+        self.lengths: dict[int, float] = {}  # lengths of the shortest paths to the vertices reached
         self.before: dict[int, int] = {}
 
     def __lt__(self, other: "Deviation") -> bool:

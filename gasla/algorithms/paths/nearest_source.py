@@ -113,7 +113,7 @@ def nearest_source(
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
     distances = sssp(graph, chosen, cutoff=cutoff, dtype=dtype)
-    positions = {source: i for i, source in reversed(list(enumerate(chosen)))}  # of those given twice, the first
+    positions = {source: i for i, source in reversed(list(enumerate(chosen)))}  # of equal sources, the first
     program = Cells(**length_types(graph, distances.dtype))
     found = run(program, graph, active=list(positions), distance=distances, nearest=positions, wait=False)
     return NearestSourceResult(distances, found.nearest.view(np.int32))

@@ -40,7 +40,7 @@ from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
 Method = Literal["auto", "a*", "bidirectional", "dijkstra"]
-SAMPLE = 4096  # lengths of edges of which the mean is taken
+SAMPLE = 4096  # number of edges whose mean length is computed
 
 
 class Search(VertexProgram):

@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.arrays import array_module, moved
 
-LARGEST = 1 << 62  # sums up to this are left to int64
+LARGEST = 1 << 62  # int64 adds sums up to this
 
 
 def sum_of_products(*factors: Any) -> int:
@@ -22,7 +22,7 @@ def sum_of_products(*factors: Any) -> int:
     """
     sizes = prod(factor.astype(np.float64) for factor in factors)
     fits = sizes * max(len(sizes), 1) < LARGEST
-    few = array_module(fits).where(fits, prod(factors), 0)  # the others have wrapped around
+    few = array_module(fits).where(fits, prod(factors), 0)  # products that do not fit have wrapped around
     large = [moved(factor[~fits], "cpu").tolist() for factor in factors]
     return int(few.sum()) + sum(map(prod, zip(*large)))
 

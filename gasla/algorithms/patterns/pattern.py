@@ -18,7 +18,7 @@ from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
 
 MOST = 4  # vertices
-Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is in it in both orders
+Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is stored in both orders
 
 
 class Step(NamedTuple):
@@ -139,7 +139,7 @@ def _read(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
     """The number of vertices of a matrix, and its edges: stored entries of a sparse one, nonzeros of a dense one."""
     if hasattr(given, "tocsr") or hasattr(given, "out"):
         graph = as_graph(given).to("cpu")
-        few = graph.n <= MOST  # otherwise it is refused by its size
+        few = graph.n <= MOST  # patterns of more vertices are refused later
         return graph.n, set(zip(graph.out.owners().tolist(), graph.out.indices.tolist())) if few else set(), directed
     matrix = as_array("pattern", given)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":

@@ -112,7 +112,7 @@ class Dyads(NamedTuple):
 
     mutual: Graph  # edges that lead both ways
     one_way: Graph
-    degrees: dict[str, Array]  # of each vertex: mutual neighbors, and others that it leads to, and that lead to it
+    degrees: dict[str, Array]  # per vertex: numbers of mutual, of other out- and of other in-neighbors
 
     @classmethod
     def of(cls, simple: Graph) -> "Dyads":

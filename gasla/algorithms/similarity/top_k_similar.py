@@ -103,12 +103,12 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     for some in two_hops(simple, weights_in(graph, formula), chosen):
         score = formula.score(xp, degrees[some.owners], degrees[some.vertices], some.weights)
         rows = Sparse((len(some.indptr) - 1, graph.n), some.indptr, some.vertices, score)
-        best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)  # one more, since a vertex may be among its own
+        best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)  # k + 1: a vertex may be among its own
     place = xp.searchsorted(chosen, first)
     for part in shares(xp.full(graph.n, k + 1), MOST):
         ids, here = best_ids[place[part]], xp.arange(graph.n)[part]
         keep = ids != here[:, None]
-        keep[:, k] &= ~keep.all(axis=1)  # drop the last, if the vertex is not among its own
+        keep[:, k] &= ~keep.all(axis=1)  # drop the last if the vertex itself is not among the k + 1
         vertices[part], scores[part] = (all_of[keep].reshape(len(here), k) for all_of in (ids, best[place[part]]))
     return SimilarResult(vertices, scores)
 

@@ -22,11 +22,11 @@ from gasla.program.fields import edge, parameter, vertex
 from gasla.program.options import option
 from gasla.program.program import VertexProgram
 
-DENSE = 64  # vertices of graphs whose Laplacian is written out
+DENSE = 64  # up to this many vertices the Laplacian is a dense matrix
 WIDTH = 4  # vectors that a run of the filter multiplies
 EXTRA = 3  # least number of vectors in the block besides the wanted ones
 GROWTH = 2.0  # a filter multiplies eigenvectors near 0 by up to exp(2 GROWTH)
-SLACK = 0.1  # of the largest Ritz value, above which a filter damps: it separates more equal eigenvalues than vectors
+SLACK = 0.1  # the filter damps above this part of the largest Ritz value, in case more eigenvalues are equal
 LEAST_TOL = 1e-13  # which rounding allows
 
 
@@ -38,7 +38,7 @@ class Filter(VertexProgram):
     now = vertex((np.float64, (WIDTH,)))
     before = vertex((np.float64, (WIDTH,)))
     diagonal = vertex(np.float64)
-    scale = vertex(np.float64)  # of the weights of a receiver's edges
+    scale = vertex(np.float64)  # factor of the weights of a receiver's edges
     weight = edge(weights, when=weights)
     middle = parameter(np.float64, 0.0)
     factor = parameter(np.float64, 1.0)

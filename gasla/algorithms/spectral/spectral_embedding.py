@@ -9,7 +9,7 @@ from gasla.arrays import moved
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import as_graph
 
-MOST_PRODUCTS = 20_000  # of the Laplacian with each vector
+MOST_PRODUCTS = 20_000  # largest number of products of the Laplacian with each vector
 
 
 class SpectralResult(NamedTuple):

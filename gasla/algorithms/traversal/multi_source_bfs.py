@@ -27,7 +27,7 @@ from gasla.program.program import VertexProgram
 from gasla.progress import track
 
 WORD = 64  # sources per batch
-ROWS, DIGITS = 8, 4  # of levels that a run of `Rows` writes
+ROWS, DIGITS = 8, 4  # rows and digits of the levels that a run of `Rows` writes
 SHALLOW = 32  # up to this depth, many vertices are reached from several sources in the same iteration
 WORTH = 16  # from this number of sources on, a batch of 64 is faster than single searches
 
@@ -195,8 +195,8 @@ class Probe(NamedTuple):
     which: int  # index of its source
     level: Any
     depth: int
-    waits: bool  # iterations are so short that a search mostly waits between them
-    is_shared: bool  # batches share enough work to pay off
+    waits: bool  # whether iterations are so short that a search mostly waits at barriers
+    is_shared: bool  # whether the searches of a batch share enough work to pay off
 
 
 def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Probe:

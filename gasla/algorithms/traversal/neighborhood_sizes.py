@@ -28,8 +28,8 @@ from gasla.progress import track
 
 BATCH = 64  # searches at once
 SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
-BITS = 53  # of a hash, of which leading zeros are counted: a float64 holds 53 bits exactly
-ROWS = 4096  # counters estimated at once: their powers of two stay in a cache of the core
+BITS = 53  # bits of a hash whose leading zeros are counted: a float64 holds 53 bits exactly
+ROWS = 4096  # number of counters estimated at once, so that their powers of two stay in the core's cache
 
 
 class Counters(VertexProgram):

@@ -108,7 +108,7 @@ class Converted:
             for name, default in ({} if everything else wanted).items()
         }
         self._made: dict[Hashable, Any] = {}
-        self._called: dict[Any, tuple[Array, Array]] = {}  # what functions said in this call, and which edges they hide
+        self._called: dict[Any, tuple[Array, Array]] = {}  # lengths that functions returned, and edges that they hide
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
         """The attributes of every edge."""
@@ -139,7 +139,7 @@ class Converted:
 
     @property
     def _adj(self) -> Mapping[Any, int]:
-        return self.numbers  # what `nbunch_iter` looks names up in
+        return self.numbers  # `nbunch_iter` looks up names in this mapping
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
         """Those of some nodes that there are, as NetworkX's graphs have it."""
@@ -185,7 +185,7 @@ class Converted:
 
     def on(self, device: Device) -> "Converted":
         """The same graph for a call that runs on a device."""
-        other = copy(self)  # which shares all that is known, and will be
+        other = copy(self)  # the copy shares what is cached now and later
         other.device, other.is_placed, other._called = device, True, {}
         return other
 
@@ -355,7 +355,7 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
         return np.zeros(0, np.int64)
     try:
         found = np.array(given)
-    except (ValueError, OverflowError):  # lists of several lengths, as it may be
+    except (ValueError, OverflowError):  # lists of unequal lengths, for example
         found = np.array(None)
     if found.ndim != 1 or found.dtype.kind not in "bif":
         odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)

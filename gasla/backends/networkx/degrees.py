@@ -166,7 +166,7 @@ def degree_pearson_correlation_coefficient(
     _, tails, heads = each_edge(G, None)
     if len(tails) < 2:
         raise NotImplementedError("fewer than two edges, which have no correlation")
-    places = np.argsort(np.array(G.numbered(set(G.names))))  # NetworkX goes through a set of the nodes
+    places = np.argsort(np.array(G.numbered(set(G.names))))  # the order of NetworkX's set of nodes
     order = np.argsort(places[tails], kind="stable")
     sides = strengths(G, x, weight)[tails[order]], strengths(G, y, weight)[heads[order]]
     return float(pearsonr(*sides)[0])

@@ -61,7 +61,7 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
 def _sums(found: Any, ends: Any) -> Iterable[Any]:
     """Sums; an empty sum is the integer 0."""
     for score in found.tolist():
-        if score == float("inf"):  # of a node and itself, where a neighbor has one edge, whose logarithm is 0
+        if score == float("inf"):  # the pair (v, v) with a neighbor of degree 1, whose logarithm is 0
             raise ZeroDivisionError("float division by zero")
         yield score or 0
 

@@ -115,7 +115,7 @@ def square_clustering(G: Converted, nodes: Any = None) -> Any:
     """The fraction of possible squares that exist at nodes; an integer if none is possible, as in NetworkX."""
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
-    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # where 0 squares exist of a positive number
+    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # no squares, although some are possible
     found = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
     return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(found, possible.tolist())])
 

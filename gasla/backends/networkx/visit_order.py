@@ -31,7 +31,7 @@ def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
         found = parents[order]
         found[0] = -1
         return Queue(order, found)
-    n, first = len(G), matrix.indptr[-1]  # one vertex more, which leads to the sources
+    n, first = len(G), matrix.indptr[-1]  # an additional vertex with edges to all sources
     indptr = np.append(matrix.indptr, first + len(sources)).astype(matrix.indptr.dtype)
     indices = np.append(matrix.indices, sources).astype(matrix.indices.dtype)
     larger = csr_array((np.ones(len(indices)), indices, indptr), shape=(n + 1, n + 1))
@@ -50,7 +50,7 @@ def layers(found: Queue) -> list[Array]:
     """The nodes of a queue, grouped by distance from the sources."""
     places = np.zeros(int(found.order.max()) + 1, np.int64)
     places[found.order] = np.arange(len(found.order))
-    begins = places[found.parents]  # where parents are in the queue; they ascend
+    begins = places[found.parents]  # positions of parents in the queue, which ascend
     begins[found.parents < 0] = -1
     bounds = [0, int((found.parents < 0).sum())]
     while bounds[-1] < len(begins):
@@ -91,7 +91,7 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     if not tied.any():
         return found
     tails, heads = edges()
-    by_head = np.argsort(found[heads], kind="stable")  # those of a group lie together, in the order of the rows
+    by_head = np.argsort(found[heads], kind="stable")  # groups the edges by head, in the order of the rows
     tails, heads = tails[by_head], heads[by_head]
     places = found[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])

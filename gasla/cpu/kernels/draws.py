@@ -41,7 +41,7 @@ def aimed(sums, first, last, part):
     """The threshold at a fraction of a list's total weight, and the index of the guide where its search starts."""
     total, size = sums[last - ONE], last - first
     mark = part * total
-    if mark >= total:  # by rounding, where the total is hardly more than 0
+    if mark >= total:  # possible by rounding, if the total is hardly more than 0
         mark = 0.0
     return mark, first + min(np.uint64(part * np.float64(size)), size - ONE)
 

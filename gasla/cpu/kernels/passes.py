@@ -11,7 +11,7 @@ from gasla.cpu.program.specialize import is_used, local, plan, where_used
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, load_unordered, prefetch
 from gasla.cpu.runtime.threads import STOP
 
-FEW = 4  # targets of a vertex that are prefetched
+FEW = 4  # number of targets of a vertex that are prefetched
 
 
 @where_used

@@ -16,7 +16,7 @@ from gasla.program.statements import Load, Store
 from semirings import VectorType
 
 AHEAD, LINE = 512, 16  # edges; LINE is the number of int32 ids in a cache line
-DISTANCE, FURTHER = 12, 32  # edges ahead at which vectors are prefetched; FURTHER if lists are short
+DISTANCE, FURTHER = 12, 32  # how many edges ahead vectors are prefetched; FURTHER if lists are short
 
 
 @stage

@@ -54,7 +54,7 @@ def push():
     variables()
     for u in active_vertices(fetches_targets=bool(plan.fetched)):
         clear_claim(u)
-        if plan.sends_news:  # before the fields are read: a later change sets its bit again
+        if plan.sends_news:  # clear the bits before the fields are read: a later change sets its bit again
             fresh = take_news(news, u, threads > 1)
             if fresh != zero:
                 send(u)
@@ -74,7 +74,7 @@ def send(u):
     run(plan.loads_of_end("src"), u)
     for e in edges_of("s", u):
         v = np.uint64(si[e])
-        if plan.fetched:  # in long lists also some edges ahead
+        if plan.fetched:  # in long lists, prefetch the targets of later edges as well
             if e + NEAR < last:
                 fetch_target(np.uint64(si[e + NEAR]))
         if is_admitted(v):

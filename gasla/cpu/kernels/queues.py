@@ -44,7 +44,7 @@ LIST, BITS = 0, 1  # forms of the active set: lists of the threads, or a bitmap
 SPARSE, DENSE = 1, 2  # an iteration over active vertices, or over all; 0 lets the engine choose
 
 CHUNK = 64  # entries of a queue that a thread takes at once
-DENSE_CHUNK = 1024  # vertices of a pass over all that a thread takes at once; whole words of a bitmap
+DENSE_CHUNK = 1024  # vertices that a thread takes at once in a pass over all; a multiple of a bitmap's word
 # Prefetch distances in a queue: for fields of the vertices' neighbors, for neighbor lists, and for their offsets.
 NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 

@@ -50,7 +50,7 @@ def fill():
     if plan.accumulates:
         for v in range(low, high):
             forget(v)
-    if plan.sends_news:  # at first all parts count as changed
+    if plan.sends_news:  # initially all items count as changed
         for v in range(low, high):
             news[v] = plan.all_news
 

@@ -16,14 +16,14 @@ from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import blocks
 from gasla.cpu.runtime.threads import STOP
 
-ROWS = 11  # scratch rows of a thread's group, and two more for each edge that accept asks for
+ROWS = 11  # scratch rows of a thread's group; each `has_edge` in `accept` takes two more
 
 
 @compiled
 def walk():
     """Walk from all starts, one group after another."""
     n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
-    keys, places, at = scratch[thread, 0], scratch[thread, 1], ids[thread, 2]  # `at`: a group's column of walks
+    keys, places, at = scratch[thread, 0], scratch[thread, 1], ids[thread, 2]  # `at`: a group's current vertices
     if plan.functions:
         lists, near, inputs = (indptr, indices, weights), (near_indptr, near_indices), local[plan.inputs]
         before, fates, complaint = ids[thread, 0], scratch[thread, 10], complaints[thread]

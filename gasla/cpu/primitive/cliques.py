@@ -29,8 +29,8 @@ from gasla.graph.graph import Graph
 _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = np.uint64(8)  # vertices that a thread takes at once; one vertex may be much work
-_LOOKS = 16  # work for an edge, in units of one edge that is read; roughly
-_LACK = 3  # missing vertices at which a search ends, as `_tell` counts them all at once
+_LOOKS = 16  # work per edge, roughly, in units of one edge that is read
+_LACK = 3  # a search ends when this many vertices are missing, as `_tell` counts the cliques directly
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:

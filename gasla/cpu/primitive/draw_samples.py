@@ -15,7 +15,7 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ROWS = np.uint64(64)  # samples that a thread takes at once
-_MISSES = 16  # work of a draw, which misses the cache several times, in units of one edge that is read
+_MISSES = 16  # work per draw, which misses the cache several times, in units of one edge that is read
 _PAIR = np.uint64(2)
 _AHEAD = np.uint64(8)  # entries between the one that is numbered and the one whose slot is prefetched
 
@@ -180,7 +180,7 @@ def _draw(drawn, first, last, weights, replace, state):
             drawn[j] = share(mixed(state, j), degree)
         return k
     count = min(k, degree)
-    if count == degree:  # Floyd's algorithm finds these, too
+    if count == degree:  # a shortcut: Floyd's algorithm below would choose all of them, too
         for j in range(count):
             drawn[j] = j
         return count

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 SHORT = 16  # most neighbors of a vertex for which lists are merged
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(1024)  # pairs that a thread takes at once
-_LOOKS = 16  # work for a pair, in units of one edge that is read; roughly
+_LOOKS = 16  # work per pair, roughly, in units of one edge that is read
 _SPARSE = np.uint64(8)  # if the longer list is this many times as long, the shorter's entries are searched in it
 
 

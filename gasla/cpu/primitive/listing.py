@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(512)  # pairs that a thread takes at once
-_LOOKS = 16  # work for a pair, in units of one edge that is read; roughly
+_LOOKS = 16  # work per pair, roughly, in units of one edge that is read
 _LOPSIDED = np.uint64(16)  # if one list is this many times as long, the other's entries are searched in it
 
 

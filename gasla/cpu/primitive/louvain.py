@@ -26,11 +26,11 @@ from gasla.cpu.runtime.threads import get_num_threads
 
 Array = np.ndarray[Any, Any]
 
-PARALLEL = 1 << 12  # edges from which on a second thread pays
+PARALLEL = 1 << 12  # number of edges from which a second thread pays off
 MOST_SWEEPS = 32  # per level
-_FEW = np.uint64(1000)  # a level ends when less than one vertex in so many has moved in a sweep
+_FEW = np.uint64(1000)  # a level ends when fewer than one vertex in _FEW has moved in a sweep
 _ZERO, _ONE, _THREE = np.uint64(0), np.uint64(1), np.uint64(3)
-_BITS, _LAST, _SIGN = np.uint64(6), np.uint64(63), np.uint64(63)  # a block has 64 vertices, whose lists are neighbors
+_BITS, _LAST, _SIGN = np.uint64(6), np.uint64(63), np.uint64(63)  # a block has 64 vertices with adjacent lists
 
 
 def louvain_levels(
@@ -47,7 +47,7 @@ def louvain_levels(
 
     if len(indices) > PARALLEL and get_num_threads() > 1:
         other = threading.Thread(target=lambda: second.append(levels(True)), name="gasla")
-        with suppress(RuntimeError, MemoryError):  # "can't start new thread": both orders follow each other then
+        with suppress(RuntimeError, MemoryError):  # "can't start new thread": the orders are then computed in turn
             other.start()
         first = levels(False)
         if other.ident is not None:

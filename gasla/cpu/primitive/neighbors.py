@@ -26,12 +26,12 @@ Array = np.ndarray[Any, Any]
 SHORT = 16  # most neighbors of a vertex for which merging is faster than ordering by degree
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
-_PARTS = 8  # most threads that fill the lists by degree; each needs 8 bytes a vertex
+_PARTS = 8  # at most this many threads fill the lists by degree; each needs 8 bytes per vertex
 _LEFT_BITS = np.uint64(24)  # a list's remainder is one word: its first position, and its length in the low bits
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
 _STOP_EVERY = np.uint64(1024)  # vertices between two tests of the stop flag
-_LOOKS = 4  # work for an edge, in units of one edge that is read; roughly
+_LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 
 
 class ByDegree(NamedTuple):

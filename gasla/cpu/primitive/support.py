@@ -21,13 +21,13 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-MOST_COUNTING = 8  # threads with counters of their own: one for each edge
+MOST_COUNTING = 8  # at most this many threads have counters of their own, one counter per edge
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # vertices that a thread takes at once; one vertex may be much work
 _LEFT_BITS = np.uint64(24)  # as in ByDegree
 _LEFT = np.uint64((1 << 24) - 1)
 _AHEAD = np.uint64(8)  # list remainders between the current one and the one whose entries are prefetched
-_LOOKS = 4  # work for an edge, in units of one edge that is read; roughly
+_LOOKS = 4  # work per edge, roughly, in units of one edge that is read
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:

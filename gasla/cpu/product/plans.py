@@ -115,13 +115,13 @@ class VectorPlan(ProductPlan):
 
     file = "vector"
     places = range(simd4.SIZE)
-    HEAVY = 8  # operations for an entry from which the processor by itself doesn't look far enough ahead
+    HEAVY = 8  # with more operations per entry than this, the processor alone does not look far enough ahead
 
     def __init__(self, terms: Terms, masked: bool) -> None:
         super().__init__(terms, masked)
         self.four = four_of(terms)
         self.by_four = self.four is not None
-        self.looks_often = terms.type == np.dtype(bool)  # a total gets there soon
+        self.looks_often = terms.type == np.dtype(bool)  # a Boolean total reaches its terminal value soon
 
     @property
     def shared(self) -> list[str]:
@@ -198,28 +198,28 @@ class BatchedPlan(ProductPlan):
     """A product of a matrix and a vector that calls functions such as exp."""
 
     file = "batched"
-    block = 2048  # entries of a batch, which stays in the nearest cache
-    low, high = 4, 16  # the height of slots where rows are short, as in a mesh, and where they are long
-    LONG = 6  # entries a row from which they are
-    GAP = 16  # values between one line of entries and the next, lest all lines want the same places in the cache
+    block = 2048  # entries of a batch, which stays in the L1 cache
+    low, high = 4, 16  # the height of slots for short rows, as in a mesh, and for long rows
+    LONG = 6  # mean number of entries from which rows count as long
+    GAP = 16  # values between the end of a line of entries and the next line, so that lines do not share cache sets
     lanes = vector_math.LANES
 
     def __init__(self, terms: Terms, masked: bool, height: int) -> None:
         super().__init__(terms, masked)
         self.height, self.is_low = height, height == self.low
-        self.most = self.block // height  # slots of a batch; rows are no more
-        self.stride = self.most + self.GAP  # from one line of entries to the next
+        self.most = self.block // height  # slots of a batch, and a bound for its rows
+        self.stride = self.most + self.GAP  # distance from one line of entries to the next
         self.looked_up, self.symbols, self.product = cut(terms)
-        self.sizes: dict[np.dtype[Any], int] = {}  # of the arrays that a thread needs
+        self.sizes: dict[np.dtype[Any], int] = {}  # sizes of the arrays that a thread needs
         line, kinds = self.most + self.lanes, parts(terms.type)
         self.entry = self._place([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
         self.laid = self._place(kinds, (self.low - 1) * self.stride + line, self.is_tuple)  # totals, as entries
         self.total = self._place(kinds, line, self.is_tuple)  # of each slot
         self.count = self._place([np.int32], line)  # of its entries
-        self.begin = self._place([np.int64], line)  # the slot that each row begins with
+        self.begin = self._place([np.int64], line)  # the first slot of each row
         self.result = self._place(kinds, line, self.is_tuple)  # of each row
         self.stored = self._place(parts(terms.out_type), line, self.out.is_tuple)
-        # Of the rows of which several slots are left: which, from which slot, to which.
+        # For rows that extend over several slots: the row, its first slot and its last.
         self.row, self.first, self.last = (self._place([np.int64], line) for _ in range(3))
         self.scratch = [f"of_{kind}" for kind in self.sizes]
 
@@ -263,7 +263,7 @@ def batch_height(terms: Terms, is_long: bool) -> int:
     called = vector_printer.calls([terms.product, terms.combination])
     if not called or not all(vector_math.is_vectorised(e.op, e.type) for e in called):
         return 0
-    if terms.monoid.terminal(terms.type) is not None:  # a row may be left early
+    if terms.monoid.terminal(terms.type) is not None:  # the reduction of a row may end early
         return 0
     return BatchedPlan.high if is_long else BatchedPlan.low
 

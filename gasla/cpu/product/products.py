@@ -26,7 +26,7 @@ from semirings.expr import in_order, rebuilt
 __all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 GRAIN, GRAIN_OF_BATCHES = 4096, 16384  # entries that a thread takes at once: its last batch is seldom full
-OFTEN = 8  # entries a row above which a pass over x beforehand pays
+OFTEN = 8  # mean entries per row from which a pass over x beforehand pays off
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
@@ -77,7 +77,7 @@ class Product:
         team = threads_for(share.work)
         args: tuple[Any, ...] = (self.width, share.chunk(team), int(complement), *self.arrays)
         if self.passes_x:
-            # Compared once for each element, not for each entry; and lookups read a quarter of the bytes or less.
+            # Compares once per element, not per entry; and lookups read a quarter of the bytes or less.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
         if isinstance(self.plan, BatchedPlan):

@@ -30,10 +30,10 @@ class Rows:
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
-        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # summed in place: to touch new memory takes longer
+        self.ends = ends = np.zeros(self.rows + 1, np.int64)  # summed in place, as touching new memory takes longer
         mask = self.mask.indptr if self.mask and self.only_masked else None
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
-        self.most = int(ends.max())  # most products of a row, a bound for its columns
+        self.most = int(ends.max())  # the largest number of products of a row, a bound for its number of columns
         self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.team = threads_for(self.steps + self.rows)
         by_work, by_rows = np.searchsorted(ends, np.arange(0, self.steps, GRAIN)), np.arange(0, self.rows, GRAIN)
@@ -92,7 +92,7 @@ class Product(Rows):
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms
-        most = min(width, self.most) + simd4.SIZE  # some entries more are read and written, but not used
+        most = min(width, self.most) + simd4.SIZE  # up to SIZE further entries are read and written, but not used
         marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
         own = (self._stamps(), np.empty((team, most), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))

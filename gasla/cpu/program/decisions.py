@@ -17,9 +17,9 @@ from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.printers import python as printer
 from semirings.types import HALF, has_wide, parts_of
 
-FEW = 4  # edges that a gather without branches takes at once
+FEW = 4  # number of edges that a gather without branches reads at once
 CACHE_LINE, LINES = 64, 8  # bytes; cache lines of a vector that are prefetched
-TABLES = ["table_keys", "table_totals", "table_places"]  # of reductions by key: one row per thread
+TABLES = ["table_keys", "table_totals", "table_places"]  # arrays of reductions by key, with one row per thread
 
 
 class CpuPlan(Plan):

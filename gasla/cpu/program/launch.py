@@ -11,11 +11,11 @@ ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, W
 SORTED, BACKWARD = 53, 54  # whether the schedule is sorted; whether it runs from its last level to the first
 SOURCE = 55  # the only vertex that is active first; -1 if the queues list the active vertices
 ENTRIES = 56  # edges of the graph
-WAITS = 57  # when a run begins on one thread: if the others are likely to get no core, or also if they sleep
+WAITS = 57  # whether a run begins on one thread: only if others are likely to get no core, or also if they sleep
 FOR_CORES, IF_OTHERS_SLEEP = 1, 2
 UNTIL = 58  # work (vertices and edges) that one thread does alone before it wakes the others
 MISSED = 59  # the work done alone so far
-THIN, LASTING = 60, 61  # work below which an iteration is small; number of small ones after which one thread runs alone
+THIN, LASTING = 60, 61  # an iteration is small below THIN work; after LASTING small ones one thread runs alone
 BEGAN = 62  # the first iteration of the log
 assert BEGAN < CONTROL_SIZE
 

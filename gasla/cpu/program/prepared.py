@@ -39,7 +39,7 @@ from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
-FILLED_ALONE = 1 << 17  # vertices up to which one thread may begin alone: it fills the fields while others wake
+FILLED_ALONE = 1 << 17  # up to this many vertices one thread may begin alone: it fills the fields while others wake
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold", "width", "spare"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
@@ -57,7 +57,7 @@ class Prepared(Binding):
     log_rows = 1024
     _workspace: Workspace | None = None  # of the last run
     _taken: Workspace | None = None  # of the current run
-    _arguments: list[Any]  # of the kernel, after the control words
+    _arguments: list[Any]  # arguments of the kernel, after the control words
     _fields: dict[str, np.ndarray]
     _schedule: Schedule | None = None
     _sorted: Levels | None = None  # the arrays of the schedule
@@ -217,7 +217,7 @@ class Prepared(Binding):
             self.set_active(Frontier(self.graph.n, active), self.iteration & 1)
         if plan.sends_news:
             self._get("news")[active] = (1 << len(plan.parts)) - 1
-        if plan.prioritised:  # all are in the first bucket, as at a run's start
+        if plan.prioritised:  # all active vertices are in the first bucket, as at a run's start
             lows, bounds = self._get("lows"), self._get("bounds")
             lows[:] = np.inf
             lows[:, 1::8] = bounds[:] = -np.inf
@@ -442,7 +442,7 @@ class Prepared(Binding):
             follow(lambda: (int(control[threads.PROGRESS]), 0), "iterations")
         short = (
             max(words[WORK] + words[EDGE_SUM], self._size) <= self._short
-        )  # edges looked at, and out-edges of active vertices
+        )  # number of edges read, and of out-edges of active vertices
         if progress is not None:
             watch, short = (lambda: progress(int(control[threads.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT

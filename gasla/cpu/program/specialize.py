@@ -66,7 +66,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Lt: operator.lt,
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
-PREFIX = "_[]"  # in the set of an expression's names: it has a prefix of names, such as `sum_`
+PREFIX = "_[]"  # in the set of an expression's names, marks an expression with a prefix of names, such as `sum_`
 INDENT = "    "
 
 
@@ -189,7 +189,7 @@ class Specializer:
         self.modules: dict[str, str] = {}  # the module of each name that functions may use
         self.names: set[str] = set()  # that functions use
         self._lines: list[_Line] = []
-        self._depth, self._is_optional = 0, False  # of the line being written
+        self._depth, self._is_optional = 0, False  # state of the line being written
 
     def add(self, file: str, name: str) -> "Specializer":
         """Generate a function that Python calls: it takes all arguments of the kernel."""

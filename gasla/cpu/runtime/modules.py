@@ -11,7 +11,7 @@ from typing import Any
 from gasla import cache
 from gasla.names import title
 
-_FOLDER = "__pycache__"  # of the cache, named as Python names folders of compiled code
+_FOLDER = "__pycache__"  # folder in the cache, with Python's name for folders of compiled code
 
 
 def load(source: str, tag: str) -> ModuleType:
@@ -23,7 +23,7 @@ def load(source: str, tag: str) -> ModuleType:
     file = _file_of(name)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     exec(_code(source, file, name), module.__dict__)
-    return sys.modules.setdefault(name, module)  # only when it is complete: another thread may look for it
+    return sys.modules.setdefault(name, module)  # registered only when it is complete: another thread may look for it
 
 
 def _code(source: str, file: str, name: str) -> Any:

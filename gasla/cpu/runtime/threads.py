@@ -74,11 +74,11 @@ CONTROL_SIZE = 72
 
 IS_ON, SPENT = 0, 1  # of the timer: whether to time launches, and the sum in nanoseconds
 
-TOGETHER, LOOSELY = -1, -2  # modes of a launch: wait for all workers, or only for those that have begun
+TOGETHER, LOOSELY = -1, -2  # modes of a launch: waits for all workers, or only for those that have begun
 
 PASSED = 0  # the position of the number of threads among a kernel's arguments
 
-SHORT = 1 << 26  # most vertices and edges of a run in which the calling thread takes part; it does not hear Ctrl-C then
+SHORT = 1 << 26  # up to this many vertices and edges the calling thread takes part, and Ctrl-C waits for the run
 ALONE = 1 << 17  # edges that a run reads before it wakes other threads, which takes 0.1 to 0.3 ms
 THIN = 1 << 9  # vertices and edges of an iteration below which one thread is faster than two with barriers
 LASTING = 8  # iterations below THIN in a row after which one thread goes on alone
@@ -87,7 +87,7 @@ LASTING = 8  # iterations below THIN in a row after which one thread goes on alo
 # thread without a core costs more, one thread works alone for AS_LONG times the loss, at most LONGEST ns. The next try
 # loses about as much again, so that the loss stays below 1 / AS_LONG.
 SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
-SPINS = 4000  # turns of a waiting loop before the thread sleeps
+SPINS = 4000  # iterations of a waiting loop before the thread sleeps
 NAP = 0 if os.name == "nt" else 50  # microseconds of sleep; Windows can only sleep for milliseconds
 
 _nap = Extern("Sleep" if os.name == "nt" else "usleep", I32, (I32,))

@@ -176,7 +176,7 @@ class Worker:
 
     def __init__(self, place: int) -> None:
         self.mailbox = mailbox = np.zeros(MAILBOX_SIZE, np.int64)
-        _serve(mailbox)  # returns at once, as there is no lock yet: this compiles it, before a caller waits
+        _serve(mailbox)  # compiles `_serve` before a caller waits; returns at once, as there is no lock yet
         mailbox[PLACE], mailbox[CORE], mailbox[CORES] = place, -1, cores.usable()
         mailbox[SELF] = self.address = mailbox.ctypes.data
         mailbox[SLEEPERS] = pool.ctypes.data
@@ -187,7 +187,7 @@ class Worker:
         """Start the thread. After Ctrl-C this may be called again: the second thread then ends at once."""
         thread = threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True)
         thread.start()
-        while not self.mailbox.item(SERVED):  # with little memory, a thread may end before it gets there
+        while not self.mailbox.item(SERVED):  # if memory is short, a thread may end before it sets SERVED
             if not thread.is_alive() and not self.mailbox.item(SERVED):
                 raise RuntimeError("a new thread ended at once")
             time.sleep(0)

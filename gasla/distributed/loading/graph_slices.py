@@ -29,7 +29,7 @@ class GraphSlices:
         self.count = lists.m * (self._rank + 1) // self._size - lists.m * self._rank // self._size
         self._given = lists.rows or lists.columns
         if self._given is not None and array_module(self._given.indptr) is not np:
-            # Offsets are searched, and only by the card on which they are; a slice of an array may be on any.
+            # Offsets are searched by the card that holds them. A slice of the other arrays may be on any card.
             self._given = Adjacency(here(self._given.indptr, self._device), self._given.indices)
 
     def extent(self) -> tuple[int, int]:

@@ -14,8 +14,8 @@ from gasla.graph.graph import Graph
 Array = Any  # CuPy's
 
 _THREADS = 512
-_BLOCKS = 4  # per multiprocessor: threads that follow paths wait for memory, so occupancy should be full
-_SLICE = 2048  # as in union_find.cuh: longer lists are cut
+_BLOCKS = 4  # blocks per multiprocessor: threads that follow paths wait for memory, so occupancy should be full
+_SLICE = 2048  # edges of a piece of a list, as in union_find.cuh
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:

@@ -30,11 +30,11 @@ Share = tuple[int, int]  # (i, k): share i of k
 FLAT = 128  # largest degree up to which lists are merged
 
 # As in the kernels:
-LONG = 96  # entries of a forward list; a block processes longer ones,
+LONG = 96  # whole blocks process forward lists of more entries than this,
 BUSY = 512  # and vertices with more neighbors than this,
-PIECE = 2048  # in pieces of this many neighbors
+PIECE = 2048  # and split vertices into pieces of this many neighbors
 BLOCK_THREADS = 512
-MOST_BLOCKS = 1 << 14  # of the merging kernel: each adds to one word at its end
+MOST_BLOCKS = 1 << 14  # largest grid of the merging kernel: each block adds to one word at its end
 
 
 class ByDegree(NamedTuple):

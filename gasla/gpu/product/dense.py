@@ -15,7 +15,7 @@ from gasla.program.terms import Array, Lists, Multiply, Terms, parts
 from semirings import TupleType
 from semirings.printers import cuda as printer
 
-WHOLE = 256  # entries of the longest row that is not cut, and of a piece
+WHOLE = 256  # longer rows are cut into pieces of this many entries
 LOAD = 16  # largest load, in bytes
 WIDTHS = 4, 2, 1  # columns per thread, by preference
 WARP = 32

@@ -22,11 +22,11 @@ from gasla.program.terms import Array, Lists
 THREADS = 128  # per block
 WARPS = THREADS // 32
 SHARED = (48 << 10) // WARPS  # bytes per warp
-SMALL_LANES, SMALL_BITS = 4, 6  # threads of a small row; its table is at most half full,
+SMALL_LANES, SMALL_BITS = 4, 6  # threads per small row, and log2 of its table's slots; the table is at most half full
 SMALL_PAIRS = 256  # partial products of a small row: adjacent rows of a warp wait for each other
 LONGEST = 1 << 26  # entries of a row of B: partial products are numbered in 32 bits
 WIDEST = 1 << 30  # columns of B: column numbers in tables have 31 bits
-VISIT = 20  # overhead of a window, in entries of A looked up for it
+VISIT = 20  # overhead of a window, in units of one entry of A that is looked up
 BATCH = 1 << 30  # bytes of tables in global memory at once
 METHODS = "small", "tables", "memory", "windows"
 WINDOW_CLASSES = 32  # classes of rows in windows, by their partial products, as in kernels/product/methods.cuh
@@ -100,14 +100,14 @@ class SharedLimits(NamedTuple):
         return cls((SHARED // table_slot).bit_length() - 1, int(SHARED / window_column) // 32 * 32)
 
 
-STRUCTURE_LIMITS = SharedLimits.of(4, 4)  # bitmaps could be far wider, but a warp would have too much work
+STRUCTURE_LIMITS = SharedLimits.of(4, 4)  # wider bitmaps would fit, but a warp would have too much work
 
 
 class RowOrder(NamedTuple):
     """How the columns of each row are ordered."""
 
     ascends: bool
-    is_apart: bool  # no row has duplicate columns; known only if columns ascend
+    is_apart: bool  # whether no row has duplicate columns; checked only if columns ascend
 
 
 class CSR(NamedTuple):

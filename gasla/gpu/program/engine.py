@@ -24,7 +24,7 @@ from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 
-LONG = 1 << 33  # vertices and edges visited: over a tenth of a second, so that Ctrl-C should be heard meanwhile
+LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so it must react to Ctrl-C
 
 
 class Prepared:
@@ -65,7 +65,7 @@ class Run(Binding):
     log_rows = 1024
     patience = PATIENCE
     iteration, edges, ended, stopped = 0, 0, False, False
-    _shown: Mapping[str, Any] | None = None  # aggregates in device memory, of a run that nothing waits for
+    _shown: Mapping[str, Any] | None = None  # aggregates in device memory, of an asynchronous run
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Run(Binding):
         if workspace is not None:
             self._cached.workspaces.append(workspace)
 
-    __del__ = close  # for a run whose results were never asked for
+    __del__ = close  # for a run whose results were never read
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 

@@ -96,7 +96,7 @@ class Start:
     """
 
     def __init__(self, name: str, kind: Any, init: Any) -> None:
-        self.is_wide = has_wide(kind)  # a wide vector starts with one number for all items, or from an array
+        self.is_wide = has_wide(kind)  # a wide vector is initialized with one number for all items, or from an array
         self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType) and kind != HALF
         self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
@@ -127,7 +127,7 @@ class GpuPlan(Plan):
         self.read_by_level = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.read_by_level:
             self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions or bool(self.behind)
-        self.prioritised = self.prioritised and not variant.small  # ordering saves less than it costs
+        self.prioritised = self.prioritised and not variant.small  # processing by priority saves less than it costs
         goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
         self.small_frontiers = bool(variant.bounded_degree and (self.absorbs or self.push_at_once) and goes_on)
 

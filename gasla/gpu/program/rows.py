@@ -45,7 +45,7 @@ THREADS = 256  # per block
 PIECE = 4096  # entries of a piece: 128 per lane of a warp
 PACKED = 0  # stands for a number of lanes: 32 rows are packed side by side
 SAMPLES, NEAR = 1 << 14, 32  # as in kernels/product/row_properties.cuh
-FEW = 1 << 22  # offsets and indices that the host inspects in a few milliseconds
+FEW = 1 << 22  # number of offsets and indices up to which the host inspects them, in a few milliseconds
 
 SOURCE = """
 #include "packed_ids.cuh"
@@ -87,7 +87,7 @@ class RowProperties:
     lowest: int  # the smallest index if it is negative, else 0
     highest: int
     longest: int
-    near: float  # fraction of sampled entries whose column is near that at the same position of the next row
+    near: float  # fraction of sampled entries whose column is near the column at the same position of the next row
 
     @classmethod
     def of(cls, rows: int, entries: int, found: Any) -> RowProperties:

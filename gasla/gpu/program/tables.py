@@ -19,7 +19,7 @@ SHORT = 32  # longest row that needs no table; as in kernels/keys/keyed_rows.cuh
 WARPS = 32  # per block
 MOST_SHARED = 128 << 10  # bytes of shared memory for tables; the rest serves as L1 cache
 OTHER_SHARED = 44 << 10  # bytes of shared memory that a block needs for other purposes
-LONGEST = 1 << 30  # entries: slot numbers must fit in 32 bits
+LONGEST = 1 << 30  # largest number of entries: slot numbers must fit in 32 bits
 
 
 class TableSizes(NamedTuple):

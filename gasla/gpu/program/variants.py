@@ -20,7 +20,7 @@ class Shape(NamedTuple):
 
     is_small: bool = False  # one block runs the whole program
     lanes: int = rows.PACKED  # threads per row in a reduction over all rows
-    is_relabelled: bool = False  # that reduction gains by renumbering vertices, if the order of terms is free
+    is_relabelled: bool = False  # whether renumbering vertices makes that reduction faster
     has_bounded_degree: bool = False  # no vertex has very many edges
     is_local: bool = False  # neighbors have nearby ids
     longest_row: int = tables.SHORT + 1

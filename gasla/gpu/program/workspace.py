@@ -175,7 +175,7 @@ class Workspace:
         )
         self.arrays["partials"] = self._rows.partials(
             (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
-        )  # one more byte per piece: whether its row receives
+        )  # plus one byte per piece: whether its row receives
         argument = self._rows.argument(self.arrays["partials"])
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
 
@@ -259,7 +259,7 @@ def _blocks(plan: GpuPlan, graph: Graph, most: int) -> int:
         return 1
     share = SHARE // 32 if plan.wide else SHARE
     blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
-    if (plan.small_frontiers or plan.lane_groups) and graph.m <= 5 * graph.n:  # little work between barriers
+    if (plan.small_frontiers or plan.lane_groups) and graph.m <= 5 * graph.n:  # there is little work between barriers
         blocks = max(1, blocks // 2)
     return blocks
 

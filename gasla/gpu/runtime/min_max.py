@@ -16,7 +16,7 @@ from gasla.gpu.runtime.compile import Kernel, device, kernel, multiprocessors
 from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
-_THREADS, _EACH = 256, 4  # at least this many values per thread
+_THREADS, _EACH = 256, 4  # threads per block; least number of values per thread
 _WORDS = 5  # of `MinMax`
 _SOURCE = """
 #include "min_max.cuh"

@@ -66,7 +66,7 @@ def sources_to_ship() -> dict[str, list[str]]:
 def sources_for(name: str) -> Noted:
     """The sources that one of `calls.names` compiles for small graphs, and for the flights."""
     with recording() as recorder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of scores that have not converged
+        warnings.simplefilter("ignore")  # warnings about scores that have not converged
         for kind in (*calls.small(), *calls.large()[:2]):
             for call in calls.calls(name, kind.graph(), kind.options):
                 with suppress(ValueError, TypeError):  # a graph that the function refuses, such as one with cycles

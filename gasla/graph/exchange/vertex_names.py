@@ -19,10 +19,10 @@ from gasla.graph.adjacency import Array
 from gasla.names import meant
 
 _FEW = 10_000  # names that an error compares with an unknown one
-_MANY = 1_000_000  # names among which it looks for those few
+_MANY = 1_000_000  # number of names among which it looks for these few
 _BOOL = (bool, np.bool_)
 _INTEGER = (int, np.integer)
-_KINDS: tuple[tuple[type, ...], ...] = (_BOOL, _INTEGER, (float, np.floating))  # of numbers that may be equal
+_KINDS: tuple[tuple[type, ...], ...] = (_BOOL, _INTEGER, (float, np.floating))  # types of numbers that may be equal
 
 
 class Number(int):

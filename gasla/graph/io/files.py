@@ -54,7 +54,7 @@ class Part(NamedTuple):
     n: int = 0  # vertices of the whole graph; 0 if the file does not say
     m: int = 0  # edges of the whole graph; 0 if the file does not say
     states_n: bool = False  # whether the file says how many vertices there are
-    attributes: Mapping[str, Array] = MappingProxyType({})  # of the edges; the same in all parts
+    attributes: Mapping[str, Array] = MappingProxyType({})  # attributes of the edges; all parts have the same names
 
 
 class WeightType:

@@ -21,7 +21,7 @@ from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.validate import is_value_type
 
 NAMES = ("indptr", "indices", "data")
-OF_GASLA = ("attributes/", "gasla/")  # begin the names of arrays that `npz` adds to a matrix
+OF_GASLA = ("attributes/", "gasla/")  # prefixes of the names of arrays that `npz` adds to a matrix
 _EXPECTED = "expected arrays indptr, indices and, if edges have values, data"
 
 
@@ -92,7 +92,7 @@ def _member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
     """Map one array of an archive. It may be unaligned, which is no error for kernels that only read it."""
     if member.compress_type != zipfile.ZIP_STORED:
         raise FormatError(path, None, f"is compressed and can't be mapped; {how_to_convert(path)}")
-    file.seek(member.header_offset + 26)  # of the local header, whose two lengths differ from those of the directory
+    file.seek(member.header_offset + 26)  # lengths in the local header, which may differ from the directory's
     name, extra = np.frombuffer(file.read(4), "<u2").tolist()
     begin = member.header_offset + 30 + name + extra
     file.seek(begin)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
-_KEPT = "attributes/"  # begins the names of the arrays of attributes; itself: whether the graph has values
+_KEPT = "attributes/"  # prefix of arrays of attributes; the array of this name says whether the graph has values
 _NAMES = "gasla/names"  # the array with the names of vertices: the bytes of a JSON list
 _VERSION = "gasla/version"  # the array with the version of the form of attributes and names
 VERSION = 2  # 1 has no names
@@ -227,7 +227,7 @@ def _columns(graph: Graph) -> dict[str, Array]:
     columns |= {f"{_KEPT}vertex/{name}": column for name, column in vertices.items()}
     if names is not None:
         columns[_NAMES] = np.frombuffer(names_to_json(names).encode(), np.uint8)
-    version = 1 if names is None else VERSION  # the earliest that holds all of it
+    version = 1 if names is None else VERSION  # the earliest version that can hold this graph
     return {**columns, _KEPT: np.array(graph.values is not None), _VERSION: np.array(version)}
 
 

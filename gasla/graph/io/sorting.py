@@ -91,7 +91,7 @@ class _Spool:
         self.folder, self.m, self.n = folder, 0, 0
         self.has_loops = False
         self._degrees = np.zeros(0, np.int64)
-        self._kinds: list[tuple[int, np.dtype[Any]]] = []  # for each part with weights: its end, and their type
+        self._kinds: list[tuple[int, np.dtype[Any]]] = []  # end and type of each part with weights
         self._weight_type = WeightType()
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
         self._of_attributes: dict[str, IO[bytes]] = {}

@@ -100,7 +100,7 @@ def _nearest(rows: np.ndarray, k: int, metric: Metric) -> tuple[np.ndarray, np.n
         return np.empty((n, 0), index_dtype(n)), np.empty((n, 0))
     exponent = int(np.frexp(np.abs(rows).max())[1]) + 1  # differences are 1 at most: their squares cannot overflow
     tree: Any = cKDTree(np.ldexp(rows, -exponent))
-    places = np.arange(1, k + 2)  # one more, as a point is among its own neighbors unless many are at distance 0
+    places = np.arange(1, k + 2)  # k + 1, as a point is among its own neighbors unless many are at distance 0
     distances, neighbors = tree.query(tree.data, places, p=POWERS[metric], workers=get_num_threads())
     others = neighbors != np.arange(n)[:, None]
     others[:, k] &= ~others.all(axis=1)

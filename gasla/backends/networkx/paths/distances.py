@@ -204,7 +204,7 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
     return G.called(nearest)
 
 
-if hasattr(nx, "centroid"):  # so NetworkX calls it from 3.7 on, where barycenter is another name of the same function
+if hasattr(nx, "centroid"):  # NetworkX 3.7 renamed barycenter to centroid, and keeps the old name as an alias
     barycenter.__name__ = "centroid"
 register(
     only("sp", None),
@@ -301,7 +301,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
     return found
 
 
-LARGE = 512  # neighbors, from which on searches are faster than products of dense matrices
+LARGE = 512  # number of neighbors from which searches are faster than products of dense matrices
 
 
 @register(UNDIRECTED, least=500)

@@ -72,7 +72,7 @@ class Search:
         """The node that first reached each node at its distance; -1 for sources."""
         tails, heads = self.tight()
         found, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
-        last = np.argsort(-by_rank[tails], kind="stable")  # of several the last that is written stays
+        last = np.argsort(-by_rank[tails], kind="stable")  # where positions repeat, the last value stays
         found[heads[last]] = tails[last]
         found[self.sources] = -1
         return found

@@ -16,8 +16,8 @@ from gasla.cpu.program.specialize import leave, local, plan
 from gasla.cpu.runtime.intrinsics import fetch_add, prefetch, select
 from gasla.cpu.runtime.threads import STOP, TICKET
 
-FOUR = 4  # entries that are looked up together
-AHEAD = 64  # entries between one that is looked up and the one whose element of x is prefetched, where rows are long
+FOUR = 4  # number of entries that are loaded together
+AHEAD = 64  # entries between the one that is loaded and the one whose element of x is prefetched, in long rows
 
 
 @compiled
@@ -71,7 +71,7 @@ def lay_out_rows():
             if mask[i] == complement:
                 first = last
         if plan.is_low:
-            # Most rows have one slot where slots are low: this is the one branch for them.
+            # If slots have few lines, most rows fit in one slot: this branch handles them alone.
             if (last - first - one < four) & (slots < most) & (first + four <= entries):
                 at, plan.begin[i - begin], plan.count[slots] = slots, slots, last - first
                 look_up_four(are_inside=True)

@@ -12,7 +12,7 @@ from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
 from gasla.cpu.runtime.threads import STOP, TICKET
 
-FEW = 32  # most columns that are sorted by comparing each with all others
+FEW = 32  # up to this many columns are sorted by comparing each with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
 _PACKED = np.uint64(8)  # spans for each column up to which all spans are read

@@ -18,8 +18,8 @@ from gasla.cpu.runtime.intrinsics import fetch_add, select_bits
 from gasla.cpu.runtime.threads import STOP, TICKET
 
 DENSE = 8  # a row that has over 1 / DENSE of all columns marks them
-LONG = 32  # a row of B that is over this many times as long as the mask's is searched
-SPARE = 128  # slots for columns that the mask lacks: were it one, each product would wait for the last
+LONG = 32  # a row of B over this many times as long as the mask's row is searched, not scanned
+SPARE = 128  # slots for columns that the mask lacks; with a single slot each product would wait for the last one
 
 
 @compiled

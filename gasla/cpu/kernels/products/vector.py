@@ -16,8 +16,8 @@ from gasla.cpu.runtime.intrinsics import fetch_add, prefetch
 from gasla.cpu.runtime.threads import STOP, TICKET
 
 AHEAD = 32  # entries between one that is computed and the one whose element of x is prefetched
-LOOK_AFTER = 64  # entries between two tests whether the rest of a row matters
-LAST = 3  # entries that a load of four may read behind the first
+LOOK_AFTER = 64  # number of entries between two tests whether the rest of a row can change the result
+LAST = 3  # number of further entries that a load of four reads
 
 
 @compiled

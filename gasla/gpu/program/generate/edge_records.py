@@ -11,7 +11,7 @@ from gasla.program.statements import edge_loads, loads, read, scattered
 from semirings.printers import cuda, warp
 
 ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
-ALONG = ("gather", "key", "edge_mask")  # functions of an edge whose values go to its target
+ALONG = ("gather", "key", "edge_mask")  # functions whose values travel along an edge to its target
 
 
 def edge_records(plan: GpuPlan) -> list[str]:
