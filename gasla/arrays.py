@@ -51,7 +51,7 @@ def module_of(device: Device) -> ModuleType:
 
 
 def imported(x: Any) -> Any:
-    """An array of another library, such as a tensor of PyTorch or JAX, as NumPy's or CuPy's with the same memory.
+    """View an array of another library, such as a tensor of PyTorch or JAX, as an array of NumPy or CuPy.
 
     Arrays of other libraries are read by DLPack. Anything else comes back as it is. Raises ValueError for masked
     entries, which NumPy would take for valid ones.
@@ -89,7 +89,7 @@ def moved(x: Any, device: Device) -> Any:
 
 
 def here(x: Any, device: Device) -> Any:
-    """`x` on a device, and of several GPUs on the current one: itself, or a copy."""
+    """`x` on a device (of several GPUs, the current one): itself, or a copy."""
     if device == "cpu" or device_of(x) == "cpu":
         return moved(x, device)
     return x if x.device.id == array_module(x).cuda.Device().id else x.copy()  # CuPy copies to the current GPU
@@ -140,7 +140,7 @@ def address(array: Any) -> int:
 
 
 def fills(device: Device, vertices: float) -> bool:
-    """Whether iterations of this many vertices keep a device busy, instead of mostly waiting for each other."""
+    """Whether iterations of this many vertices keep a device busy; otherwise threads mostly wait at barriers."""
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
 
 

@@ -11,7 +11,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def removal(since: str) -> str:
-    """The release without what was deprecated in release `since`: two minor releases later, from 1.0 on a major one.
+    """The release that removes a name deprecated in `since`: two minor releases later; from 1.0 on, the next major one.
 
     Examples
     --------

@@ -289,7 +289,7 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
-    """The node that the last of these descriptions, of a copied or pickled expression, stands for."""
+    """Rebuild a copied or pickled expression: the node that the last of these descriptions represents."""
     done: list[Expr] = []
     for op, type, places, payload in nodes:
         done.append(node(op, type, *(done[place] for place in places), payload=payload))

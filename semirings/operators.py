@@ -194,7 +194,7 @@ class Monoid:
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
-        Whether the first such value is a valid result: the terminal is ANY, and the value is never the identity.
+        Whether the first gathered value is a valid result: the terminal is ANY, and the value is never the identity.
 
         `known` gives the bounds of symbols by name; see `semirings.bounds`.
 

@@ -904,7 +904,7 @@ class Emitter:
         return done[key]
 
     def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
-        """A function in an object of its own, named by a hash of its IR, so that all programs can share it."""
+        """Put a function into an object of its own, named by a hash of its IR, so that all programs can share it."""
         key = self.unit.machine, id(of.names), *key
         if key not in _apart:
             unit = Sources(self.unit.machine, self.unit.builtins)

@@ -225,7 +225,7 @@ _waits: list[tuple[str, float]] = []  # names and seconds of compilations since 
 
 
 def _report(name: str, seconds: float) -> None:
-    """Report compilation once it has taken a second in all, as a silent program seems to hang."""
+    """Print a message once compilation has taken a second in total: a silent program would seem to hang."""
     _waits.append((name, seconds))
     total = sum(seconds for _, seconds in _waits)
     if total < SECONDS:

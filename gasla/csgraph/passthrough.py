@@ -74,7 +74,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any)
 
 
 def _match(name: str) -> Callable[..., Any]:
-    """SciPy's function on an array whose duplicates are summed: each would take a place on the stack of its search."""
+    """Call SciPy's function on an array with duplicates summed: each would take an entry on the stack of its search."""
 
     @wraps(SCIPY[name])
     def function(array: Any, *args: Any, **kwargs: Any) -> Any:

@@ -104,8 +104,8 @@ def _check_not_on_rank(function: Callable[..., Any]) -> None:
 class ThreadRanks:
     """See `Ranks`. Each call starts one thread per rank; with `cards`, a rank's current device is its card.
 
-    After a failure or Ctrl-C the call waits for the other ranks up to `PATIENCE` seconds. A rank that meets no other
-    rank meanwhile goes on, and the next call waits for it.
+    After a failure or Ctrl-C the call waits for the other ranks up to `PATIENCE` seconds. A rank that does not reach an
+    exchange in this time keeps running, and the next call waits for it.
     """
 
     def __init__(self, size: int, cards: Sequence[int] | None = None) -> None:
@@ -193,7 +193,7 @@ class ThreadRanks:
         return results
 
     def _end(self, threads: Sequence[threading.Thread]) -> None:
-        """Wait a while for the ranks after a failure, of which those that meet others hear at once."""
+        """Wait a while for the ranks after a failure; ranks learn of it at their next exchange."""
         until = time.monotonic() + PATIENCE
         self._late = [thread for thread in threads if thread.is_alive()]
         for thread in self._late:

@@ -1,6 +1,6 @@
 """The GPU engine: CUDA kernels made from programs, compiled by NVRTC, launched through CuPy.
 
-Graphs import `gasla.gpu.runtime`, and so this file. Each function imports what it needs when it is called, because
+Graphs import `gasla.gpu.runtime`, and thereby this file. Each function imports its modules when it is called, because
 importing CuPy takes long.
 """
 

@@ -84,7 +84,7 @@ class Attributes:
         return next((name for name, column in self._columns.items() if column is values), None)
 
     def replaced(self, given: Mapping[str, Any], count: int, device: Device) -> Attributes:
-        """These attributes with `given` columns checked and added, or left out where None is given."""
+        """These attributes with the columns in `given` checked and added; a column given as None is removed."""
         columns, types = dict(self._columns), dict(self.types)
         for name, data in given.items():
             if data is None:
@@ -96,7 +96,7 @@ class Attributes:
         return Attributes(self.of, columns, types)
 
     def shared(self, name: str | None, values: Array | None) -> Attributes:
-        """These attributes, where `name` is the array of a graph's values; themselves without a name."""
+        """These attributes with the array of a graph's values as the column `name`; themselves without a name."""
         if name is None or values is None:
             return self
         return Attributes(self.of, {**self._columns, name: values}, self.types)
@@ -112,7 +112,7 @@ class Attributes:
         return Attributes(self.of, {name: later(name) for name in self}, self.types)
 
     def taken(self, ids: Callable[[], Array]) -> Attributes:
-        """The columns at these positions, which are looked up when a column is first read."""
+        """The entries of all columns at these positions, selected when a column is first read."""
         return self.mapped(lambda _, column: column[ids()])
 
     def to(self, device: Device) -> Attributes:

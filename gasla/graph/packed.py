@@ -77,7 +77,7 @@ def _entries(piece: slice) -> slice:
 
 
 def _by_group(ids: Array) -> Array:
-    """A row of ids per group; the last id fills what remains."""
+    """The ids with one row per group; the last row is padded with the last id."""
     rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
     rows.ravel()[: len(ids)] = ids
     return rows
@@ -107,7 +107,7 @@ def _keys(rows: Array, groups: Array) -> Array:
 
 
 def _fill_groups(groups: Array, ids: Array, most: int) -> None:
-    """Set all of some groups but their places, from their ids."""
+    """Fill the words of some groups from their ids, except for the places."""
     rows = _by_group(ids)
     groups[:, PLACE] = _windows(rows, most)
     keys = _keys(rows, groups)

@@ -184,7 +184,7 @@ def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = N
 
 
 def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
-    """A cached property made from that of the host's lists."""
+    """Define a cached property that reads the property of the host's lists."""
 
     def made(lists: StreamedLists) -> Any:
         return lend(lists, getattr(lists.host, name))
@@ -232,7 +232,7 @@ class StreamedLists(Lists):
                 self._settle(name)
 
     def _settle(self, name: str) -> Adjacency:
-        """Put lists of the host into page-locked memory, wherever the host holds the same arrays."""
+        """Move lists of the host into page-locked memory, and replace the host's own references to these arrays."""
         before: Adjacency = getattr(self.host, name)
         indptr = before.indptr.astype(self.offset_dtype, copy=False)
         indices = pinned(before.indices, self.id_dtype)
@@ -371,7 +371,7 @@ class StreamedValues(Values):
         return self.each
 
     def note(self) -> None:
-        """Nothing: later writes are not seen."""
+        """Do nothing: later writes are not seen."""
 
     def _lend(self, name: str) -> Array | None:
         """An array of the host's values, which the host from then on holds in page-locked memory only."""

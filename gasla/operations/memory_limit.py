@@ -1,4 +1,4 @@
-"""A check before large results are allocated: is there memory for the entries that were counted?"""
+"""Checks, before a large result is allocated, that there is memory for the entries that were counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def available(device: Device) -> int | None:
 
 
 def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
-    """Refuse to allocate `count` entries of `each` bytes if `there`, the bytes available, are fewer.
+    """Raise MemoryError if `count` entries of `each` bytes exceed the bytes available, `there`.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def place(A: Any) -> Any:
-    """The array, or matrix, whose type tells on which device a matrix is."""
+    """The array, or matrix, whose type shows the device of a matrix."""
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
 
@@ -76,7 +76,7 @@ def _rows(graph: Graph) -> Lists:
 
 
 def _columns(graph: Graph) -> Lists:
-    """The graph's in-lists; the same object as its rows where both share their arrays."""
+    """The graph's in-lists; the object of the rows if both have the same arrays."""
     if graph.in_.indices is graph.out.indices and graph.valued.by_in is graph.valued.by_out:
         return graph.kept("rows", _rows)
     return Lists(graph.in_.indptr, graph.in_.indices, graph.valued.by_in, graph.n, are_cached=True)

@@ -214,7 +214,7 @@ class Binding:
         return values.T if values.ndim == 2 else values  # functions have the items of vectors along the first axis
 
     def weighted(self, name: str) -> Graph:
-        """The graph whose values a read-only edge field holds: with an attribute as its values if the field says so."""
+        """The graph whose values a read-only edge field holds: with the field's attribute as values, if it has one."""
         attribute = self.program.edge_fields[given_name(name)].attribute
         if attribute is None:
             return self.graph

@@ -444,7 +444,7 @@ def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
 
 
 def refuse_degree(where: str, name: str) -> Any:
-    """Refuse to read a degree of another vertex, with the way out."""
+    """Raise an error for reading a degree of another vertex, with the alternative."""
     raise TypeError(
         f"{where} reads {name} of another vertex; hold it in a field, and read that: "
         f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
@@ -452,7 +452,7 @@ def refuse_degree(where: str, name: str) -> Any:
 
 
 def refuse_others(where: str, read: Collection[str]) -> None:
-    """Refuse fields of other vertices in a function that must not change while its vertex waits."""
+    """Refuse fields of other vertices in a function whose result must not change while its vertex waits."""
     if read:
         raise ValueError(
             f"{where} reads {min(read)!r} of another vertex; expected fields of the vertex, parameters and self.n alone"

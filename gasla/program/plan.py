@@ -196,7 +196,7 @@ class Plan:
 
     @functools.cached_property
     def what_varies(self) -> tuple[str, str] | None:
-        """A function of COMPUTING, and a name it reads that may vary although `apply` changes no field; None if none.
+        """A function of COMPUTING and a name in it that may vary although `apply` changes no field; None without.
 
         Such names are `iteration`, a field that `post_apply` writes, and an aggregate that depends on more than the
         fields of all vertices after the iteration.

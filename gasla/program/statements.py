@@ -70,7 +70,7 @@ Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce | Deposit
 
 
 def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
-    """The fields that those of the functions that the program has read of a role."""
+    """The fields of a role that the given functions read, as far as the program has these functions."""
     return sorted({field for name in functions if name in plan.functions for field in plan.functions[name].reads(role)})
 
 

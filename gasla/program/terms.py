@@ -133,7 +133,7 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> tuple[Expr | None, Any]:
     """The stored expression, if not the total itself, and its type; `kind` is the product's type.
 
-    `came` is whether the row has an entry, for a monoid without identity: if not, the old value stays.
+    `came`, for a monoid without identity, says whether the row has an entry: if not, the old value stays.
     """
     if merging is None:
         return total, kind

@@ -1,10 +1,10 @@
-"""Compile ahead of time what the library's own functions need: the build of a wheel does this, and puts it in there.
+"""Compile the kernels of the library's own functions ahead of time, when a wheel is built, and store them in the wheel.
 
 python -m gasla.shipping FOLDER
 
-Which kernels these are is found out by calling every function on small graphs of all kinds that make a difference to
-the engine, and by running the examples in the docstrings. Each kernel is stored in the folder as `gasla.cache` stores
-it, and `gasla.cache` looks for it there.
+The kernels are found by calling every function on small graphs of all kinds that the engine distinguishes, and by
+running the examples in the docstrings. Each kernel is stored in the folder as `gasla.cache` stores it, and
+`gasla.cache` looks for it there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLOW = (
 
 
 def main() -> None:
-    """Compile into a folder, unless that was done from the same text."""
+    """Compile into a folder, unless it already holds code compiled from the same text."""
     folder = Path(sys.argv[1]).absolute()
     if not can_ship():
         print("gasla: functions are compiled when called; code is shipped for Linux on x86-64-v3 alone")
@@ -57,14 +57,14 @@ def main() -> None:
 
 
 def can_ship() -> bool:
-    """Whether code that is compiled here runs on most machines of its kind."""
+    """Whether code compiled here runs on most machines of this kind."""
     from gasla.compiler.objects import common, host
 
     return sys.platform == "linux" and common() != host()
 
 
 def made_of() -> str:
-    """A hash of the text of both packages, of which all else follows."""
+    """A hash of the text of both packages, which determines everything that is compiled."""
     import hashlib
 
     package = Path(__file__).parents[1]

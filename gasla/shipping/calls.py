@@ -1,7 +1,7 @@
-"""Calls of every public function, and the graphs that they are made on: what they compile is shipped.
+"""Calls of every public function, and the graphs for these calls: the code that they compile is shipped.
 
-The list serves the CPU's code and the GPU's. A function that takes a graph is called as it is by default, and with each
-of its options alone, which are read off its signature; `MORE` has calls that do not follow from a signature.
+The list serves the CPU's code and the GPU's. A function that takes a graph is called with its defaults, and with each
+option of its signature alone; `MORE` has calls that do not follow from a signature.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _takes_graph(function: Any) -> bool:
 
 
 def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
-    """The calls of one of the `names` on a graph, on its device; without `options` the one by default alone."""
+    """The calls of one of the `names` on a graph, on its device; without `options` only the call with defaults."""
     if name in MORE:
         xp: Any = module_of(graph.device)
         known = {"semirings": semirings, "np": xp, "g": graph, "n": graph.n, "triangle": 1 - np.eye(3, dtype=int)}
@@ -195,7 +195,7 @@ class Kind(NamedTuple):
 
 @cache
 def small() -> list[Kind]:
-    """Small graphs: of all kinds with float64 or no values, where options are tried; of four kinds with others."""
+    """Small graphs: all kinds with float64 or no values, for which options are tried; four kinds with other types."""
     made = [Kind(matrix, values, True) for values in ("f8", "") for matrix in _matrices()]
     return made + [Kind(matrix, values, False) for values in ("f4", "i8") for matrix in _matrices()[:4]]
 

@@ -1,8 +1,9 @@
-"""Verifiers: whether an answer is right, decided by properties that only a right answer has, not by a second answer.
+"""Verifiers: check an answer by properties that only the right answer has, without computing a second one.
 
-Each function takes the graph, the arguments of the algorithm, named and read as there, and the answer. It returns
-nothing, or raises a `VerificationError` that names the vertex or edge and the property that it violates. None of them
-runs gasla's kernels: they use NumPy and SciPy on plain arrays, so that an error in an engine cannot hide itself here.
+Each function takes the graph, the arguments of the algorithm with the same names and meaning, and the answer. It
+returns nothing, or raises a `VerificationError` that names the vertex or edge and the property that it violates. None
+of them runs gasla's kernels: they use NumPy and SciPy on plain arrays, so that an error in an engine cannot hide itself
+here.
 
 | answer      | properties                                                                                             |
 |-------------|--------------------------------------------------------------------------------------------------------|

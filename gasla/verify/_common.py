@@ -50,7 +50,7 @@ VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {  # how arguments give 
 
 
 def takes_names(verify: Callable[P, None]) -> Callable[P, None]:
-    """The verifier, whose arguments may give vertices by name, as those of the algorithm; it receives numbers."""
+    """Decorate a verifier: like the algorithm, it then accepts vertices by name, which it receives as numbers."""
     bind = signature(verify).bind
 
     @wraps(verify)

@@ -118,7 +118,7 @@ def geolocate(
 
 
 def _steps(simple: Any, known: Array) -> Array:
-    """The number of edges from the nearest vertex with a known location, by SciPy; infinite if there is none."""
+    """The distance in edges from the nearest vertex with a known location, by SciPy; infinite if there is none."""
     from scipy.sparse.csgraph import dijkstra
 
     if not known.any():

@@ -284,7 +284,7 @@ def _scaled(graph: Graph) -> Any:
 
 
 def _divided(total: Any, rank: Any) -> tuple[Any, Any]:
-    """One over `total`, or 0 where that is 0; and the share of a rank of `rank`."""
+    """The inverse of `total`, or 0 where `total` is 0; and `rank` multiplied by it."""
     xp: Any = array_module(total)
     some = total > 0
     with np.errstate(all="ignore"):  # infinities are checked by the caller

@@ -63,7 +63,7 @@ class SynchronousLabels(VertexProgram):
 
 
 class Labels(SynchronousLabels):
-    """The same in rounds that end: a round starts with all vertices; in its odd iterations labels may only decrease."""
+    """Label propagation in rounds: each starts with all vertices; in its odd iterations labels may only decrease."""
 
     enough = parameter(np.float64, 0)
     began = parameter(np.int64, 0)
@@ -121,7 +121,7 @@ class RandomOrder:
         self._back = pow(self._factor, -1, 2**self._bits)
 
     def labels(self, vertices: Any) -> Any:
-        """The labels that stand for the given vertices."""
+        """The labels that represent the given vertices."""
         labels = vertices.astype(self._kind)
         labels ^= self._kind(self._first)
         for _ in range(2):
@@ -130,7 +130,7 @@ class RandomOrder:
         return labels.view(self._ids)
 
     def vertices(self, labels: Any) -> Any:
-        """The vertices that the given labels stand for: the inverse of `labels`."""
+        """The vertices that the given labels represent: the inverse of `labels`."""
         vertices = labels.astype(self._kind)
         for _ in range(2):
             self._fold(vertices)

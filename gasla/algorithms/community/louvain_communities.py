@@ -354,7 +354,7 @@ def _over_ranks(graph: Graph, weighted: bool) -> Graph:
 
 
 def _direction(graph: Graph) -> Any:
-    """In which direction programs follow the edges of what `_undirected` has returned."""
+    """The direction in which programs follow the edges of the graph that `_undirected` has returned."""
     return "in" if graph.is_whole else undirected(graph, weighted=True)
 
 

@@ -1,6 +1,6 @@
 """Condensation: the graph in which every strongly connected component is contracted to one vertex.
 
-The result is an acyclic graph. Its `origin` maps the vertices of the original graph to those of the result.
+The result is an acyclic graph. Its `origin` maps the vertices of the original graph to the vertices of the result.
 """
 
 from typing import Any

@@ -204,7 +204,7 @@ def _importance(graph: Graph, size: Any, areas: Array, colors: Any) -> Array:
 
 
 def _texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]:
-    """The vertices with labels, and these."""
+    """The labeled vertices, and their labels."""
     if isinstance(labels, Mapping):
         vertices = several_vertices(graph, "labels", [*labels], "vertex")
         return dict(zip(vertices, map(str, labels.values())))

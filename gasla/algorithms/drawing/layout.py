@@ -164,7 +164,7 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
 
 
 def _scaled(simple: Graph, positions: Array) -> Array:
-    """The positions with a scale at which the mean of the squared lengths of edges is 1, if there are edges."""
+    """Scale positions such that the mean of the squared lengths of edges is 1, if there are edges."""
     lists = simple.sorted_out  # not edges(): the order of these, and so the rounding, depends on that of the input
     total = float(((positions[lists.owners()] - positions[lists.indices]) ** 2).sum())
     return positions * (simple.m / total) ** 0.5 if total > 0 else positions
@@ -185,7 +185,7 @@ def _levels(simple: Graph, seed: int) -> list[Level]:
 
 
 def _first(graph: Graph, draw: np.random.Generator) -> Array:
-    """Positions by the two smoothest eigenvectors of the Laplacian matrix, with noise; random ones of a larger graph.
+    """Initial positions: the two smoothest eigenvectors of the Laplacian, with noise; random in a large graph.
 
     The noise separates vertices of one component, at which the vectors are equal if there are three components or more.
     """

@@ -204,7 +204,7 @@ def _checked(graph: Graph, locations: Any, sphere: bool) -> Array:
 
 
 def _outward(graph: Graph, known: Array) -> tuple[Graph, int]:
-    """The edges that lead one step away from known vertices, a self loop at each other one; the number of steps."""
+    """The edges that lead one step away from located vertices, with self loops at all others; the number of steps."""
     xp: Any = module_of(graph.device)
     simple = simplify(graph).with_values(None)
     src, dst = simple.edges()

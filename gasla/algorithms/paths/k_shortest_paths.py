@@ -150,7 +150,7 @@ class Deviation:
         return path
 
     def divided(self, path: Path) -> "Iterator[Deviation]":
-        """The deviations from a path of this one, which have all other paths of it among them."""
+        """Split this deviation after its path is found: the parts contain all of its other paths."""
         begun, passed = self.length, set(path[: self.place])
         for place in range(self.place, len(path) - 1):
             v, u = path[place : place + 2]

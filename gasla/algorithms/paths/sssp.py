@@ -65,7 +65,7 @@ class DeltaStepping(BellmanFord):
 
 
 class DeltaSteppingWithin(DeltaStepping):
-    """The same, as if longer paths than the limit did not exist: such a sum neither arrives nor activates a vertex."""
+    """Delta-stepping that ignores paths longer than the limit: their sums neither arrive nor activate a vertex."""
 
     limit = parameter(np.float64, np.inf)
 

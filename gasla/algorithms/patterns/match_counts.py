@@ -54,7 +54,7 @@ def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int
 
 
 class Sums:
-    """Numbers of matches in a simple graph that are not induced, by what they have in common."""
+    """Numbers of matches in a simple graph, induced or not, from sums that several patterns share."""
 
     def __init__(self, simple: Graph) -> None:
         self.simple = simple

@@ -181,7 +181,7 @@ def _extended(both: Both, columns: Array, steps: Sequence[Step], induced: bool) 
 
 
 def _lists(both: Both, columns: Array, step: Step) -> Iterator[tuple[Graph, Array, tuple[int, int]]]:
-    """The lists that have the candidates for the next vertex: a graph, matches, and the places of two list owners.
+    """The lists with the candidates for the next vertex: a graph, matches, and the positions of two list owners.
 
     A single neighbor serves as both owners. Candidates between two neighbors come from the shorter list of each match.
     """

@@ -72,7 +72,7 @@ class Nearer(VertexProgram):
 
 
 class NearerThrough(Nearer):
-    """The same, with the parent that improved v. If v does not improve, its parent did not either, and stays valid."""
+    """Also keep the parent that improved v. If v does not improve, its parent did not either, and stays valid."""
 
     parent = vertex(ID)
     reduce = semirings.argmin

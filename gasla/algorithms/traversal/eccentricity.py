@@ -76,8 +76,7 @@ def eccentricity(graph: Any) -> Any:
 def _by_bounds(graph: Graph) -> Any:
     """Search from the vertex with the lowest lower bound, and if that was too low, from the one farthest from it.
 
-    Every component that is left takes part in each search, with one vertex. Of equal vertices, the one of the highest
-    degree is taken.
+    Each search starts from one vertex of every remaining component. Ties go to the vertex of the highest degree.
     """
     xp: Any = module_of(graph.device)
     plain, labels = graph.with_values(None), connected_components(graph).labels

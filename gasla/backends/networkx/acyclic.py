@@ -81,7 +81,7 @@ def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int],
 def dag_longest_path(
     G: Converted, weight: Any = "weight", default_weight: Any = 1, topo_order: Any = None
 ) -> list[Any]:
-    """The longest path of an acyclic graph: of several the one that NetworkX finds."""
+    """The longest path of an acyclic graph; of several, the one that NetworkX finds."""
     return G.called(_longest(G, weight, default_weight)[0]) if len(G) else []
 
 

@@ -1,4 +1,4 @@
-"""Sets of nodes and edges of which there are many, and gasla finds others than NetworkX: only by request."""
+"""Sets of nodes and edges of which many are correct: gasla finds others than NetworkX, so it runs only by request."""
 
 from typing import Any
 

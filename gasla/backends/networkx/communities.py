@@ -62,7 +62,10 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
 
 
 def _levels(G: Converted, weight: Any, resolution: float, seed: random.Random | None, refine: bool) -> list[Array]:
-    """The communities of each level, by Louvain's or Leiden's method. A loop counts twice in a degree, as there."""
+    """The communities of each level, by Louvain's or Leiden's method.
+
+    As in NetworkX, a loop counts twice in a degree.
+    """
     graph = G.weighted(weight, np.add)
     graph = graph.with_values(np.ones(graph.m) if graph.values is None else graph.values.astype(np.float64))
     out = graph.out

@@ -142,7 +142,7 @@ class Converted:
         return self.numbers  # `nbunch_iter` looks up names in this mapping
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
-        """Those of some nodes that there are, as NetworkX's graphs have it."""
+        """Those of the given nodes that are in the graph, as in NetworkX's `nbunch_iter`."""
         found: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return found
 
@@ -178,19 +178,19 @@ class Converted:
     # The interface for the functions of this backend.
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` returns, made in the first call and kept with the graph."""
+        """The result of `make`, computed in the first call and cached with the graph."""
         if kind not in self._made:
             self._made[kind] = make()
         return self._made[kind]
 
     def on(self, device: Device) -> "Converted":
-        """The same graph for a call that runs on a device."""
+        """This graph for a call that runs on a device."""
         other = copy(self)  # the copy shares what is cached now and later
         other.device, other.is_placed, other._called = device, True, {}
         return other
 
     def plain(self, reverse: bool = False) -> Graph:
-        """The edges without values, one for all parallel ones; or each the other way, those into a node in order."""
+        """The edges without values and parallel edges; with `reverse`, reversed, those into each node in order."""
         return (self._back if reverse else self.edges).graph
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
@@ -222,9 +222,10 @@ class Converted:
         return found
 
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
-        """An attribute of every edge; refused where it isn't a number that arrays hold.
+        """An attribute of every edge.
 
-        So are numbers of 2**53 and more, unless `large` ones are asked for: integers among floats are then rounded.
+        Raises NotImplementedError unless all values are numbers that arrays can hold. Numbers of 2**53 and more are
+        refused, too, unless `large`, with which integers among floats are rounded.
         """
         if callable(name):
             return self._by_function(name)
@@ -247,9 +248,10 @@ class Converted:
         return [self.keys[edge] for edge in edges.tolist()]
 
     def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
-        """The edges with an attribute as float64; without values where all are 1, or the name is None.
+        """The edges with an attribute as float64; without values if all are 1, or the name is None.
 
-        Parallel edges come to the least of theirs, or what else they are combined to. None counts them all the same.
+        The attributes of parallel edges are combined, by default to the least. With the name None and `np.add`, values
+        are the numbers of parallel edges.
         """
 
         def make() -> Graph:
@@ -277,7 +279,7 @@ class Converted:
         return found
 
     def backwards(self) -> Array:
-        """For every entry into a node, in order, where it is among those out of one."""
+        """For each entry of the in-lists, its position in the out-lists."""
 
         def make() -> Array:
             out, back = self.edges.graph.out, self._back.graph.out
@@ -291,7 +293,7 @@ class Converted:
         return found
 
     def are_whole(self, name: Any, combine: np.ufunc = np.minimum) -> bool:
-        """Whether sums of an attribute are whole numbers, as those of NetworkX then are."""
+        """Whether sums of an attribute are whole numbers, in which case NetworkX's are as well."""
         return name is None or self.values(name, combine).dtype.kind in "bi"
 
     def degrees(self, reverse: bool = False) -> Array:
@@ -337,7 +339,7 @@ class Converted:
 
 
 def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
-    """The numbers of names: many at once, which takes half the time of one by one."""
+    """The numbers of several names, in half the time of single look-ups."""
     rest = iter(names)
     while some := list(islice(rest, BLOCK)):
         yield from itemgetter(*some)(numbers) if len(some) > 1 else (numbers[some[0]],)
@@ -367,7 +369,7 @@ def _numbers(given: list[Any], name: Any) -> Array | str:
 
 
 def _require_exact(found: Array, name: Any) -> None:
-    """Refuse numbers of 2**53 and more: sums with them are rounded, in another way than Python's."""
+    """Refuse numbers of 2**53 and more: their sums are rounded, otherwise than in Python."""
     if found.dtype.kind != "b" and bool((np.abs(found[np.isfinite(found)].astype(np.float64)) >= EXACT).any()):
         raise NotImplementedError(f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly")
 
@@ -420,7 +422,7 @@ class Unconverted:
         self._convert = convert
 
     def convert(self) -> Converted:
-        """The graph, once there is memory for it."""
+        """Try again to convert the graph: memory may be free by now."""
         try:
             return self._convert()
         except MemoryError as error:
@@ -442,7 +444,7 @@ def convert_from_nx(
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        Subclasses are refused, which may mean something else by edges.
+        Subclasses are refused, because edges may have another meaning in them.
     edge_attrs : dict of name to default, optional
         Attributes of edges to keep, as arrays.
     preserve_edge_attrs, preserve_node_attrs : bool
@@ -453,7 +455,7 @@ def convert_from_nx(
     Returns
     -------
     Converted, or Unconverted
-        Of this backend; the latter where memory ran out, for NetworkX keeps what is returned and remembers errors.
+        A graph of this backend. Unconverted if memory ran out: NetworkX would cache an exception.
 
     Raises
     ------
@@ -473,7 +475,7 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """A graph of NetworkX's of this backend's; whatever else it is given, as it is."""
+    """Convert a graph of this backend to one of NetworkX's; return anything else unchanged."""
     if not isinstance(result, Converted):
         return result
     kind = PLAIN[2 * result.is_multigraph() + result.is_directed()]
@@ -499,7 +501,7 @@ def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
 
 
 def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
-    """The attributes of the edge of every entry, those of parallel edges by key."""
+    """The attributes of the edge of each entry; for parallel edges, by key."""
     copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]
     if graph.data is not None:

@@ -135,7 +135,7 @@ def _coded(values: Iterable[Any], numbers: Mapping[Any, int]) -> Array:
 
 
 def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
-    """The share of edges between nodes of each two kinds, of `count` kinds; by the kinds of tails and of heads."""
+    """The share of edges between every two of `count` kinds of nodes, by kinds of tails (rows) and heads (columns)."""
     _, tails, heads = each_edge(G, None)
     if not len(tails):
         raise NotImplementedError("no edges, and the coefficient is NaN")
@@ -210,7 +210,7 @@ def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any =
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def overall_reciprocity(G: Converted) -> float:
-    """The share of edges that have an edge the other way; a loop is none."""
+    """The share of edges with a reverse edge; a loop is not its own."""
     m = len(G.plain().out.indices)
     if m == 0:
         raise nx.NetworkXError("Not defined for empty graphs")
@@ -218,7 +218,7 @@ def overall_reciprocity(G: Converted) -> float:
 
 
 def _mutual(G: Converted) -> Array:
-    """For each edge of a directed graph whether there is another one the other way."""
+    """For each edge of a directed graph, whether its reverse is an edge, too."""
     out = G.plain().out
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     return (tails != heads) & np.isin(tails * len(G) + heads, heads * len(G) + tails)

@@ -107,7 +107,7 @@ def hits(
 ) -> tuple[dict[Any, float], dict[Any, float]]:
     """Hub and authority scores of every node.
 
-    Where several scores serve equally well, as in a graph of several parts alike, they may be others than NetworkX's.
+    If several solutions exist, as in a graph of several equal parts, they may differ from NetworkX's.
     """
     if not len(G):
         return {}, {}

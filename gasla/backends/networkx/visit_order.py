@@ -1,4 +1,4 @@
-"""The order in which NetworkX visits nodes: that of a queue, of a heap, or of topological generations.
+"""The order in which NetworkX visits nodes: by a queue, a heap, or topological generations.
 
 NetworkX's order follows from sequential steps, while gasla finds nodes in no particular order. So nodes are sorted
 afterwards: by distance, and ties by the first edge that reached each, in the adjacency order of the nodes before.
@@ -59,7 +59,7 @@ def layers(found: Queue) -> list[Array]:
 
 
 def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
-    """The rank of each vertex by a key, and among equal ones by the edge that came first to it, or latest.
+    """The rank of each vertex by a key; ties by the first edge that reached it, or the last.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
 
 
 def _arrived(tails: Array, heads: Array, places: Array, found: Array, latest: bool) -> Array:
-    """Vertices in the order of the first edges that come to them, or of the last."""
+    """Vertices in the order of the first edges that reach them, or of the last."""
     rows = np.lexsort((places, found[tails]))
     once, at = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
     settled = once[np.argsort(at)]
@@ -115,7 +115,7 @@ def _arrived(tails: Array, heads: Array, places: Array, found: Array, latest: bo
 
 
 def _followed(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
-    """Vertices of one distance: those that came first, and in turn those that they lead to."""
+    """Order vertices of one distance: those reached from smaller distances, those that these lead to, and so on."""
     rows: dict[int, list[int]] = {}
     for edge in np.argsort(places).tolist():
         rows.setdefault(int(tails[edge]), []).append(int(heads[edge]))

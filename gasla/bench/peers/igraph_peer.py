@@ -75,7 +75,7 @@ class Igraph:
         return self.native.connected_components().membership
 
     def eigenvector(self) -> list[float]:
-        """By ARPACK, to machine precision; others stop when scores change little."""
+        """By ARPACK, to machine precision; other libraries stop when scores change little."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about graphs without edges, or several eigenvectors
             return self.native.eigenvector_centrality()
@@ -93,7 +93,7 @@ class Igraph:
         return self.directed.connected_components(mode="strong").membership
 
     def condensation(self) -> igraph.Graph:
-        """Without weights, which other libraries sum."""
+        """Without weights; other libraries sum them."""
         return self.directed.connected_components(mode="strong").cluster_graph()
 
     def ego_graph(self, source: int) -> igraph.Graph:

@@ -88,7 +88,7 @@ class SciPy:
         return ranks
 
     def eigenvector(self) -> Any:
-        """By ARPACK, to machine precision; others stop when scores change little."""
+        """By ARPACK, to machine precision; other libraries stop when scores change little."""
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:

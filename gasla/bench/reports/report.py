@@ -33,7 +33,7 @@ class Report(NamedTuple):
     def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
         """Yield the cells of one graph as they are measured, and keep them.
 
-        If the machine was disturbed, all are measured and yielded again, and replace the first.
+        If the machine was disturbed, all cells are measured and yielded again, and replace the first ones.
         """
         self.graphs[graph.name] = {
             "n": graph.graph.n,

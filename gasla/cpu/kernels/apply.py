@@ -21,7 +21,7 @@ def is_admitted(v):
 
 
 def apply(v):
-    """Apply to a vertex, whose reduced value is in `gathered`, and reduce aggregates.
+    """Call apply for a vertex, whose reduced value is in `gathered`, and reduce aggregates.
 
     Functions read wide vectors in place, so these are stored after all functions have read the old values.
     """
@@ -121,7 +121,7 @@ def post_apply():
 
 @stage
 def catch_up():
-    """Update the copies that other vertices read; each thread takes the receivers that it listed."""
+    """Update the copies that other vertices read; each thread updates the receivers that it listed."""
     variables()
     if plan.scheduled:
         size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)

@@ -26,7 +26,7 @@ def begin_table():
 
 
 def reduce_by_key():
-    """Combine an edge's value with those of its key."""
+    """Combine an edge's value with the total of its key."""
     key = call("key")
     if key >= 0:
         place = place_of(my_table_keys, key, capacity)

@@ -56,7 +56,7 @@ def run_loop():
 
 
 def take_over():
-    """A thread that goes on alone takes over the lists of the others, and clears their counters."""
+    """Move all threads' lists to the one thread that continues alone, and clear the other threads' counters."""
     if threads < team:
         if "queues" in plan.arrays:
             collect(counts, self_iteration, form, queues[self_iteration & 1])
@@ -155,7 +155,7 @@ def list_next():
 
 
 def ask_to_stop():
-    """Evaluate stop; no thread goes on to write what it reads before all have evaluated it."""
+    """Evaluate stop; a barrier keeps threads from writing the fields that it reads before all have evaluated it."""
     if "stop" in plan.functions:
         done = call("stop")
     if plan.stop_sees_fields:
@@ -165,8 +165,8 @@ def ask_to_stop():
 def in_order():
     """Push from the vertices of the current bucket; if there are none, open the next bucket.
 
-    If priorities are sums, it is twice as wide as the last one where few of that one's vertices were listed by a push,
-    as hardly any can then have been active twice; else half as wide. It is never narrower than `delta`.
+    If priorities are sums, the width of the next bucket adapts: it doubles if pushes listed few vertices of the last
+    bucket, as then hardly any were active twice; else it halves. It is never less than `delta`.
     """
     way = SPARSE
     if size > 0:
@@ -217,7 +217,7 @@ def dense():
 
 
 def sparse():
-    """Active vertices push into fields or arrays; or they list the receivers, and these gather."""
+    """An iteration over active vertices: they push into fields or arrays, or list the receivers, which then gather."""
     if plan.pushes:
         push()
         barrier(control, threads)

@@ -113,7 +113,7 @@ def fetch_list(side, far, near):
 
 
 def fetch_targets(side, nearest):
-    """Prefetch what a push reads of a vertex's first neighbors, which no hardware prefetcher foresees."""
+    """Prefetch the fields of a vertex's first neighbors that a push reads: hardware cannot predict the addresses."""
     ahead = np.uint64(local[side + "p"][np.uint64(nearest)])
     if ahead + np.uint64(FEW) <= np.uint64(len(local[side + "i"])):
         for k in range(FEW):
@@ -121,7 +121,7 @@ def fetch_targets(side, nearest):
 
 
 def fetch_target(v):
-    """Prefetch what a push reads of a target."""
+    """Prefetch the fields of a target that a push reads."""
     if plan.fetches_vector:
         prefetch(v_[plan.fetched][v], 0)
     else:
@@ -184,7 +184,7 @@ def all_vertices():
 
 
 def bits_of(word):
-    """The numbers of the bits that are set."""
+    """The positions of the set bits."""
     rest = word
     while rest != zero:
         lane = count_trailing_zeros(rest)

@@ -1,4 +1,4 @@
-"""Vertices in the order of priorities: those below a threshold are active, the others are deferred to piles."""
+"""Vertices in the order of priorities: those below a threshold are active, the others wait in lists, one per thread."""
 # mypy: ignore-errors
 
 import numpy as np

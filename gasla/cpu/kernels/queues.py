@@ -81,7 +81,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """The least of the buckets that threads have found; -1 stands for none."""
+    """The least of the buckets that threads have found; -1 if there is none."""
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -181,10 +181,10 @@ def fill_vectors(low, high, field, values, places):
 def choose_threads(amount, in_row, counters, control, threads):
     """Choose the number of threads for the next iteration, of `amount` vertices and edges.
 
-    One thread goes on alone where several would wait for each other longer than they work: after many small iterations
+    One thread continues alone if several would wait for each other longer than they work: after many small iterations
     in a row, or if a thread recently had to wait for a core. It stays alone while the others sleep and it has not yet
-    done enough work to be worth waking them. Then it wakes them, and goes on until they are awake, unless the
-    iteration takes longer than waking them.
+    done enough work to be worth waking them. Then it wakes them, and works until they are awake, unless the iteration
+    takes longer than waking them.
     """
     team = control[TEAM]
     if threads == team:

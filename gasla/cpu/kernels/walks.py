@@ -1,7 +1,7 @@
 """Random walks: a group of walkers advances one step at a time.
 
 All walkers of a group draw an edge, and the program's accept decides which of them pass; those refused draw again, and
-so on. Edges that accept asks for (`has_edge`) are looked up for the whole group, but only where the bounds of accept's
+so on. The edges of `has_edge` calls in accept are looked up for the whole group, but only if the bounds of accept's
 result do not decide already.
 """
 # mypy: ignore-errors
@@ -107,7 +107,7 @@ def value_at(field, v):
 
 
 def known():
-    """Unpack what the program's functions read: neighbor lists, arrays and parameters."""
+    """Unpack the neighbor lists, arrays and parameters that the program's functions read."""
     indptr, indices = lists[0], lists[1]
     if plan.inputs:
         local[plan.inputs] = inputs
@@ -150,7 +150,8 @@ def decide(function, number, draw, fate):
 def accept_together(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
     """Redraw positions for a group until accept lets them pass; draws and lookups of edges alternate.
 
-    `places` begin with the positions of draw 0. After many refused draws all edges of a list are weighed, so it ends.
+    `places` begin with the positions of draw 0. It ends, because after many refused draws all edges of a list are
+    weighed.
     """
     known()
     keys, places, highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
@@ -268,7 +269,7 @@ def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
 
 @compiled
 def accept_exactly(lists, near, inputs, previous, v, k, start, t):
-    """The value of accept; all edges that it asks for are looked up."""
+    """The value of accept, after all edges of its `has_edge` calls have been looked up."""
     known()
     for number in range(plan.pair_count):
         src, dst = asked("pair_" + str(number), previous, v, k, start)

@@ -65,7 +65,7 @@ def _search(indptr, indices, parents, numbers, low, at):
 
 @compiled
 def _peel(indptr, indices, degree, order, place, first):
-    """Take vertices in the order of their remaining degrees; `first` is where those of each degree begin in `order`."""
+    """Remove vertices in the order of their remaining degrees; those of degree d begin at `first[d]` in `order`."""
     n = np.uint64(len(degree))
     for v in range(n):
         degree[v] = indptr[v + _ONE] - indptr[v]

@@ -152,7 +152,7 @@ def _link_list(parents, v, indices, low, high, last_root):
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, joins, grain):
     """Link the edges of vertices outside the known tree; with `joins`, those of a vertex until it has joined that tree.
 
-    An edge left out by that must be read from its other end, too: then either end links it, or both are in the tree.
+    An edge that this skips must be read from its other end, too: then either end links it, or both are in the tree.
     """
     n, last_root = np.uint64(len(parents)), known if joins else np.int64(-1)
     for start, end in blocks(control, n, grain):

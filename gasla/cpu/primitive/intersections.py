@@ -104,7 +104,7 @@ def _look_up(indptr, indices, v, marks, weights, total):
 
 @compiled
 def _search(indptr, indices, v, low, high, weights, total):
-    """The same by binary search in the longer list, at [low, high); each search begins where the last one ended."""
+    """Count common entries by binary searches in [low, high) of the longer list, each from where the last ended."""
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w, last = indices[k], high
         while low < last:

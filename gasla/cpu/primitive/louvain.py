@@ -90,7 +90,7 @@ def _levels(
 
 @compiled
 def _weigh(indptr, indices, values, degree, resolution):
-    """Add up the weights at each vertex; returns the share of a product of two volumes that a gain loses."""
+    """Add up the weights at each vertex; returns the factor of a product of two volumes in the formula of the gain."""
     n, total = np.uint64(len(degree)), 0.0
     for v in range(n):
         mine = 0.0

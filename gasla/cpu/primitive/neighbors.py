@@ -333,7 +333,7 @@ def _count_marked(indices, rests, marks, first, last):
 
 @compiled
 def _note_marked(indices, rests, marks, first, last, closed, counts):
-    """The same; also counts the triangles at the vertex itself, and at the list entry before each remainder."""
+    """Count marked entries, and triangles at the vertex itself and at the list entry before each remainder."""
     total = np.uint64(0)
     for at in range(first, last):
         low, found = rests[at] >> _LEFT_BITS, 0

@@ -44,7 +44,7 @@ class ProductPlan:
 
     @property
     def given(self) -> list[str]:
-        """The array arguments that not every kernel has."""
+        """The array arguments that only some kernels have."""
         wanted = {"values": self.reads("value"), "x": self.reads("x"), "mask": self.masked}
         return [name for name, is_wanted in wanted.items() if is_wanted]
 
@@ -78,7 +78,7 @@ class ProductPlan:
         raise NotImplementedError
 
     def imports(self) -> dict[str, str]:
-        """The names that printed functions use, and the modules that have them."""
+        """The names that printed functions use, with the modules that define them."""
         return PRINTED
 
     @cached_property
@@ -131,20 +131,26 @@ class VectorPlan(ProductPlan):
 
     @property
     def terminal(self) -> Code | None:
-        """The total that nothing can change, if there is one."""
+        """The terminal value of the monoid, which no further entry changes, if there is one."""
         value = self.terms.monoid.terminal(self.terms.type)
         return None if value is None or self.is_tuple else _literal(value, self.terms.type)
 
     @property
     def asks_ahead(self) -> bool:
-        """Whether x is prefetched. Where there is little else to do, that takes longer."""
+        """Whether elements of x are prefetched.
+
+        If an entry takes little work otherwise, prefetching costs more than it saves.
+        """
         nodes = in_order([self.terms.product, self.terms.combination])
         is_heavy = len([e for e in nodes if e.op not in ("symbol", "constant", "item", "tuple")]) > self.HEAVY
         return is_heavy and self.reads("x")
 
     @property
     def table(self) -> int | None:
-        """What four truth values reduce to: one bit for each number that is made of theirs. None for other types."""
+        """The reduction of four truth values as a table of 16 bits, indexed by the values as a number.
+
+        None for other types.
+        """
         if self.terms.type != np.dtype(bool):
             return None
         combine = self.terms.monoid.combine
@@ -180,7 +186,7 @@ def write(expr: Expr, args: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
-    """The terms for four entries side by side; None where vectors have no operations for them."""
+    """The terms for vectors of four entries; None if some operation does not exist for vectors."""
     if terms.any_will_do or not (simd4_printer.are_for(terms.product) and simd4_printer.are_for(terms.combination)):
         return None
     return Four(simd4_printer.as_choices(terms.product), simd4_printer.as_choices(terms.combination))
@@ -224,7 +230,7 @@ class BatchedPlan(ProductPlan):
         self.scratch = [f"of_{kind}" for kind in self.sizes]
 
     def _place(self, kinds: Iterable[Any], size: int, is_tuple: bool = False) -> Arrays:
-        """A new part of a thread's arrays for values of these types."""
+        """Reserve a part of a thread's scratch arrays for values of these types."""
         kinds = [*map(np.dtype, kinds)]
         offsets = []
         for kind in kinds:
@@ -256,9 +262,9 @@ class BatchedPlan(ProductPlan):
 
 @functools.lru_cache(maxsize=1024)
 def batch_height(terms: Terms, is_long: bool) -> int:
-    """How high slots are where rows are long, or short; 0 where batches are not for the product.
+    """The height of slots, for long or short rows; 0 if the product does not run in batches.
 
-    They are if functions are called, and all are there for vectors.
+    It does if it calls functions such as exp, and all of them exist for vectors.
     """
     called = vector_printer.calls([terms.product, terms.combination])
     if not called or not all(vector_math.is_vectorised(e.op, e.type) for e in called):
@@ -269,9 +275,9 @@ def batch_height(terms: Terms, is_long: bool) -> int:
 
 
 def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
-    """What to compute of an entry as it is looked up, symbols for that, and the product of those.
+    """Split the product of an entry: expressions to compute at loading, symbols for these, and the product of those.
 
-    What calls no function: the product's parts, unless a function is called for them, else what it reads.
+    If the product calls no function such as exp, its items are computed at loading; otherwise its symbols are loaded.
     """
     product = terms.product
     items = _items(product)
@@ -352,7 +358,7 @@ class SparsePlan(ProductPlan):
 
 @functools.lru_cache(maxsize=1024)
 def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | BatchedPlan:
-    """The plan of a product, made once, as for those that follow; a `height` of slots is for batches."""
+    """The plan of a product of a matrix and a vector, cached; with a `height` of slots, that of a batched product."""
     return BatchedPlan(terms, masked, height) if height else VectorPlan(terms, masked)
 
 

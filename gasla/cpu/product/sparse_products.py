@@ -63,7 +63,10 @@ class Rows:
 
 
 def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
-    """Run a kernel; False if it sets the stop flag. A progress bar shows how many of the parts are taken."""
+    """Run a kernel; False if it sets the stop flag.
+
+    A progress bar shows how many of the parts have been taken by threads.
+    """
     control = threads.new_control()
     if parts:
         follow(lambda: (min(control.item(threads.TICKET), parts), parts), "parts")

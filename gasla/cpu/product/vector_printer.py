@@ -22,19 +22,19 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def _name(expr: Expr) -> str:
-    """The vector function for a call. For exp it is one that takes as long for any value, unless `sheltered` does."""
+    """The vector function for a call. For exp it takes equal time for all values, unless `sheltered` ensures that."""
     even = "even_" if expr.op == "exp" and expr.args[0].op != "where" else ""
     return f"{even}{expr.op}_{expr.type}"
 
 
 def imports(exprs: Iterable[Expr]) -> dict[str, str]:
-    """The names that a module needs for the vector functions in some expressions, and the modules that have them."""
+    """The names that a module needs for the vector functions in some expressions, with the modules that define them."""
     called = [_name(e) for e in in_order([*exprs]) if vector_math.is_vectorised(e.op, e.type)]
     return dict.fromkeys(["NATIVE", *called] if called else [], "gasla.cpu.runtime.vector_math")
 
 
 def calls(exprs: list[Expr]) -> list[Expr]:
-    """The calls of functions that take more than a few instructions."""
+    """The calls of functions that take many instructions, such as exp."""
     return [e for e in in_order(exprs) if e.op in printer.CALLS and e.op not in vector_math.INSTRUCTIONS]
 
 

@@ -164,7 +164,7 @@ class CpuPlan(Plan):
         return [*self.traced.vertex_types, *self.traced.deposits]
 
     def copy_of(self, function: str, field: str) -> Code:
-        """The array in which a function finds a field of any vertex."""
+        """The array from which a function reads a field of any vertex."""
         rows = {"old": f"old_{field}", "left": f"v_{field}[1 - (self_iteration & 1)]"}
         rows |= {"only": f"v_{field}", "behind": f"was_{field}", "next": f"v_{field}[self_iteration & 1]"}
         rows["reduced"] = f"to_{field}[self_iteration % 3]"

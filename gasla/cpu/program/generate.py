@@ -69,7 +69,7 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def weight(self) -> int:
-        """Roughly how many times as long a vertex or an edge takes as with functions of a few numbers."""
+        """Work per vertex or edge, roughly, relative to a program whose functions read a few numbers."""
         results = [f.result for f in self.functions.values()]
         exprs = [
             e for r in results for e in (r.values() if isinstance(r, dict) else r if isinstance(r, tuple) else [r])

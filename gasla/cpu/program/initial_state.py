@@ -69,9 +69,9 @@ def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
 def default_delta(plan: Any, graph: Graph) -> float:
     """The default width of buckets: the mean edge value (from a sample) over the mean degree.
 
-    It is several times that if degrees are small: iterations then have little work, and having fewer of them is worth
-    looking at some edges twice. It also grows with the number of parts that are reduced together. It is 0 if priorities
-    are not sums of edge values: the width is then a fraction of the range of waiting priorities.
+    It is several times that if degrees are small: iterations then have little work, and fewer iterations save more than
+    reading some edges twice costs. It also grows with the number of parts that are reduced together. It is 0 if
+    priorities are not sums of edge values: the width is then a fraction of the range of waiting priorities.
     """
     if not plan.prioritised:
         return 1.0

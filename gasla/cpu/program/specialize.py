@@ -102,7 +102,7 @@ class Names:
 
 
 class Arrays:
-    """Arrays that hold the parts of values: `plan.total[i]` is `total_0[i]`, or a tuple of what several have there.
+    """Arrays that hold the parts of values: `plan.total[i]` is `total_0[i]`, or a tuple of the items of several arrays.
 
     The values of an array may begin at some offset in it.
     """
@@ -173,7 +173,7 @@ class Function(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line of text, and the names in it. A line with `sets` is kept only if one of these names is used."""
+    """A line of text, and the names in it. A line that sets names (`sets`) is kept only if one of them is used."""
 
     text: str
     names: frozenset[str]

@@ -49,7 +49,7 @@ class WalkDecisions:
 
     @property
     def answers(self) -> list[int]:
-        """The numbers of the edges whose existence accept asks for."""
+        """The numbers of the `has_edge` calls in accept."""
         f = self.functions["accept"]
         return sorted(int(of) for role, of in (f.sources[s.name] for s in f.symbols) if role == "near")
 

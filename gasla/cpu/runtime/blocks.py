@@ -23,8 +23,8 @@ SMALL = 1 << 18  # vertices and edges below which one thread runs: waking anothe
 def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False) -> None:
     """Call `kernel(thread, threads, control, *args)` on a number of threads that suits `work` vertices and edges.
 
-    If `work` or `most`, a bound for its steps, is large, the calling thread takes no part, and hears Ctrl-C meanwhile.
-    `loose` is as for `launch`.
+    If `work` or `most`, a bound for its steps, is large, the calling thread takes no part, so that it can react to
+    Ctrl-C. `loose` is as for `launch`.
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")

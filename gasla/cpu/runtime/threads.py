@@ -191,7 +191,7 @@ _NEW_CONTROL[POOL] = pool.ctypes.data
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """One turn of a loop that waits for another thread; `times` counts the turns so far.
+    """One iteration of a loop that waits for another thread; `times` counts the iterations so far.
 
     After SPINS turns the thread sleeps for NAP microseconds in each, as the other thread probably has no core. It does
     not yield: it would then wait for the whole time slice of another process, which takes milliseconds.
@@ -252,7 +252,7 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wait until every thread has arrived; all see afterwards what each has written before."""
+    """Wait until every thread has arrived; afterwards all threads see all writes from before the barrier."""
     if threads == 1:
         return
     generation = load(control, GENERATION)
@@ -279,7 +279,9 @@ else:
 
 @helper
 def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Have all threads call `part`, this thread as the first. In the mode LOOSELY, don't wait for workers not begun.
+    """Have all threads call `part`, this thread as the first.
+
+    In the mode LOOSELY, don't wait for workers that have not begun.
 
     Through `control[NEXT_THREADS]` a kernel can ask to be called by fewer threads at first, and to be called again.
     """
@@ -408,7 +410,7 @@ def launch(
     holds them (`take`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits until the
     kernel returns, and is then raised.
 
-    A `short` run ends within some tenths of a second: the calling thread is the first thread of it, and hears Ctrl-C
+    A `short` run ends within some tenths of a second: the calling thread is its first thread, and reacts to Ctrl-C
     afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so that the launch does not wait for
     workers that have not begun.
     """
@@ -424,9 +426,9 @@ def launch(
 
 
 def _elsewhere(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Launch a kernel from a new thread, while this thread watches it, and hears Ctrl-C.
+    """Launch a kernel from a new thread, while this thread watches it, and reacts to Ctrl-C.
 
-    If no thread can be started, this thread runs it, and hears Ctrl-C afterwards.
+    If no thread can be started, this thread runs the kernel, and reacts to Ctrl-C afterwards.
     """
     waiting, results, bell = [run], list[BaseException | None](), threading.Lock()
 

@@ -184,7 +184,10 @@ class Worker:
         take_lock(lock, 1)
 
     def begin(self) -> None:
-        """Start the thread. After Ctrl-C this may be called again: the second thread then ends at once."""
+        """Start the thread.
+
+        Ctrl-C may interrupt this, and it may be called again: a second thread on the mailbox ends at once.
+        """
         thread = threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True)
         thread.start()
         while not self.mailbox.item(SERVED):  # if memory is short, a thread may end before it sets SERVED
@@ -194,7 +197,9 @@ class Worker:
 
 
 def start_workers(threads: int) -> int:
-    """Start workers up to this number, one more than run at once, so that the one on the caller's core can sleep on.
+    """Start workers up to this number.
+
+    It is one more than run at once, so that the worker on the caller's core can stay asleep.
 
     Returns the number of threads that a run can have: if a worker can't be started, for want of memory or by a limit on
     the number of threads, as many as there are workers, and at least 1, the caller's own.

@@ -88,7 +88,7 @@ def _edges(rank: Rank, graph: Any, kind: np.dtype) -> _Edges:
 
 
 def largest_part(sample: np.ndarray) -> np.ndarray:
-    """The part at most of the edges whose two parts are given, and after it the parts that these edges join to it."""
+    """The most frequent part among the ends of the given edges, followed by the parts that these edges join to it."""
     if not len(sample):
         return sample.ravel()
     parts, counts = np.unique(sample[:, 0], return_counts=True)
@@ -97,7 +97,7 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
 
 
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
-    """The largest parts of ranks, ascending, as far as edges join them to that of the first rank that has any."""
+    """Largest parts of ranks, ascending: those that edges join to the largest part of the first rank with one."""
     joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
     found = set(list(joined)[:1])
     for _ in joined:

@@ -249,7 +249,7 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
 
 
 def _joined(parts: list[Edges]) -> Edges:
-    """Edges one after the other; the parts are dropped."""
+    """Concatenate edges; the parts are freed."""
     found = parts.pop() if len(parts) == 1 else None
     if found is None:
         columns = zip(*(part.columns() for part in parts), strict=True)

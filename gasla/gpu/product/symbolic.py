@@ -230,7 +230,7 @@ def count_windows(columns: int, limits: SharedLimits) -> int:
 
 
 def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array, Array, int]]:
-    """Split rows into batches whose tables fit in memory: the rows, where each table begins, and the sum of slots.
+    """Split rows into batches whose tables fit in memory: yields rows, starts of their tables, and number of slots.
 
     A slot takes `slot` bytes.
     """

@@ -35,7 +35,7 @@ class Prepared:
         self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Start compiling what the runs will need, for a caller that has other work to do first."""
+        """Start compiling the code of the runs in the background, for a caller that has other work to do first."""
         compile.compile_ahead(self._find(program, graph).plan.source)
         if self._scheduled:
             levels.begin(graph.id_dtype)
@@ -413,7 +413,7 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
-    """Find what runs with these options share, kernel source and workspaces; make it if needed."""
+    """Look up the kernel source and the workspaces that runs with these options share; make them if needed."""
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block always pulls
@@ -423,7 +423,7 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
-    """Make what `_find_cached` looks for."""
+    """Make the objects that `_find_cached` looks up."""
     _, kind, *choices, _ = key
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, _variant(program, graph, *choices)))

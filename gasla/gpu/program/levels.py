@@ -9,7 +9,7 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 Array = Any  # CuPy's
 
-MOST = 64  # at most this many levels are counted by kernels; as in kernels/schedule/levels.cuh
+MOST = 64  # kernels count up to this many levels; as in kernels/schedule/levels.cuh
 _THREADS = 1024
 _WARPS = _THREADS // 32
 

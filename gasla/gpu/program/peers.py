@@ -212,7 +212,7 @@ class PeerRun(Run):
         return self.xp.empty(size, np.uint8)
 
     def join(self, peers: Any, ranks: int, rounds: int) -> None:
-        """Set what the kernel knows of the others, and how often kernels have met there."""
+        """Pass the structs of the other GPUs to the kernel, and the number of meetings so far."""
         self._set("peers", peers)
         self._arguments.ranks, self._arguments.met = ranks, rounds
 
@@ -258,7 +258,7 @@ class PeerRun(Run):
 class Meeting:
     """What the kernels of all GPUs share, for one run of a program at a time: the part of it that a process has.
 
-    Notices have the number of a meeting, and the next run goes on counting. So no notice has to be taken back.
+    Notices have the number of a meeting, and the next run goes on counting. So notices need not be reset between runs.
     """
 
     def __init__(
@@ -354,7 +354,7 @@ def part(runs: Sequence[Any], meeting: Meeting) -> None:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> Cached:
-    """Find what runs with these options share; make it if needed."""
+    """Look up the objects that runs with these options share; make them if needed."""
     kind: Any = type(program)
 
     def make(graph: Graph) -> Cached:

@@ -207,7 +207,7 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
 
 
 def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
-    """`find_properties` for arrays inspected only once: the host inspects short ones, and nothing is compiled."""
+    """`find_properties` for arrays inspected only once: the host inspects short ones, without compiling a kernel."""
     if len(indptr) + len(indices) > FEW:
         return find_properties(indptr, indices)
     return properties_of(indptr.get(), indices.get())
@@ -310,7 +310,7 @@ def ids_type(kind: np.dtype, packed: bool) -> str:
 
 
 def _array(ids: Any) -> Any:
-    """What a kernel is given for vertex ids."""
+    """The argument of a kernel for vertex ids."""
     return ids.groups if isinstance(ids, PackedIds) else ids
 
 

@@ -146,12 +146,12 @@ def _method(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
 
 
 def _pairs(plan: WalkPlan) -> list[str]:
-    """Methods that compute the two ends of each edge whose existence `accept` asks for."""
+    """Methods that compute both ends of the edge of each `has_edge` call in `accept`."""
     return [_method(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
 
 
 def _accept(plan: WalkPlan) -> str:
-    """The method `accept`: looks up the edges that it asks for, then calls the program's function."""
+    """The method `accept`: looks up the edges of its `has_edge` calls, then calls the program's function."""
     lines = []
     for i in range(plan.pair_count):
         lines.append(f"const auto ends_{i} = pair_{i}(walker, k);")

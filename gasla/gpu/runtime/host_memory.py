@@ -61,7 +61,7 @@ def _free(address: int) -> None:
 
 
 def pinned(array: Array, dtype: Any = None) -> Array:
-    """The array in page-locked memory, in a type; itself if it is there already."""
+    """The array as a type in page-locked memory; itself if it is there already."""
     kind = array.dtype if dtype is None else np.dtype(dtype)
     if _memory_of(array) is not None and array.dtype == kind and array.flags.c_contiguous:
         return array
@@ -71,7 +71,7 @@ def pinned(array: Array, dtype: Any = None) -> Array:
 
 
 def pinned_empty(count: int, dtype: Any) -> Array:
-    """An array of so many numbers in page-locked memory."""
+    """A new array of a given number of entries in page-locked memory."""
     kind = np.dtype(dtype)
     return np.asarray(PinnedBytes(count * kind.itemsize)).view(kind)
 

@@ -1,1 +1,1 @@
-"""Makes the machine code that a wheel brings along, without a GPU: which sources, and their cubins."""
+"""Makes the GPU machine code that a wheel contains, without a GPU: records the sources, and compiles them to cubins."""

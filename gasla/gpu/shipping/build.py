@@ -1,4 +1,4 @@
-"""Compiles what gasla's functions ask for, for every architecture that is shipped, into a folder: no GPU is needed.
+"""Compiles the kernels of gasla's functions into a folder, for every shipped architecture, without a GPU.
 
 python -m gasla.gpu.shipping.build FOLDER [--seconds S]
 """
@@ -25,9 +25,9 @@ from gasla.shipping import calls
 
 
 def build(folder: Path, seconds: float | None = None) -> None:
-    """Compile for at most `seconds` seconds, or everything; what small graphs need comes first.
+    """Compile everything, or for at most `seconds` seconds; kernels for small graphs come first.
 
-    What is left out is compiled when it is called.
+    Code that is left out is compiled when it is called.
     """
     until = time.monotonic() + (float("inf") if seconds is None else seconds)
     writer = Writer(folder)
@@ -44,7 +44,7 @@ def build(folder: Path, seconds: float | None = None) -> None:
 
 
 def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
-    """Keys, and what compiles: first CuPy's kernels, which all use, then gasla's own."""
+    """Keys, and functions that compile: first CuPy's kernels, which all functions use, then gasla's own."""
     found: list[tuple[str, Callable[[], bytes]]] = [
         (key_of_cupys(kernel.source, kernel.options, architecture), partial(cupys.compiled, kernel, architecture))
         for kernel, architecture in itertools.product(cupys.kernels(), SHARED)

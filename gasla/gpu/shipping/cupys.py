@@ -1,4 +1,4 @@
-"""The kernels of its own that CuPy compiles for gasla, as `tools/record_cupy_kernels.py` has found them on a GPU."""
+"""CuPy's own kernels that gasla's calls compile, recorded on a GPU by `tools/record_cupy_kernels.py`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FILE = "cupy_kernels.json.xz"
 
 
 class Kernel(NamedTuple):
-    """What CuPy asks NVRTC for: the text, and the options but for the folders of headers."""
+    """A request of CuPy to NVRTC: the source, and the options except for include paths."""
 
     source: str
     options: tuple[str, ...]
 
 
 def kernels() -> list[Kernel]:
-    """All of them; none if they are another CuPy's."""
+    """All recorded kernels; none if they were recorded with another version of CuPy."""
     import cupy
 
     found = json.loads(lzma.decompress((resources.files("gasla.gpu.shipping") / FILE).read_bytes()))
@@ -30,7 +30,7 @@ def kernels() -> list[Kernel]:
 
 
 def compiled(kernel: Kernel, architecture: str) -> bytes:
-    """Machine code of a kernel, by CuPy's headers; those of CUDA have to be there (nvidia-cuda-runtime-cu12)."""
+    """Compile a kernel with CuPy's headers; CUDA's headers must be installed (nvidia-cuda-runtime-cu12)."""
     from cupy._core import core
 
     folders = [option for option in core.assemble_cupy_compiler_options(()) if option.startswith("-I")]

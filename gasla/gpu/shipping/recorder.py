@@ -1,7 +1,7 @@
-"""Which CUDA sources gasla's functions ask for, found without a GPU: they run on the CPU, with an engine that records.
+"""Records the CUDA sources that gasla's functions need, without a GPU: the functions run on the CPU.
 
-The CPU's engine runs all programs, products and primitives. The recorder notes what the GPU's engine would compile for
-them, for graphs of every shape, with ids and offsets of 32 bits.
+The CPU's engine runs all programs, products and primitives. The recorder notes the sources that the GPU's engine would
+compile for them, for graphs of every shape, with ids and offsets of 32 bits.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Recorder:
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def note_sums(self, monoid: Any, parts: Any) -> None:
-        """Values combined by key, which are a product on a GPU alone: see `segmented_reduce.reduce_by_product`."""
+        """Note reductions by key that GPUs run as products: see `segmented_reduce.reduce_by_product`."""
         if len(parts) == 1 and parts[0].ndim == 1 and monoid is not semirings.any:
             picks = Semiring(monoid, semirings.plus_second.multiply)
             self._ready(None, trace(picks, False, INT, parts[0].dtype, None), False)
@@ -132,7 +132,7 @@ class Recorder:
 
 
 def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
-    """What several recorders have noted, for each architecture: first what graphs of the first shape ask for."""
+    """The sources of several recorders, for each architecture; those for graphs of the first shape come first."""
     found: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
     for noted, architecture in itertools.product(several, SHARED):
         for all_of_shape, of_shape in zip(found[architecture], noted[architecture], strict=True):
@@ -141,7 +141,7 @@ def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
 
 
 class _Noting:
-    """Functions of an engine; some are called with the same arguments first."""
+    """Functions of an engine; for some of them, a recording function is called first with the same arguments."""
 
     def __init__(self, functions: Any, **before: Callable[..., None]) -> None:
         self._functions, self._before = functions, before
@@ -174,7 +174,7 @@ def _always() -> Iterator[str]:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Have everything on the CPU go by a recorder meanwhile. Not for use with other threads."""
+    """A context in which a recorder sees every call on the CPU. Not for use with other threads."""
     recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
     engines._face = lambda package: recorder if package == "cpu" else face(package)
     has_loop = segmented_reduce.has_ufunc_loop

@@ -30,7 +30,7 @@ class Number(int):
 
 
 class OfVertices(Protocol):
-    """What translation reads of a graph, in one process or over ranks."""
+    """The parts of a graph that translation reads, in one process or over ranks."""
 
     n: int
     device: Device

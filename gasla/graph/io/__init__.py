@@ -222,9 +222,9 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None, *, lo
 
 
 def unstored(graph: Graph, format: str) -> list[str]:
-    """What a file of this format can't store of a graph, in words: names and attributes.
+    """List, in words, the names and attributes of a graph that a file of this format can't store.
 
-    An attribute that is the values (`Graph.weighted_by`) is stored as these.
+    An attribute that is the graph's values (`Graph.weighted_by`) can be stored: values always are.
 
     Examples
     --------

@@ -226,7 +226,7 @@ def _count(path: Path, notes: dict[bytes, bytes], default: int) -> int:
 
 
 def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
-    """The columns that the caller asks for; the attributes that a file of gasla names, unless some are given."""
+    """The columns that the caller selects; without a selection, the attributes that a file written by gasla lists."""
     known = _notes(path, schema).get(_ATTRIBUTES)
     if known is None or columns.attributes is not None:
         return columns
@@ -565,7 +565,7 @@ def _whole_rows(stream: IO[bytes], head: int) -> Iterator[bytes]:
 
 
 def _closed(text: bytes, stream: IO[bytes]) -> bytes:
-    """Text with as many more lines as close the quotes in it: cells in quotes may hold line breaks."""
+    """Text extended by the lines up to its closing quote: quoted cells may contain line breaks."""
     lines = [text]
     while text.count(b'"') % 2:
         text = stream.readline()
@@ -595,7 +595,7 @@ def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
 
 
 class _Header(NamedTuple):
-    """The titles of columns, and what the first rows say of them."""
+    """The titles of columns, and properties of the columns in the first rows."""
 
     titles: list[str]
     is_there: bool  # whether the first line holds the titles

@@ -108,7 +108,7 @@ def _member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether in Fortran's order, and type of the ``.npy`` array that begins here."""
+    """Read the header of a ``.npy`` array: shape, whether in Fortran order, and type."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array has version {version} of the .npy format; expected 1.0 or 2.0")
@@ -124,7 +124,7 @@ def _small(archive: zipfile.ZipFile, name: str) -> Array:
 
 
 def how_to_convert(path: Path) -> str:
-    """What to do about an archive that can't be mapped."""
+    """Advice for an archive that can't be mapped."""
     return (
         "expected a CSR or CSC matrix without compression; gasla.io.convert makes a folder of it in bounded memory, "
         f"which gasla.io.open maps: type gasla convert {path} {path.with_suffix('.gasla')}"

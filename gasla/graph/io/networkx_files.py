@@ -67,7 +67,7 @@ def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
 
 
 def _columns(records: Iterable[dict[str, Any]]) -> dict[str, Array]:
-    """The attributes of edges or vertices that all of them have as numbers."""
+    """The attributes that all edges, or all vertices, have as numbers."""
     rows = list(records)
     found = {}
     for name in rows[0] if rows else ():
@@ -90,5 +90,5 @@ def _column(values: list[Any]) -> Array:
 
 
 def _number(value: Any) -> Any:
-    """The number in a text, as GML has integers of more than 32 bits; anything else as it is."""
+    """The number in a text, since GML writes integers of more than 32 bits as texts; anything else unchanged."""
     return int(value) if isinstance(value, str) and is_whole(value, 2**64) else value

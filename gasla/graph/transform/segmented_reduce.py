@@ -115,7 +115,7 @@ def require_monoid(monoid: Any, name: str = "combine") -> None:
 
 
 def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "combine") -> None:
-    """Raise TypeError unless `monoid` is a monoid on values of these types."""
+    """Raise TypeError unless `monoid` maps values of these types to the same types."""
     require_monoid(monoid, name)
     kind = types[0] if len(types) == 1 else TupleType(types)
     monoid.identity(kind)

@@ -66,7 +66,7 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
 
 
 def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[Any]:
-    """The path between two nodes; of several shortest ones, the one that NetworkX finds from both ends."""
+    """The path between two nodes; of several shortest ones, the one that NetworkX's bidirectional search finds."""
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
     if source == target:

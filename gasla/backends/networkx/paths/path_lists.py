@@ -10,7 +10,7 @@ from typing import Any
 def without_collecting() -> Iterator[None]:
     """Disable garbage collection: creating many lists would trigger it repeatedly, without any garbage to find.
 
-    It would take four fifths of the time for paths on a road network.
+    On a road network collections would take four fifths of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -45,7 +45,7 @@ def _lengths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any,
 
 
 def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
-    """The path from the source to each node, or the other way."""
+    """The path from the source to each node, or from each node to the target."""
     limit = depth(cutoff)
     found = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
     first = G.names[source]

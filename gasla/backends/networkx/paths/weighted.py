@@ -78,7 +78,7 @@ class Search:
         return found
 
     def paths(self) -> dict[Any, list[Any]]:
-        """Paths by name: those of sources, then in order."""
+        """Paths by the name of their last node: first the sources, then the other nodes in order."""
         order, before = self.order(), self.parents()
         paths: dict[Any, list[Any]] = {name: [name] for name in self.G.called(self.sources)}
         rest = order[len(self.sources) :]
@@ -190,7 +190,7 @@ def bellman_ford_path_length(G: Converted, source: Any, target: Any, weight: Any
 def astar_path_length(
     G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
 ) -> Any:
-    """The distance from one node to another, where no heuristic is given."""
+    """The distance from one node to another, without a heuristic."""
     if source not in G or target not in G:
         raise nx.NodeNotFound(f"Either source {source} or target {target} is not in G")
     return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
@@ -214,7 +214,7 @@ def dijkstra_predecessor_and_distance(
 
 
 def _discovered(search: Search) -> Array:
-    """Nodes in the order in which they first came up, at whatever distance within the limit."""
+    """Nodes in the order in which the search first met them, at any distance within the limit."""
     out, d = search.graph.out, search.distances
     tails, heads = out.owners(), out.indices
     long = 1.0 if search.graph.values is None else search.graph.out_values

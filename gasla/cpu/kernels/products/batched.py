@@ -96,9 +96,9 @@ def lay_out_rows():
 
 
 def look_up_four(are_inside):
-    """Lay out four entries from `first` on, below each other from `at` on; those behind the row's last are ignored.
+    """Lay out four entries from `first` on, below each other from `at` on; entries past the end of the row are ignored.
 
-    `are_inside` says that the matrix has four entries there; else the last entry of all stands for those that it lacks.
+    `are_inside`: the matrix has four entries there; otherwise its last entry is repeated.
     """
     if plan.looked_up:
         for k in range(FOUR):
@@ -129,7 +129,7 @@ def argument(name, k):
 
 @compiled
 def reduce(rows, slots, *scratch):
-    """Reduce each slot, then the slots of each row until there is one."""
+    """Reduce each slot, then the slots of each row until one is left."""
     sweep(whole(slots), *local[plan.scratch])
     if plan.is_low:
         if slots == rows:

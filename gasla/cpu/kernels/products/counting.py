@@ -71,7 +71,7 @@ def place_of(indices, low, high, column):
 
 @compiled
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
-    """Count the products of each row; none for rows where the mask has no entry. `other` is indptr of B."""
+    """Count the products of each row; 0 for rows without an entry in the mask. `other` is indptr of B."""
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add(control, TICKET, 1)) * grain
@@ -124,9 +124,9 @@ def leave_out(stamps, stamp, indptr, indices, i):
 
 @compiled
 def in_order(columns, found, indices, start, marks, spans):
-    """Sort `found` different columns into `indices` from `start` on. All marks are 0 before and after.
+    """Sort `found` different columns into `indices` from `start` on.
 
-    A byte of `marks` stands for a column, a byte of `spans` for 64 columns.
+    All marks are 0 before and after. `marks` has a byte per column, `spans` a byte per 64 columns.
     """
     if found <= np.uint64(FEW):
         zero, one = simd4.spread(columns.dtype.type(0)), simd4.spread(columns.dtype.type(1))

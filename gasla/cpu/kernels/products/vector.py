@@ -156,7 +156,7 @@ def add_four():
 
 
 def multiply_last():
-    """The products of the last one to four entries; in the other places the identity."""
+    """The products of the last one to four entries, with the identity in the remaining lanes."""
     multiply_four()
     is_there, e = simd4.within(last - e), last
     if plan.is_tuple:
@@ -204,7 +204,7 @@ def fold():
 
 
 def look_up():
-    """Read the column of the entry at `e`, and x there."""
+    """Load the column of the entry at `e`, and the element of x in that column."""
     if plan.reads_columns:
         u = np.uint64(indices[e])
         if u >= bound:

@@ -29,7 +29,7 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
         return start;
     } else {
         u32 rank = __popc(alike & lanes_below()), rest = alike;
-        while (__any_sync(ALL, rest & (rest - 1))) {  // until every group has one value left
+        while (__any_sync(ALL, rest & (rest - 1))) {  // repeat until every group has one value
             const u32 above = rest & ~lanes_below() & ~(1u << lane());
             const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
             if (above) value = P::combine_values(value, next);

@@ -19,7 +19,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
         to_list(c.active(), parity());
         by_one_thread([&] {
             now.form = LIST;
-            s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // a push to the bitmap only estimates them
+            s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // a push to the bitmap only estimates it
         });
     }
 }

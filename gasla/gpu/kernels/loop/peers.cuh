@@ -1,5 +1,5 @@
-// Supersteps over several GPUs: after each iteration a GPU stores what has changed into the memory of its peers, meets
-// them, and takes in what they have stored here. No host takes part.
+// Supersteps over several GPUs: after each iteration a GPU stores what has changed into the memory of its peers, waits
+// for them, and reads what they have stored here. No host takes part.
 //
 // Each GPU runs this loop on its own part of the graph: its own vertices, with all edges over which they gather, and
 // mirrors of the neighbors that other GPUs own. Buffers and notices have two halves, used in turn: a GPU that is a
@@ -9,8 +9,8 @@
 
 namespace gasla {
 
-// One of the GPUs, as another sees it: `PEER` in peers.py. `there` is in its memory, `here` in the memory of the GPU that
-// has this struct.
+// One of the GPUs, as another sees it: `PEER` in peers.py. `there` is in its memory, `here` in the memory of the GPU
+// that has this struct.
 struct Peer {
     const vertex_t* sends;      // vertices that it mirrors, in the order in which it takes them
     const vertex_t* receives;   // mirrors of its own vertices here; null if they are consecutive, from `first` on
@@ -20,7 +20,7 @@ struct Peer {
     char *values_there[2], *values_here[2];  // their values, one field after the other
 };
 
-// What a GPU tells each other one per superstep. `round` is written last.
+// What a GPU reports to each peer once per superstep. `round` is written last.
 template <class P> struct Notice {
     u64 round, active, stops;
     typename P::Sums sums;
@@ -104,9 +104,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::send() {
     }
 }
 
-// Tell all peers that this GPU has ended the superstep, and wait until they have. The first warp does so, a lane for each
-// peer. A peer that fails does not answer: then the host, which hears of it, asks this kernel to stop. A peer whose kernel
-// cannot start is waited for up to a limit.
+// Tell all peers that this GPU has ended the superstep, and wait until they have. The first warp does so, a lane for
+// each peer. If a peer fails, its notice never comes: then the host, which learns of the failure, asks this kernel to
+// stop. If a peer's kernel cannot start, this one gives up after WAIT.
 template <class P> __device__ __forceinline__ void Loop<P>::meet() {
     constexpr u32 POLLS = 1 << 10;  // polls between looks at the host's page
     constexpr u64 WAIT = 60000000000;  // nanoseconds, as in peers.py
@@ -170,7 +170,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
             now.edges += edges_of(more);
             now.form = BITS;
         });
-        if constexpr (P::PRIORITISED && !P::ONLY_PULLS) {  // whose active set is always a list
+        if constexpr (P::PRIORITISED && !P::ONLY_PULLS) {  // with priorities the active set is always a list
             to_list(c.active(), parity());
             by_one_thread([&] {
                 now.form = LIST;
@@ -180,7 +180,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     }
 }
 
-// Called by one thread of each block, so that all decide alike: what all GPUs together have.
+// Sum the counts of all GPUs. One thread of each block calls this, so that all blocks take the same decisions.
 template <class P> __device__ __forceinline__ void Loop<P>::hear() {
     typename P::Sums sums = P::no_sums();
     bool stops = count_now(STOPPED);

@@ -31,8 +31,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
 }
 
 // Send along the out-edges of the active vertices. In a search before a pull, newly active vertices only set bits; then
-// their estimated count and edges are returned, packed. With priorities, returns the range of priorities that this
-// thread has postponed.
+// the estimated numbers of these vertices and their edges are returned, packed. With priorities, returns the range of
+// priorities that this thread has postponed.
 template <class P> template <class ToAside>
 __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside) {
     constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;

@@ -1,11 +1,11 @@
 // Push from small frontiers: thousands of iterations with a few thousand vertices each, in which only latency counts.
 //
 // Each block appends the vertices that it activates to its own segments in global memory, each with the begin and end
-// of its edges. It deals them round-robin to SEGMENTS_PER_BLOCK segments, each of which another block reads. A slot
-// carries the stamp of its iteration, and readers go on until a stamp differs, so no block needs to know the counts or
-// places of others. The totals of vertices and edges are added up in the same word on which blocks wait at the barrier.
-// An iteration is therefore one barrier and four dependent reads. A group of lanes walks the edges of one vertex, so
-// degrees must be bounded.
+// of its edges. It distributes them round-robin over SEGMENTS_PER_BLOCK segments, each of which is read by another
+// block. A slot carries the stamp of its iteration, and readers go on until a stamp differs, so no block needs to know
+// the counts or places of others. The totals of vertices and edges are added up in the same word on which blocks wait
+// at the barrier. An iteration is therefore one barrier and four dependent reads. A group of lanes walks the edges of
+// one vertex, so degrees must be bounded.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -18,14 +18,14 @@ namespace gasla {
 constexpr u32 SEGMENT = 2048;
 constexpr u32 SEGMENTS_PER_BLOCK = 8;
 constexpr u32 SLOTS_PER_SEGMENT = SEGMENT / SEGMENTS_PER_BLOCK;
-constexpr u64 SMALL_EDGES = 1 << 16;  // with at most so many edges a frontier becomes small
-constexpr u64 LARGE_EDGES = 1 << 18;  // with so many edges it is large again
+constexpr u64 SMALL_EDGES = 1 << 16;  // a frontier becomes small with at most this many edges
+constexpr u64 LARGE_EDGES = 1 << 18;  // and large again with this many edges
 
 constexpr bool SMALL_SLOTS = sizeof(offset_t) == 4 && sizeof(vertex_t) == 4;
 struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
     offset_t begin, end;
     vertex_t vertex;
-    u32 stamp;  // of the iteration that listed the vertex
+    u32 stamp;  // stamp of the iteration that listed the vertex
 };
 
 // The word that blocks add to at a barrier: number of arrived blocks, of arrived blocks with unusual work, of vertices,
@@ -124,9 +124,9 @@ template <class Loop> struct SmallFrontier {
         return stamp % 4 + 4;  // keeps the rotation of the barriers' words
     }
 
-    // Iterate while the frontier is small and not empty. Also stop at the iteration limit, when the host must be polled,
-    // and when a block has work left in which all blocks must take part (`unusual`). The first frontier is read from the
-    // queue if `now.form` is LIST.
+    // Iterate while the frontier is small and not empty. Also stop at the iteration limit, when the host must be
+    // polled, and when a block has work left in which all blocks must take part (`unusual`). The first frontier is read
+    // from the queue if `now.form` is LIST.
     template <class Aside> __device__ __forceinline__ void run(Aside aside) {
         bool queued = now.form == LIST;
         loop.by_one_thread([&] {

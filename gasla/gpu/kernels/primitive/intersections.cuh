@@ -10,9 +10,9 @@ namespace gasla {
 
 typedef Choose<weighted, double, long long>::type sum_t;
 
-constexpr u32 PAIR_THREADS = 256;  // threads per block; a block takes as many pairs at a time
+constexpr u32 PAIR_THREADS = 256;  // threads per block, and pairs that a block processes at a time
 constexpr u32 PAIR_GROUP = 8;      // threads per pair
-constexpr u32 LONG_PAIR = 2048;    // with so many entries in the shorter list, the whole block takes the pair
+constexpr u32 LONG_PAIR = 2048;    // entries of the shorter list from which the whole block processes a pair
 
 // Two sorted lists, the shorter one first.
 struct Pair {

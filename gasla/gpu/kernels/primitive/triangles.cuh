@@ -441,10 +441,10 @@ __device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t f
     return first;
 }
 
-// Each edge is in one forward list: the sum of its counters there and at its two stored positions is written to both
-// positions. Lists ascend. Without `lengths`, the forward lists are the smaller neighbors, in place. `lanes` threads
-// share a vertex, a power of two up to 32. Lower bound: two searches per edge, of which the caches serve all but the
-// last reads, and writing the results.
+// Write the sum of each edge's counters to both of its stored positions. An edge has a counter at its position in a
+// forward list, and one at each stored position. Lists ascend. Without `lengths`, a forward list is the smaller
+// neighbors, at the start of a sorted list. `lanes` threads share a vertex, a power of two up to 32. Lower bound: two
+// searches per edge, of which the caches serve all but the last reads, and writing the results.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) spread_support(
     Oriented graph, u32 lanes, long long* found
 ) {

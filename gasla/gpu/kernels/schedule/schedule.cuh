@@ -96,9 +96,8 @@ template <class P> struct Receiver : P::Body {
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
-    // The position in the list at which a thread begins. Where some rows are far longer than others, consecutive
-    // receivers are dealt out a few to each warp in turn: a warp with 32 hubs of a short list would make all others
-    // wait.
+    // The position in the list at which a thread begins. Where some rows are far longer than others, each warp in turn
+    // gets a few consecutive receivers: otherwise a warp with 32 hubs of a short list would make all others wait.
     __device__ __forceinline__ static u64 place() {
         constexpr u32 together = P::LANE_GROUPS ? WARP : TOGETHER;
         return (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;

@@ -33,7 +33,7 @@ template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    long long next_poll, touched;  // used by thread 0 alone; in registers they would cost every thread two pairs
+    long long next_poll, touched;  // used by thread 0 alone, so not kept in registers of every thread
 };
 
 template <class P> struct SingleBlock {
@@ -70,7 +70,7 @@ template <class P> struct SingleBlock {
         enter(a.fresh ? 0 : a.control->iteration);
         hold();
         begin();
-        if constexpr (P::AGGREGATES) publish(0);  // of the initial state, or of the last launch
+        if constexpr (P::AGGREGATES) publish(0);  // the aggregates of the initial state, or of the last launch
         while (goes_on()) {
             if constexpr (P::DEPOSITS)
 #pragma unroll 1

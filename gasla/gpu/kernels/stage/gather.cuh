@@ -15,7 +15,7 @@ template <class P> struct Row {
     bool over;   // whether no further edge can change the result
 };
 
-// Take one edge into the row of a vertex; `from_active`: its source is active.
+// Reduce one edge into the row of a vertex; `from_active`: its source is active.
 template <class P>
 __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      const typename P::Edge& edge, const typename P::Source& source, bool from_active) {

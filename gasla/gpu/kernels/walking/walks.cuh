@@ -12,7 +12,7 @@ constexpr u64 TRIES = 32;  // rejected draws, besides one per edge, after which 
 // numbers of the draws that decide whether a walker stops, or restarts
 constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;
-constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;  // functions whose values may be out of range
+constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;  // which function returned a value out of range
 
 // A list of out-edges: positions first to last, prefix sums of weights, and guides for searching them.
 struct List {
@@ -95,7 +95,7 @@ template <class Program> struct Acceptance {
         if (!(0 <= found && found <= bound)) error.note(walker, OF_ACCEPT, found);
         return found;
     }
-    // Whether a mark passes; edges are looked up only if the result depends on them.
+    // Whether the random number accepts a position; edges are looked up only if the result depends on them.
     __device__ __forceinline__ bool passes(u64 place, double mark) const {
         if constexpr (Program::looks_up) {
             const auto range = program.range(walker, place);
@@ -147,7 +147,7 @@ struct Row {
         vertex_t item[WIDE];
     };
     vertex_t* walks;
-    u64 first, place;  // of the row, and of the next entry
+    u64 first, place;  // position of the row, and of its next entry
     Pack held = {};
 
     __device__ __forceinline__ void push(vertex_t v) {

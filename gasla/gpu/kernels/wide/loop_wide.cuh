@@ -1,4 +1,5 @@
-// The loop's passes for programs with wide vectors: a warp processes one vertex wherever else a lane does.
+// The loop's passes for programs with wide vectors: a warp processes one vertex, where the loop for other programs uses
+// one lane.
 //
 // Such programs never push values: active vertices list the vertices that they might reach, which then gather and find
 // out whether they receive.

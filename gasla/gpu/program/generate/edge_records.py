@@ -27,7 +27,7 @@ def edge_records(plan: GpuPlan) -> list[str]:
 
 
 def scatter(plan: GpuPlan) -> list[str]:
-    """What active vertices write to their out-edges."""
+    """The scatter of active vertices to their out-edges."""
     if "scatter" not in plan.functions:
         return []
     source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
