@@ -36,7 +36,7 @@ def store(name: str, data: bytes) -> None:
     """
     with suppress(OSError):  # a full, read-only or foreign folder only costs time
         path = cache_directory() / name
-        cache_directory().mkdir(0o700, parents=True, exist_ok=True)  # its content is run: for its user alone
+        cache_directory().mkdir(0o700, parents=True, exist_ok=True)  # writable by its user alone: content is run
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
             stream.write(_digest(name, data) + data)

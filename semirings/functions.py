@@ -212,7 +212,7 @@ def hash(*values: Any) -> Any:
     (array([10451216379200822465, 13757245211066428519], dtype=uint64), np.uint64(17405687883870564846))
     """
     if not values:
-        raise TypeError("hash of nothing: give at least one integer")
+        raise TypeError("hash() has no arguments; give at least one integer")
     with np.errstate(over="ignore"):
         return functools.reduce(_mixed, (_word(value) for value in values), np.uint64(1))
 

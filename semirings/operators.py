@@ -215,7 +215,9 @@ class Monoid:
         if isinstance(type, TupleType):
             each = given if isinstance(given, tuple) else (given,) * len(type.items)
             if len(each) != len(type.items):
-                raise ValueError(f"monoid {self.name}: an {what} of {len(each)} items for the type {type}")
+                raise ValueError(
+                    f"monoid {self.name}: the {what} has {len(each)} items; expected {len(type.items)}, as {type} has"
+                )
             parts = [self._value(part, kind, what) for part, kind in zip(each, type.items, strict=True)]
             return None if any(part is None for part in parts) else tuple(parts)
         if isinstance(type, VectorType):

@@ -25,7 +25,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
     Returns
     -------
     res : MaximumFlowResult
-        As SciPy's; one of the largest flows, of which SciPy may give another.
+        In SciPy's form. If there are several maximum flows, SciPy may return another one.
 
     Raises
     ------

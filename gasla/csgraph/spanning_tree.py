@@ -26,8 +26,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     Returns
     -------
     tree : CSR array or matrix, (n, n) float64
-        The edges that SciPy chooses: of those of a weight, the first by rows come first, NaN after all numbers. An edge
-        of weight 0 joins its ends, but is not among them, as SciPy has it.
+        The edges that SciPy chooses: edges of equal weight are taken in row order, and NaN counts as larger than all
+        numbers. As in SciPy, an edge of weight 0 joins its ends, but is left out of the result.
 
     Examples
     --------

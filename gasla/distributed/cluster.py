@@ -181,7 +181,7 @@ def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callabl
         return lambda: ThreadRanks(len(numbers), numbers)
     if threads is not None:
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ValueError(f"threads is {threads!r}; expected the number of ranks, 1 or more")
+            raise ValueError(f"threads is {threads!r}; expected a number of ranks, 1 or more")
         count = threads
         from gasla.distributed.thread_ranks import ThreadRanks
 

@@ -370,8 +370,8 @@ class Graph:
         Raises
         ------
         TypeError, ValueError
-            If an edge has a weight that is not a number, or an edge or a node an attribute of `attributes`; if no edge
-            and no node has an attribute of that name.
+            If the weight of an edge, or a value of an attribute listed in `attributes`, is not a number; or if no edge
+            and no node has a listed attribute.
 
         Examples
         --------

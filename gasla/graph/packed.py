@@ -46,7 +46,7 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     n : int
         At most 2**31 - 1.
     allocate : function
-        Makes the array of `words`, of so many uint32.
+        Allocates the array of `words`, given its length in uint32.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     Returns
     -------
     array of int64, with `weights` of float64
-        One number per pair. Of parallel edges, as many count as are in both lists. Weights are added
+        One number per pair. A neighbor counts as often as it occurs in both lists. Weights are added
         in ascending order of the neighbors on the CPU, and in another fixed order on a GPU.
 
     Raises
@@ -79,8 +79,7 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
     which : array of int64
         For each common neighbor, the position of its pair in `edges`; ascending.
     vertices : array of the type of ids
-        The common neighbors, ascending for each pair. Of parallel edges, as many are listed as are in
-        both lists.
+        The common neighbors, ascending for each pair. A neighbor is listed as often as it occurs in both lists.
 
     Raises
     ------

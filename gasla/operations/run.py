@@ -62,7 +62,7 @@ def run(
     active : array of ids or names, array of bool, or Frontier, optional
         The vertices that are active in the first iteration; by default all.
     max_iterations : int, optional
-        At most this many iterations; by default no limit. Required for a program that nothing else ends:
+        At most this many iterations; by default no limit. Required if nothing else ends the program:
         `gasla.explain` says what ends a run.
     direction : "auto", "push" or "pull"
         "auto" chooses in each iteration. Where the program's reduction can't push, "push" finds the receivers along the

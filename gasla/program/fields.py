@@ -309,7 +309,7 @@ def aggregate(
         no other names, and an index out of range, have the monoid's identity. Sums of floats can't be reduced this way
         with `deterministic=True`.
     when : option, optional
-        The aggregate is there only where this `gasla.option` of the program is true.
+        The aggregate exists only if this `gasla.option` of the program is true.
 
     Examples
     --------

@@ -34,8 +34,8 @@ def connected_components(graph: Any, *, start: ComponentsResult | None = None) -
     graph : Graph, or SciPy or CuPy sparse array
         Read as undirected. Values are ignored.
     start : ComponentsResult, optional
-        A previous result to continue from, which reads new edges only: for the graph that `Graph.changed` made into
-        `graph` by inserting edges only.
+        A previous result to continue from, so that only new edges are read. `graph` must have been made by
+        `Graph.changed` from the graph of that result, by inserting edges only.
 
     Returns
     -------

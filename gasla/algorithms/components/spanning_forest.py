@@ -129,7 +129,7 @@ def smallest_members(graph: Graph) -> Array:
     """Whether each vertex is the smallest of its component."""
     xp: Any = module_of(graph.device)
     roots = hook(graph)
-    if graph.n:  # the first two edges of each vertex join most; the others are read only outside the largest tree
+    if graph.n:  # two edges per vertex join most of them; the others are read only outside the largest tree
         link(graph, roots, last=2)
         compress(roots)
         link(graph, roots, known=likely_largest(roots))

@@ -259,7 +259,7 @@ def _edges(ax: Any, graph: Graph, placed: Array, arrows: bool, random: np.random
 
 
 def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
-    """The ends of all edges, or of a random edge from each of equal parts of the neighbor lists."""
+    """The ends of all edges; of many edges, those of one random edge from each of equally long slices of the lists."""
     if graph.m <= MOST_SAMPLED:
         src, dst = graph.edges()
     else:

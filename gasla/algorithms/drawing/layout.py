@@ -111,8 +111,9 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
     Returns
     -------
     (n, 2) array of float64
-        The position of each vertex, on the device of the graph. Their mean is 0, and that of the squared lengths of
-        edges is 1. The same in every run on one device; two devices add up in another order, which changes the picture.
+        The position of each vertex, on the device of the graph. The mean of the positions is 0, and the mean of the
+        squared lengths of edges is 1. Every run on one device returns the same; CPU and GPU add in different orders,
+        which changes the picture.
 
     Raises
     ------
@@ -125,9 +126,9 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
 
     Notes
     -----
-    50 to 200 iterations for each of some ten levels, of which each looks at every edge and at 16 random vertices for
-    each vertex. Parts that are not connected are kept together by a pull to the middle. A million vertices take 0.4 to
-    0.5 s on an H100.
+    There are some ten levels, with 50 to 200 iterations each. An iteration reads every edge, and 16 random vertices for
+    each vertex. A weak attraction to the center keeps components together. A million vertices take 0.4 to 0.5 s on an
+    H100.
 
     References
     ----------

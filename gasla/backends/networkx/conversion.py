@@ -184,7 +184,7 @@ class Converted:
         return self._made[kind]
 
     def on(self, device: Device) -> "Converted":
-        """This graph for a call that runs on a device."""
+        """A view of this graph for a call that runs on a device."""
         other = copy(self)  # the copy shares what is cached now and later
         other.device, other.is_placed, other._called = device, True, {}
         return other

@@ -69,7 +69,7 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
         Returns tails and heads of the edges that count, in the order of the rows; none to a smaller key. Where no two
         keys are equal it isn't called.
     sources : ids
-        Those that come first, in their order.
+        The sources of the search, which come first in their order.
     latest : bool
         Whether the edge counts that comes to a vertex last.
 

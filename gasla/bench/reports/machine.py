@@ -20,7 +20,7 @@ from gasla.cpu.runtime import cores
 
 STOLEN = 0.05  # largest acceptable fraction of time taken by others
 SLOWED = 0.25  # largest acceptable slowdown of a spin; clocks and hyperthreads vary by a fifth on an idle machine
-ATTEMPTS = 2  # number of measurements, and of spins before a measurement
+ATTEMPTS = 2  # number of measurements at most
 PAUSE = 1.0  # seconds between two spins before a measurement
 WORK = 1_000_000  # rounds of a hash, which needs neither memory nor the GIL: 0.2 to 0.6 s
 STAT = Path("/proc/stat")

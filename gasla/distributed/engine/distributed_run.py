@@ -171,7 +171,7 @@ class DistributedRun:
         follow(lambda: (self.iteration, 0), "supersteps")
         while self._beginning is not None or (not self.ended and self.iteration < until):
             stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
-            if self._beginning is not None:  # and advance in the same call, unless a checkpoint is read first
+            if self._beginning is not None:  # begins and advances in one call, unless a checkpoint is read first
                 first = stop if self._saver is None else 0
                 self._begin(until >= NO_LIMIT and not trace, not trace, first, trace)
                 if first == 0:

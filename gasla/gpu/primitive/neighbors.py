@@ -30,7 +30,7 @@ Share = tuple[int, int]  # (i, k): share i of k
 FLAT = 128  # largest degree up to which lists are merged
 
 # As in the kernels:
-LONG = 96  # whole blocks process forward lists of more entries than this,
+LONG = 96  # blocks, not warps, process longer forward lists,
 BUSY = 512  # and vertices with more neighbors than this,
 PIECE = 2048  # and split vertices into pieces of this many neighbors
 BLOCK_THREADS = 512

@@ -56,7 +56,7 @@ def spectral_embedding(
     size = max(1.0, float(abs(laplacian).sum(axis=1).max())) if n else 1.0
     far = abs(x.T @ x - np.eye(x.shape[1])).max(initial=0), abs(known @ x).max(initial=0)
     if max(far) > tolerance:
-        raise VerificationError(f"the vectors are not orthogonal, of length 1: the error is {max(far):.3g}")
+        raise VerificationError(f"the vectors are not orthonormal: the error is {max(far):.3g}")
     for i in range(x.shape[1]):
         residual = float(np.linalg.norm(laplacian @ x[:, i] - found[i] * x[:, i]))
         if not residual <= tolerance * size:
@@ -89,7 +89,7 @@ def fiedler_vector(
     >>> fiedler_vector(edge, [0.5**0.5, -(0.5**0.5)])
     >>> fiedler_vector(edge, [0.5**0.5, 0.5**0.5])
     Traceback (most recent call last):
-    gasla.verify.VerificationError: the vectors are not orthogonal, of length 1: the error is 1
+    gasla.verify.VerificationError: the vectors are not orthonormal: the error is 1
     """
     x = vertex_answer("vector", vector, as_graph(graph).n, "f").astype(np.float64)
     laplacian, _, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)

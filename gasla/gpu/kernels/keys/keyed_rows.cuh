@@ -104,7 +104,7 @@ __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::K
     }
 }
 
-// Add the entries of a row to a table, 32 of every `stride`; returns whether an entry of this lane makes the row
+// Add 32 entries of every `stride` entries of a row to a table; returns whether an entry of this lane makes the row
 // receive.
 template <class P, bool TEST, bool SHARED>
 __device__ __forceinline__ bool fill_table(const typename P::Context& c, const KeyTable<P>& table, vertex_t v, offset_t first,

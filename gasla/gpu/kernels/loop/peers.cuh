@@ -29,7 +29,7 @@ template <class P> struct Notice {
 // Entries of each field in a buffer of values: such that every field is aligned.
 __device__ __forceinline__ u64 entries_of(u64 count) { return (count + 15) / 16 * 16; }
 
-// The exchange after an iteration; at the begin of a launch, of numbers of active vertices and of aggregates only.
+// Exchange values after an iteration; at the begin of a launch only the numbers of active vertices and aggregates.
 template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins) {
     if constexpr (P::PEERS) {
         by_one_thread([&] { ++now.round; });
