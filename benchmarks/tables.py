@@ -175,7 +175,7 @@ def memory(files: Files) -> str:
         name = f"{f['algorithm']}, {f['name']}{', directed' if f['directed'] else ''}"
         sizes = [f["graph"], *(f[part] for part in parts), sum(f[part] for part in parts), *(f[key] for key in taken)]
         rows.append([name, *(number(size / f["n"]) for size in sizes)])
-    titles = ["bytes a vertex", "the graph", *("+ lists", *parts[1:]), "promised", *taken.values()]
+    titles = ["bytes per vertex", "the graph", *("+ lists", *parts[1:]), "promised", *taken.values()]
     return markdown(titles, rows)
 
 

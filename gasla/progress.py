@@ -36,7 +36,7 @@ class _Open:
             self.drawn.n, total = self.count()
             self.drawn.total, self.drawn.unit = total or None, self.unit
             self.drawn.bar_format = CLOCK if self.drawn.n == 0 else COUNTED if total else ENDLESS
-            self.drawn.last_print_n = self.drawn.n  # a new count may start lower
+            self.drawn.last_print_n = self.drawn.n  # the next count may be lower than the last
         self.drawn.update(0)
 
 

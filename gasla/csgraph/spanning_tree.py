@@ -11,7 +11,7 @@ from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, re
 from gasla.graph.graph import Graph
 
 FEW = 1 << 17  # up to this number of entries SciPy is as fast
-FEW_EACH = 4  # the same per vertex: typical of grids and roads, on two cores
+FEW_EACH = 4  # this limit per vertex: typical of grids and roads, on two cores
 
 
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:

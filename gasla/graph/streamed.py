@@ -331,7 +331,7 @@ class StreamedLists(Lists):
 
 
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
-    """The same lists in other arrays, with the properties known so far."""
+    """These lists in other arrays, with the properties known so far."""
     made = Adjacency(indptr, indices, lists._edge_ids)
     known = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
     made.properties.__dict__.update({name: fact for name, fact in known.items() if isinstance(fact, bool)})

@@ -135,7 +135,9 @@ def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
     """Check that an answer has one value of the right kind (`dtype.kind`) per vertex; returns it as an array."""
     array = np.asarray(values)
     if array.shape != (n,):
-        raise VerificationError(f"{name}: {n} values were expected, one a vertex, not an array of shape {array.shape}")
+        raise VerificationError(
+            f"{name}: {n} values were expected, one per vertex, not an array of shape {array.shape}"
+        )
     if array.dtype.kind not in kinds:
         wanted = "integers" if "i" in kinds else "floating-point numbers"
         raise VerificationError(f"{name}: {wanted} were expected, not {array.dtype}")
@@ -149,7 +151,7 @@ def edge_answer(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
     if array.shape != (graph.m,) or array.dtype.kind not in kinds:
         wanted = {"b": "bool", "f": "a float"}.get(kinds, "an integer")
         raise VerificationError(
-            f"{name}: {graph.m} values of {wanted} were expected, one a stored edge, not {array.dtype}{array.shape}"
+            f"{name}: {graph.m} values of {wanted} were expected, one per stored edge, not {array.dtype}{array.shape}"
         )
     return array if graph.out.edge_ids is None else array[graph.out.edge_ids]
 

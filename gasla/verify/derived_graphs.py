@@ -139,7 +139,7 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     inner = np.flatnonzero(inside[src] & inside[dst])
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
-        raise VerificationError(f"there are {len(numbers)} edges, which are not the {len(inner)} between the vertices")
+        raise VerificationError(f"there are {len(numbers)} edges; expected the {len(inner)} edges between the vertices")
     _same("source", found[0], place[src[inner]])
     _same("end", found[1], place[dst[inner]])
     _same("value", found[2], weight[inner])

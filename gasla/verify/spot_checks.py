@@ -167,7 +167,7 @@ def similarity(
     u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
     if score.shape != u.shape or score.dtype.kind != "f":
         raise VerificationError(
-            f"scores: {len(u)} floating-point numbers were expected, one a pair, not {score.dtype}{score.shape}"
+            f"scores: {len(u)} floating-point numbers were expected, one per pair, not {score.dtype}{score.shape}"
         )
     some, simple = sample(len(u), samples), edges.simple()
     u, v, degree = u[some], v[some], np.diff(simple.indptr).astype(np.float64)
@@ -201,7 +201,9 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     given, edges = np.asarray(counts), edges_of(graph)
     u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
     if given.shape != u.shape or given.dtype.kind not in "iu":
-        raise VerificationError(f"counts: {len(u)} integers were expected, one a pair, not {given.dtype}{given.shape}")
+        raise VerificationError(
+            f"counts: {len(u)} integers were expected, one per pair, not {given.dtype}{given.shape}"
+        )
     pattern = edges.matrix()
     pattern.sum_duplicates()
     some = sample(len(u), samples)

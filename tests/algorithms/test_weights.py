@@ -337,7 +337,9 @@ def test_a_change_that_is_no_number_has_not_settled(interpreted: None) -> None:
     for residual in (np.nan, np.inf):
         with pytest.raises(ValueError, match="the scores overflowed"):
             check_converged("scores", True, residual, 5, silent=True)
-    with pytest.raises(ValueError, match="so small beside the largest that one over their sum overflows float64"):
+    with pytest.raises(
+        ValueError, match="so small, relative to the largest, that the inverse of their sum overflows float64"
+    ):
         gasla.salsa(gasla.Graph.from_edges([0, 1], [1, 0], np.array([1.0, 1e-310])))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -412,7 +414,7 @@ EXTREMES: list[tuple[Any, Any, Callable[[gasla.Graph], Any], Any]] = [  # ends, 
     (LOOP, np.uint64(2**64 - 1), lambda g: gasla.hits(g, dtype=np.float32)[:2], [[1], [1]]),
     (LOOPS, np.uint64(2**64 - 1), lambda g: gasla.hits(g, dtype=np.float32)[:2], np.full((2, 3), np.float32(1 / 3))),
     (LOOPS, 3e38, lambda g: gasla.hits(g, dtype=np.float32, normalized=False)[:2], np.ones((2, 3))),
-    (LOOPS, [1.0, 1.0, 1e300], lambda g: gasla.salsa(g, dtype=np.float32), "so small beside the largest"),
+    (LOOPS, [1.0, 1.0, 1e300], lambda g: gasla.salsa(g, dtype=np.float32), "so small, relative to the largest"),
 ]
 
 

@@ -82,7 +82,7 @@ def test_ego_graphs_that_are_none() -> None:
         "vertex 2 is in the ego graph, but at distance 2": gasla.ego_graph(graph, 0, 2),
         "vertex 1 is missing from the ego graph, at distance 1": graph.subgraph([0]),
         "not in the order of their ids": graph.subgraph([1, 0]),
-        "there are 1 edges, which are not the 2": graph.select([True, False, False, False]).subgraph([0, 1]),
+        "there are 1 edges; expected the 2": graph.select([True, False, False, False]).subgraph([0, 1]),
         "edge 1 has the value 7.0, not 5.0": right.with_values(np.array([1.0, 7.0])),
     }
     verify.ego_graph(graph, 0, right)

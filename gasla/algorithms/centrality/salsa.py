@@ -163,8 +163,8 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
         inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(kind) for x in (leaves, enters))
     if weights is not None and not bool(xp.isfinite(inverse_out).all() & xp.isfinite(inverse_in).all()):
         raise ValueError(
-            f"the weights at a vertex are so small beside the largest that one over their sum overflows {kind}; "
-            "expected weights nearer to each other, or dtype=np.float64"
+            "the weights at a vertex are so small, relative to the largest, that the inverse of their sum overflows "
+            f"{kind}; expected weights nearer to each other, or dtype=np.float64"
         )
     hub = (leaves > 0) / max(int((leaves > 0).sum()), 1)
     named = {"hub": hub, "from_hub": hub * inverse_out, "inverse_out": inverse_out, "inverse_in": inverse_in}

@@ -58,7 +58,7 @@ class BellmanFord(VertexProgram):
 
 
 class DeltaStepping(BellmanFord):
-    """The same, by increasing distance."""
+    """Shortest distances, with near vertices first: the priority is the distance."""
 
     def priority(self, vertex):
         return vertex.distance

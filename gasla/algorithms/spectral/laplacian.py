@@ -112,7 +112,7 @@ def _on_cpu(array: Any) -> Any:
 
 
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int) -> tuple[Any, Any]:
-    """The k smallest eigenvalues besides the known one, ascending, and their eigenvectors, one a column."""
+    """The k smallest eigenvalues besides the known one, ascending, and their eigenvectors, one per column."""
     n, bound = len(laplacian.known), laplacian.bound
     if n <= DENSE or k > n // 4:
         return _of_all(laplacian, k)

@@ -28,7 +28,7 @@ from gasla.progress import track
 
 
 class LatestStarts(VertexProgram):
-    """left(event) = max of left over the events before it: the rank of the latest departure from the source.
+    """left(event) = the largest left of the preceding events: the rank of the latest departure from the source.
 
     Ends: a departure only increases, each to one of finitely many.
     """

@@ -230,7 +230,7 @@ class DistributedRun:
 
     def changed(self) -> Mapping[str, Any]:
         """The current values of the parameters, if `idle` may change them."""
-        if self._together is not None:  # programs with `idle` are not run so
+        if self._together is not None:  # where kernels exchange values, no program has `idle`
             return {}
         found: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
         return found

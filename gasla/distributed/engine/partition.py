@@ -47,7 +47,7 @@ class Edges:
         return Edges(*(None if a is None else a[places] for a in (self.src, self.dst, self.ids, self.values)))  # type: ignore[arg-type]
 
     def on(self, device: Device) -> "Edges":
-        """The same on a device."""
+        """These edges, with arrays on a device."""
         columns = (self.src, self.dst, self.ids, self.values)
         return Edges(*(None if column is None else here(column, device) for column in columns))  # type: ignore[arg-type]
 

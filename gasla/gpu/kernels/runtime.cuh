@@ -116,7 +116,7 @@ __device__ __forceinline__ void add_release(u32* address, u32 value) {
 __device__ __forceinline__ void add_release(u64* address, u64 value) {
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
-// The same between GPUs, or processes, that store into each other's memory.
+// Acquire loads and release stores between GPUs, or processes, that write into each other's memory.
 __device__ __forceinline__ u64 load_acquire_of_peer(const u64* address) {
     u64 value;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");

@@ -1,4 +1,4 @@
-// State of a run: shared counters, the form of the active set, and what the host is told.
+// State of a run: shared counters, the form of the active set, and messages to the host.
 #pragma once
 #include "runtime.cuh"
 

@@ -222,7 +222,7 @@ class Origin:
         return self.edge_map.new_ids
 
     def to(self, device: Device) -> Origin:
-        """The same maps with arrays on a device."""
+        """These maps, with arrays on a device."""
         return Origin(MovedIdMap(device, self.vertex_map), MovedIdMap(device, self.edge_map))
 
     @property

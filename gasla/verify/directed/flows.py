@@ -45,7 +45,7 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
     sent = np.asarray(flow)
     if sent.shape != src.shape or sent.dtype.kind != capacity.dtype.kind:
         raise VerificationError(
-            f"flow: {len(src)} values of type {capacity.dtype} were expected, one an edge, not {sent.dtype}{sent.shape}"
+            f"flow: {len(src)} values of {capacity.dtype} were expected, one per edge, not {sent.dtype}{sent.shape}"
         )
     require(sent >= 0, lambda e: f"{name(e)} carries {sent[e]}; expected 0 or more")
     require(sent <= capacity, lambda e: f"{name(e)} carries {sent[e]}; its capacity is {capacity[e]}")

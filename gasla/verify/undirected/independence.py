@@ -43,7 +43,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
     edges = _between(edges_of(graph))
     inside = np.asarray(members)
     if inside.shape != (edges.n,) or inside.dtype != bool:
-        raise VerificationError(f"members are {inside.dtype}{inside.shape}; expected bool, one a vertex")
+        raise VerificationError(f"members are {inside.dtype}{inside.shape}; expected bool, one per vertex")
     for v in () if nodes is None else nodes:
         if not inside[v]:
             raise VerificationError(f"vertex {v} must be a member, but is not")

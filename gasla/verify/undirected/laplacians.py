@@ -27,7 +27,7 @@ def spectral_embedding(
     graph, normalized, weighted
         As for `gasla.spectral_embedding`.
     vectors : (n, k) array of float
-        The eigenvectors, one a column.
+        The eigenvectors, one per column.
     values : (k,) array of float
         The eigenvalues, besides the trivial one.
     tolerance : float

@@ -154,7 +154,7 @@ def test_the_verifier_rejects_wrong_answers(name: str) -> None:
         (found.hubs, found.authorities[::-1], "one more step moves"),
         (-found.hubs, found.authorities, "negative score"),
         (found.hubs * np.nan, found.authorities, "has the score nan"),
-        (found.hubs[1:], found.authorities, "one a vertex"),
+        (found.hubs[1:], found.authorities, "one per vertex"),
     ):
         with pytest.raises(verify.VerificationError, match=words):
             check(A, hubs, authorities)

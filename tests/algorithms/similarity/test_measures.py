@@ -130,7 +130,7 @@ def test_arguments_are_checked() -> None:
         for ours in OURS.values():
             with pytest.raises(error, match=said):
                 ours(graph, pairs)
-    with pytest.raises(verify.VerificationError, match="6 floating-point numbers were expected, one a pair"):
+    with pytest.raises(verify.VerificationError, match="6 floating-point numbers were expected, one per pair"):
         oracles.similarity(graph, np.ones(3))
     assert all(len(ours(graph, ([], []))) == 0 for ours in OURS.values())
 
