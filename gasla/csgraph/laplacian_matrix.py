@@ -45,7 +45,7 @@ def laplacian(
     TypeError
         If the array is of bool or unsigned, and not `normed`: edges are negative in a Laplacian.
     ValueError
-        As SciPy's function; and if degrees are more than integers of the type hold, which SciPy wraps.
+        As SciPy's function; and if a degree overflows the integer type, where SciPy wraps.
 
     Examples
     --------

@@ -5,8 +5,9 @@ The result is between 0 and 1 for each vertex. An adjacent pair of neighbors is 
 Two definitions are for directed graphs. Both add up a weight of the triangles at a vertex v: in a neighborhood, the
 edges between the two neighbors (1 or 2); for directed triangles, the product of the numbers of edges of its three
 sides, as each choice of an edge per side is a triangle. In the order of degrees a triangle has a first vertex a, a
-second b and a last c. Masked matrix products of the forward edges find it at a -> c, by way of b, for the sums at a and
-c; and at b -> c, by way of a, for the sum at b. No list is long in this order, which bounds their time by m^1.5.
+second b and a last c. Two masked products of matrices of forward edges compute the sums: one with the path a - b - c
+at the entry a -> c, for the sums at a and c; one with the path b - a - c at the entry b -> c, for the sum at b. No list
+is long in this order, which bounds the time by m^1.5.
 """
 
 from typing import Any, Literal, get_args

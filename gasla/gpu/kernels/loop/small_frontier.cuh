@@ -62,7 +62,7 @@ template <class Overflow> struct SegmentAppender {
     u32 stamp;
     offset_t begin, end;
 
-    // Load where the edges of a vertex lie, before it is known whether the vertex will be listed.
+    // Load the offsets of a vertex's edges, before it is known whether the vertex will be listed.
     __device__ __forceinline__ void prepare(const bool (&valid)[1], const vertex_t (&v)[1]) {
         if (!valid[0]) return;
         begin = offsets[v[0]];
