@@ -20,6 +20,7 @@ from scipy.sparse import csgraph
 import gasla
 import semirings
 from gasla import distributed
+from gasla.arrays import moved
 from gasla.distributed.engine import unsupported
 from gasla.distributed.engine.any_vertex import VertexAggregates
 from gasla.distributed.engine.messages import NO_UPDATES, Updates, pack_message, unpack_message
@@ -795,7 +796,8 @@ def test_a_search_has_the_levels_of_one_process() -> None:
 
 def timed(graph: Any) -> Any:
     """The graph with times of its edges, in the order of the input."""
-    return graph.with_edge_attributes(time=np.arange(graph.m) * 7919 % 1000)
+    times = np.arange(graph.m) * 7919 % 1000
+    return graph.with_edge_attributes(time=moved(times, graph.device) if type(graph) is gasla.Graph else times)
 
 
 def by_turns(graph: Any, **options: Any) -> Any:
