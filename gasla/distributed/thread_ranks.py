@@ -96,8 +96,8 @@ def _check_not_on_rank(function: Callable[..., Any]) -> None:
     """Raise RuntimeError on the thread of a rank, which would wait for itself."""
     if getattr(_on_rank, "is_here", False):
         raise RuntimeError(
-            f"{getattr(function, '__name__', function)} was called for all ranks on one of them; expected the "
-            "calling process to do so: read arrays of ranks with compute() before a function is called on ranks"
+            f"a function on a rank has called {getattr(function, '__name__', function)} on all ranks, as only the "
+            "calling process can: read distributed arrays with compute() before calling a function on ranks"
         )
 
 

@@ -229,7 +229,7 @@ def _in_turn(each: Any) -> Any:
 def test_ranks_start_no_runs_of_all() -> None:
     """A rank's thread would wait for the caller, who has the turn over cards."""
     ranks = distributed.ThreadRanks(2)
-    with pytest.raises(RuntimeError, match="members was called for all ranks on one of them"):
+    with pytest.raises(RuntimeError, match="a function on a rank has called members on all ranks"):
         ranks.each(lambda rank: ranks.members())
 
 

@@ -278,7 +278,7 @@ def test_the_verifier_rejects_wrong_answers() -> None:
         (-flow, "expected 0 or more"),
         (flow * [0, 1, 1, 1, 1], "inflow minus outflow"),
         (flow * 0, "the value is 5, but 0 arrives"),
-        (flow.astype(float), "values of type int64 were expected"),
+        (flow.astype(float), "values of int64 were expected"),
     ]:
         with pytest.raises(verify.VerificationError, match=said):
             verify.maximum_flow(NETWORK, 0, 3, value, wrong)
