@@ -19,14 +19,18 @@ struct Body {
     const char* mask;
     long long* results;
     int* times;
-    char* near;
+    char* near;                    // whether an entry was in what its warp had brought near
+    position_t first = 1, last = 0;  // that
 
-    void bring_near(position_t at) { near[at] = values[at] != 0; }
+    void bring_near(position_t at) { first = shuffle(at, 0), last = shuffle(at, WARP - 1); }
     value_t identity() const { return 0; }
     value_t combine(value_t a, value_t b) const { return BODY == 0 ? a + b : BODY == 1 ? b : a | b; }
     bool is_terminal(value_t a) const { return a == 1; }
     bool wanted(u32 row) const { return mask[row]; }
-    value_t term(u32 row, position_t at) const { return BODY == 2 ? values[at] > 95 : values[at] * (row + 1); }
+    value_t term(u32 row, position_t at) const {
+        if (first <= at && at <= last) near[at] = true;
+        return BODY == 2 ? values[at] > 95 : values[at] * (row + 1);
+    }
     typedef u32 had_t;
     had_t load(u32 row) { return row; }
     void finish(u32 row, value_t value, had_t had) { results[had] = value, atomicAdd(times + row, 1); }
@@ -86,11 +90,11 @@ template <u32 lanes> void test(u32 seed) {
         printf("lanes %u, matrix %u, row %u: %lld, %d times\n", lanes, seed, row, results[row], times[row]);
         exit(1);
     }
-    u32 far = 0;  // entries of wanted rows since the last that was brought near
-    for (u32 row = 0; row < n && BRINGS_NEAR && lanes == PACKED && BODY != 1; ++row)
+    u32 far = 0;  // entries of wanted rows since the last that was near; a piece ends with up to 31 such entries
+    for (u32 row = 0; row < n && BRINGS_NEAR && lanes == PACKED && BODY == 0; ++row)
         for (OFFSET e = matrix.offsets[row]; e < matrix.offsets[row + 1] && matrix.mask[row]; ++e) {
             far = near[e] ? 0 : far + 1;
-            if (far < 8) continue;
+            if (far < WARP) continue;
             printf("matrix %u, row %u: nothing was brought near\n", seed, row);
             exit(1);
         }
