@@ -29,6 +29,21 @@ Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
 FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
 
 
+class Synchronous:
+    """What `gasla.engines.Running` asks of a run that has always ended when `advance` returns."""
+
+    def leave(self, until: int) -> bool:
+        """Return False: there are no asynchronous runs."""
+        return False
+
+    def known(self) -> dict[str, Any]:
+        """Return nothing: no result is known before the end of a run."""
+        return {}
+
+    def finish(self) -> None:
+        """Do nothing: the run has ended."""
+
+
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
     """Start values of a run as arrays of NumPy or CuPy, with vertices by number where a dict gives them by name."""
     values = {field: imported(given) for field, given in values.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.arrays import Device, moved
 from gasla.graph.graph import Graph
-from gasla.program.binding import FEW, PULL, PUSH, Binding, Found, check_values
+from gasla.program.binding import FEW, PULL, PUSH, Binding, Found, Synchronous, check_values
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
@@ -48,7 +48,7 @@ class Interpreted:
         return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
 
 
-class Run(Binding):
+class Run(Synchronous, Binding):
     """One run. For a graph on the GPU it works on copies, and copies its results to the GPU."""
 
     log_rows = 1024
@@ -137,17 +137,6 @@ class Run(Binding):
         steps.active = np.sort(active).astype(np.int64)
         steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
         self.ended = False
-
-    def leave(self, until: int) -> bool:
-        """Return False: it runs on this thread."""
-        return False
-
-    def known(self) -> dict[str, Any]:
-        """Return nothing: no result is known before the run."""
-        return {}
-
-    def finish(self) -> None:
-        """Do nothing: the run has ended."""
 
     def close(self) -> None:
         """Do nothing: a run holds no resources."""

@@ -1,4 +1,4 @@
-"""Edge attributes of graphs over ranks: programs, `weighted_by` and columns, beside one process and NumPy."""
+"""Edge attributes of graphs over ranks: programs, `weighted_by` and columns, compared with one process and NumPy."""
 
 from dataclasses import dataclass
 from typing import Any

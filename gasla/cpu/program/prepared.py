@@ -29,6 +29,7 @@ from gasla.program.binding import (
     Binding,
     Found,
     NeighborLists,
+    Synchronous,
     field_layouts,
     layout,
     values_in_order,
@@ -48,7 +49,7 @@ ZEROS = {
 }
 
 
-class Prepared(Binding):
+class Prepared(Synchronous, Binding):
     """The arguments of a program's kernel on a graph, and the current run, from `begin` to `close`.
 
     Between runs it holds no reference to the graph, as the graph may hold one to it.
@@ -165,17 +166,6 @@ class Prepared(Binding):
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Do nothing: compiling would take this thread's time."""
-
-    def leave(self, until: int) -> bool:
-        """Return False: a run in the background would need the threads of the next run."""
-        return False
-
-    def known(self) -> dict[str, Any]:
-        """Return nothing: every result is available only at the end."""
-        return {}
-
-    def finish(self) -> None:
-        """Do nothing: the run has ended when `advance` returns."""
 
     def close(self) -> None:
         """Return the workspace, unless threads still use it, and drop the arrays of this run."""

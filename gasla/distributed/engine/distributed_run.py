@@ -20,7 +20,7 @@ from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.graph.arguments import NO_LIMIT
-from gasla.program.binding import PULL, PUSH, Found, require_attribute
+from gasla.program.binding import PULL, PUSH, Found, Synchronous, require_attribute
 from gasla.program.frontier import Frontier
 from gasla.program.program import VertexProgram
 from gasla.program.schedule import Schedule
@@ -99,7 +99,7 @@ class Status(NamedTuple):
     rows: np.ndarray
 
 
-class DistributedRun:
+class DistributedRun(Synchronous):
     """See `gasla.engines.Running`. Ranks begin in the first `advance`, which says how far to run."""
 
     log_rows = 1024
@@ -188,17 +188,6 @@ class DistributedRun:
             if progress is not None:
                 progress(self.iteration)
         self._rows = np.concatenate(rows)
-
-    def leave(self, until: int) -> bool:
-        """Asynchronous runs are not supported."""
-        return False
-
-    def known(self) -> dict[str, Any]:
-        """Nothing is known before the end of a run."""
-        return {}
-
-    def finish(self) -> None:
-        """Nothing to wait for."""
 
     def log(self, rows: int) -> np.ndarray:
         """The first rows of the trace: active vertices, edges, way, exchanges, bytes."""

@@ -20,7 +20,7 @@ from gasla.distributed.replicas import on_first_card
 from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.engines import Running, Runs, engine, peers, runner
 from gasla.graph.graph import Graph
-from gasla.program.binding import Found
+from gasla.program.binding import Found, Synchronous
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
@@ -118,7 +118,7 @@ def edge_bounds(graph: Any) -> np.ndarray:
     return found
 
 
-class OneCardRun:
+class OneCardRun(Synchronous):
     """See `gasla.engines.Running`: a run on the first GPU, whose results are in blocks like those of all GPUs."""
 
     def __init__(
@@ -169,17 +169,6 @@ class OneCardRun:
         """Run until iteration `until` or the end of the run."""
         with turn_over_cards, self._on():
             self._run.advance(until, progress, trace)
-
-    def leave(self, until: int) -> bool:
-        """Asynchronous runs are not supported: results may be read on other streams."""
-        return False
-
-    def known(self) -> dict[str, Any]:
-        """Nothing is known before the end of a run."""
-        return {}
-
-    def finish(self) -> None:
-        """Nothing to wait for."""
 
     def log(self, rows: int) -> np.ndarray:
         """The first rows of the trace, without exchanges and bytes."""
