@@ -98,6 +98,13 @@ def test_degrees_matrices_and_subgraphs_as_networkx(kind: type) -> None:
     check_kind(light_calls, kind, range(20))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_neighbors_of_a_small_subgraph_come_in_networkx_order(kind: type) -> None:
+    """In a multigraph, in the order of a set where the row has more than twice as many entries."""
+    G = kind([(0, v) for v in range(1, 10)] + [(9, 0), (9, 8), (8, 9)])
+    assert compare("ego_graph", G, 9)
+
+
 @pytest.mark.slow  # compiles searches by weight, trusses and more
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_as_networkx(kind: type) -> None:

@@ -400,16 +400,21 @@ def add(G: Converted, made: Any, entries: Array) -> None:
 
 
 def induced(G: Converted, nodes: Iterable[Any]) -> Any:
-    """A copy of the subgraph of some nodes. Where they are less than half of all, they come in the order of a set."""
+    """A copy of the subgraph of some nodes.
+
+    As in NetworkX, nodes come in the order of a set where they are less than half of all; so do a node's neighbors in a
+    multigraph.
+    """
     chosen = set(iter(nodes))
     names = list(chosen) if 2 * len(chosen) < len(G) else [name for name in G.names if name in chosen]
     places = np.full(len(G), -1, np.int64)
     places[G.numbered(names)] = np.arange(len(names))
     out = G.plain().out
-    tails = places[out.owners()]
-    kept = np.flatnonzero((tails >= 0) & (places[out.indices] >= 0))
+    tails, heads = places[out.owners()], places[out.indices]
+    kept = np.flatnonzero((tails >= 0) & (heads >= 0))
+    as_set = G.is_multigraph() & (2 * len(chosen) < np.bincount(out.owners())[out.owners()[kept]])
     made = like(G, names)
-    add(G, made, kept[np.argsort(tails[kept], kind="stable")])
+    add(G, made, kept[np.lexsort((np.where(as_set, heads[kept], 0), tails[kept]))])
     return made
 
 
