@@ -193,7 +193,7 @@ def _edges(path: Path) -> Iterator[Contents]:
     for line in lines:
         if line.split() and line.split()[0][0] not in "#%":
             break
-        if found := re.search(r"Nodes:\s*([0-9]{1,18})\s+Edges:\s*([0-9]{1,18})\b", line):
+        if found := re.search(r"Nodes:\s*([0-9]{1,18})\s+Edges:\s*([0-9]{1,18})\b", line, re.ASCII):
             n = int(found[1])
     for signs in ("#", "%", "#%"):
         bare = [re.split(f"[{signs}]", line)[0].split() for line in lines]
