@@ -39,9 +39,11 @@ class Machine(NamedTuple):
 
 
 MACHINES = [
-    # PageRank and search on an H100: docs/gpu.md (rmat22), and measurements of rmat24 and rmat28. NVLink between eight
-    # GPUs, 400 Gb/s per GPU between hosts, each at three quarters of the nominal rate.
-    Machine("H100", 170e9, 95e9, 50e6, 1.0e12, 12e-6, 80e9, 8, 300e9, 37e9, 12e-6, 0.1e-6),
+    # PageRank in float64 on one H100 (results/gpu-2026-11-28-cards.txt): rmat24 gathers 134 G edges per second, rmat26,
+    # whose values take 537 MB, 44 G; half of it, on one of two cards, 85 G. Search: rmat24 and rmat28. NVLink between
+    # eight GPUs, 400 Gb/s per GPU between hosts, each at three quarters of the nominal rate. A superstep of peers is a
+    # barrier of 5 us and what its phases take.
+    Machine("H100", 134e9, 44e9, 500e6, 1.0e12, 12e-6, 80e9, 8, 300e9, 37e9, 12e-6, 0.1e-6),
     # Two cores of the machine of docs/performance.md; half the rate for values outside of the cache is an assumption.
     # 100 Gb/s per host, MPI. Time of a superstep as measured on a long path with one rank.
     Machine("2 cores", 1.1e9, 0.55e9, 30e6, 2.4e9, 120e-6, 64e9, 1, 9e9, 9e9, 6e-6, 1.0e-6),
@@ -50,7 +52,7 @@ RANKS = (1, 2, 4, 8, 64, 1024)
 PER_VERTEX = 32  # directed edges: 16 drawn, each stored both ways
 SUPERSTEPS = 8  # per search
 SEARCH_BYTES = 0.3  # bytes per mirror that a search sends in total
-PAGERANK_BYTES = 4  # bytes per mirror that an iteration of PageRank sends
+PAGERANK_BYTES = 8  # bytes per mirror that an iteration of PageRank sends, and bytes gathered per edge
 UNEVEN = 1.05  # edges of the largest rank divided by the mean
 
 
@@ -90,7 +92,7 @@ def memory(scale: int, ranks: int) -> float:
 def pagerank_seconds(machine: Machine, scale: int, ranks: int) -> float:
     """The time of an iteration of PageRank."""
     edges = PER_VERTEX * 2.0**scale * largest_share(scale, ranks)
-    state = 4 * (2.0**scale / ranks + mirrors(scale, ranks))
+    state = PAGERANK_BYTES * (2.0**scale / ranks + mirrors(scale, ranks))
     rate = machine.cached_rate if state <= machine.cache else machine.uncached_rate
     return edges / rate + machine.superstep + exchange_seconds(machine, ranks, PAGERANK_BYTES * mirrors(scale, ranks))
 
