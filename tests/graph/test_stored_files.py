@@ -7,6 +7,7 @@ release; run it once per release, and never again for a release that is out.
 import json
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,27 @@ def test_a_later_checkpoint_is_refused(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     write(Path(sys.argv[1]))
+
+
+def test_damaged_attributes_of_an_npz_are_not_passed_over(tmp_path: Path) -> None:
+    path, damaged = tmp_path / "a.npz", tmp_path / "b.npz"
+    io.write(path, with_attributes())
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(damaged, "w") as archive:
+        for name in whole.namelist():
+            content = whole.read(name)
+            archive.writestr(name, content[1:] if name.startswith("attributes/edge/") else content)
+    with pytest.raises(io.FormatError, match=r"is damaged \(attributes/edge/\w+ is no array\)"):
+        io.read(damaged)
+
+
+def test_metadata_of_a_parquet_file_agree_with_themselves(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    io.write(path, gasla.Graph.from_edges([0], [1], n=7))
+    before, after = (b"gasla.vertices\x18\x01" + digit for digit in (b"7", b"2"))
+    assert path.read_bytes().count(before) == 1  # the other copy is encoded
+    path.write_bytes(path.read_bytes().replace(before, after))
+    with pytest.raises(io.FormatError, match=r"is damaged: b'gasla.vertices' is b'7' in one place and b'2' in another"):
+        io.read(path)
+    with pytest.raises(io.FormatError, match=r"is damaged: b'gasla.vertices'"):
+        io.convert(path, tmp_path / "a.gasla")

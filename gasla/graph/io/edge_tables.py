@@ -241,14 +241,26 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     parquet = arrow("pyarrow.parquet")
     with _open(path) as source:
         about = parquet.ParquetFile(source)
-        titles, rows, groups = about.schema_arrow.names, about.metadata.num_rows, about.metadata.num_row_groups
-        schema = about.schema_arrow
+        schema, rows, groups = _schema(path, about), about.metadata.num_rows, about.metadata.num_row_groups
+        titles = schema.names
         chosen = _chosen(path, titles, _kept(path, columns, schema), places_of_numbers(schema))
         # pyarrow ends the process if a column's own metadata are damaged, so only those of row groups are looked at
         size = sum(about.metadata.row_group(g).total_byte_size for g in range(groups))
     _require_memory(path, (size if {*titles} == {*chosen.titles} else 0) + 24 * rows)
     with _open(path) as source:
-        return parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles), chosen
+        table = parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles)
+        return table.replace_schema_metadata(schema.metadata), chosen
+
+
+def _schema(path: Path, file: Any) -> Any:
+    """The schema of a Parquet file, which has its metadata twice: pyarrow returns the one or the other."""
+    schema, own = file.schema_arrow, file.metadata.metadata or {}
+    for entry, known in (schema.metadata or {}).items():
+        if entry.startswith(b"gasla.") and own.get(entry, known) != known:
+            raise FormatError(
+                path, None, f"is damaged: {entry!r} is {known!r} in one place and {own[entry]!r} in another"
+            )
+    return schema
 
 
 def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None) -> Iterator[Part] | None:
@@ -260,7 +272,7 @@ def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None
             return None
         source.seek(0)
         about = _table_file(source, format)
-        schema = about.schema_arrow if format == "parquet" else about.schema
+        schema = _schema(path, about) if format == "parquet" else about.schema
         is_empty = (about.metadata.num_rows if format == "parquet" else about.num_record_batches) == 0
     chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
     if is_empty or not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends):

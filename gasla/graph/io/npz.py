@@ -154,7 +154,10 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
     with _translated(path), np.load(stream, allow_pickle=False) as archive:
         kept = [name for name in archive if name.startswith(_KEPT)]
         found = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, *kept) if name in archive}
-        return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}  # not raw bytes
+        for name, array in found.items():
+            if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what does not begin as an array
+                raise ValueError(f"{name} is no array")
+        return found
 
 
 def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
