@@ -13,8 +13,8 @@ from gasla import distributed
 from gasla.distributed.engine import partition
 from gasla.distributed.loading import chunks as loading
 from gasla.distributed.thread_ranks import ThreadRanks
-from tests.distributed.test_spreading import Emulated
 from tests.distributed.test_spreading import check as check_shards
+from tests.helpers.emulated_ranks import Emulated
 from tests.helpers.strict_cupy import without_gpu
 
 
@@ -29,15 +29,6 @@ def check(chunks: list[Any], ranks: Any, n: int | None = None) -> None:
     graph, spread = joined(chunks, n), distributed.Graph.from_edges(iter(chunks), n=n, ranks=ranks)
     assert (spread.n, spread.m, spread.value_type) == (graph.n, graph.m, graph.value_type)
     check_shards(spread, graph)
-
-
-@pytest.fixture(params=["cpu", "emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
-def ranks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A function that makes ranks."""
-    if request.param == "emulated":
-        without_gpu(monkeypatch)
-        return Emulated
-    return ThreadRanks if request.param == "cpu" else lambda size: ThreadRanks(size, [0] * size)
 
 
 NO_IDS = np.zeros(0, np.int32)

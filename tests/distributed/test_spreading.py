@@ -19,26 +19,10 @@ from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges
 from gasla.distributed.thread_ranks import ThreadRanks
 from tests.distributed.test_ranks import SHAPES, random_graph
+from tests.helpers.emulated_ranks import Emulated
 from tests.helpers.strict_cupy import CardArray, without_gpu
 
 WAYS = [("in", False), ("out", False), ("all", False), ("in", True), ("out", True)]
-
-
-class Emulated(ThreadRanks):
-    """Ranks that have cards by name only: their arrays are those of the stand-in for CuPy."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self.has_cards = True
-
-
-@pytest.fixture(params=["cpu", "emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
-def ranks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A function that makes ranks."""
-    if request.param == "emulated":
-        without_gpu(monkeypatch)
-        return Emulated
-    return ThreadRanks if request.param == "cpu" else lambda size: ThreadRanks(size, [0] * size)
 
 
 @pytest.fixture(params=[False, True], ids=["at once", "rounds"], autouse=True)

@@ -1,0 +1,18 @@
+"""Fixtures of the tests of distributed graphs."""
+
+from typing import Any
+
+import pytest
+
+from gasla.distributed.thread_ranks import ThreadRanks
+from tests.helpers.emulated_ranks import Emulated
+from tests.helpers.strict_cupy import without_gpu
+
+
+@pytest.fixture(params=["cpu", "emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
+def ranks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function that makes ranks."""
+    if request.param == "emulated":
+        without_gpu(monkeypatch)
+        return Emulated
+    return ThreadRanks if request.param == "cpu" else lambda size: ThreadRanks(size, [0] * size)
