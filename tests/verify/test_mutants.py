@@ -920,7 +920,7 @@ def layout(g: Small) -> Asked:
 
 
 def maximal_independent_set(g: Small) -> Asked:
-    members = np.isin(np.arange(g.n), nx.maximal_independent_set(g.simple, seed=1))
+    members = np.isin(np.arange(g.n), list(nx.maximal_independent_set(g.simple, seed=1)))
 
     def is_right(members: Array) -> bool:
         return members.shape == (g.n,) and bool((members != (g.joined[:, members].any(axis=1))).all())
