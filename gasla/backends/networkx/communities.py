@@ -1,5 +1,6 @@
 """Communities: label propagation, the methods of Louvain and Leiden, and the modularity of given communities."""
 
+import inspect
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -98,16 +99,33 @@ def louvain_partitions(
 compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
 
 
-@register(UNDIRECTED, WEIGHT, least=0)
+# NetworkX 3.7 has a Leiden's method of its own, which takes a metric; before, only backends have one.
+METRIC = inspect.signature(nx.community.leiden_partitions.orig_func).parameters.get("metric")
+MODULARITY, THETA = "modularity", 0.01
+LEIDEN = (
+    UNDIRECTED,
+    WEIGHT,
+    when("another metric than modularity", lambda given: given.get("metric", MODULARITY) != MODULARITY),
+    when("theta", lambda given: given.get("theta", THETA) != THETA),
+)
+AT_LEAST, CHOICE = (0, None) if METRIC is None else (20_000, MOVES)
+
+
+@register(*LEIDEN, least=AT_LEAST, choice=CHOICE)
 def leiden_partitions(
-    G: Converted, weight: Any = "weight", resolution: float = 1, seed: Any = None
+    G: Converted,
+    weight: Any = "weight",
+    resolution: float = 1,
+    seed: Any = None,
+    metric: str = MODULARITY if METRIC is None else METRIC.default,
+    theta: float = THETA,
 ) -> Iterator[list[set[Any]]]:
     """Communities by Leiden's method, level by level."""
     for labels in _levels(G, weight, resolution, seed, True):
         yield list(_sets(G, labels).values())
 
 
-compose(nx.community.leiden_communities, UNDIRECTED, WEIGHT, least=0)
+compose(nx.community.leiden_communities, *LEIDEN, least=AT_LEAST, choice=CHOICE)
 
 
 def _sets(G: Converted, labels: Any) -> dict[int, set[Any]]:
