@@ -131,3 +131,10 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "networkx", None)
     with pytest.raises(ImportError, match=r"pip install 'gasla\[networkx\]'"):
         io.read(tmp_path / "a.graphml")
+
+
+def test_ids_of_gml_that_are_no_integers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.gml"
+    path.write_text("graph [ node [ id 0 label 0.5 ] node [ id 1 label 1 ] edge [ source 0 target 1 ] ]")
+    with pytest.raises(io.FormatError, match=r"has a node 0\.5; expected integers or texts as ids"):
+        io.read(path)

@@ -2,6 +2,8 @@
 
 import gzip
 import pickle
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -444,6 +446,21 @@ def test_damaged_files_are_refused(tmp_path, ending: str) -> None:
             io.read(path)
     with pytest.raises(FileNotFoundError):
         io.read(tmp_path / f"none{ending}")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+@pytest.mark.parametrize("read", [io.read, lambda path: io.convert(path, path.with_suffix(".gasla"))])
+def test_columns_of_one_title_are_refused(tmp_path, ending: str, read: Callable[[Path], object]) -> None:
+    path = tmp_path / f"edges{ending}"
+    table = pa.Table.from_arrays([pa.array([0, 1]), pa.array([1, 2])], names=["a", "a"])
+    save = {
+        ".csv": lambda table, path: Path(path).write_text("a,a\n0,1\n1,2\n"),
+        ".parquet": parquet.write_table,
+        ".feather": feather.write_feather,
+    }[ending]
+    save(table, str(path))
+    with pytest.raises(io.FormatError, match="2 columns are called 'a'; expected different titles"):
+        read(path)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])

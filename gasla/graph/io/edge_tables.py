@@ -340,7 +340,12 @@ def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int])
         others = places_of_attributes(titles, columns.attributes or ())
         src, dst, weight = choose(titles, *columns[:3], {*numbers} - {*others})
         value = None if weight is None else titles[weight]
-        return Chosen([titles[src], titles[dst]], value, [titles[place] for place in others])
+        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in others])
+        if repeated := [title for title in chosen.titles if titles.count(title) > 1]:
+            raise ValueError(
+                f"{titles.count(repeated[0])} columns are called {repeated[0]!r}; expected different titles"
+            )
+        return chosen
     except (ValueError, TypeError) as error:
         raise FormatError(path, None, str(error)) from error
 

@@ -44,6 +44,8 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
             said = " ".join(str(error).split())
             raise FormatError(path, None, f"is damaged, or of another format ({said}); expected {format}") from error
     labels = [*G.nodes]
+    if other := [label for label in labels if type(label) not in (int, str)]:
+        raise FormatError(path, None, f"has a node {other[0]!r}; expected integers or texts as ids")
     if labels == [*map(str, range(len(labels)))]:
         G = nx.relabel_nodes(G, dict(zip(labels, range(len(labels)))))
     try:
