@@ -68,13 +68,7 @@ class Power(VertexProgram):
 
 
 def eigenvector_centrality(
-    graph: Any,
-    *,
-    max_iter: int = 100,
-    tol: float = 1e-6,
-    nstart: Any = None,
-    weighted: bool = False,
-    dtype: Any = None,
+    graph: Any, *, max_iter: int = 100, tol: float = 1e-6, nstart: Any = None, weighted: bool = False, dtype: Any = None
 ) -> ScoresResult:
     """Compute the eigenvector centrality of every vertex.
 

@@ -21,14 +21,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
-from gasla.graph.arguments import (
-    MOST_SEED,
-    check_choice,
-    check_flags,
-    most_iterations,
-    real_number,
-    whole_number,
-)
+from gasla.graph.arguments import MOST_SEED, check_choice, check_flags, most_iterations, real_number, whole_number
 from gasla.graph.graph import as_graph
 from gasla.graph.weights import check_sums, in_range, sum_type
 from gasla.operations.primitives import number

@@ -175,15 +175,7 @@ def _both_sides(graph: Graph) -> Graph:
     out, in_ = graph.sorted_out, graph.reversed().sorted_out
     xp = array_module(out.indices)
     ends = out.indptr[-1:].astype(np.int64) + in_.indptr[1:]
-    return Graph.from_csr(
-        xp.concatenate(
-            [
-                out.indptr,
-                ends,
-            ]
-        ),
-        xp.concatenate([out.indices, in_.indices]),
-    )
+    return Graph.from_csr(xp.concatenate([out.indptr, ends]), xp.concatenate([out.indices, in_.indices]))
 
 
 def _common(graph: Graph, src: Array, dst: Array) -> int:

@@ -13,14 +13,7 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module
 from gasla.deprecation import deprecated
-from gasla.graph.arguments import (
-    check_flags,
-    check_previous,
-    check_source,
-    most_iterations,
-    new_edges,
-    source_vertex,
-)
+from gasla.graph.arguments import check_flags, check_previous, check_source, most_iterations, new_edges, source_vertex
 from gasla.graph.graph import Graph, as_graph
 from gasla.operations.run import run
 from gasla.program.fields import ID, vertex

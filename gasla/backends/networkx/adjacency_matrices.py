@@ -57,10 +57,7 @@ def to_scipy_sparse_array(
         if values.dtype == bool and loops.any():
             values = values.astype(np.int64)
         less = -values[loops] if loops.any() else values[:0]  # both directions list each loop: subtract it once
-        rows, columns = (
-            np.concatenate([rows, columns, rows[loops]]),
-            np.concatenate([columns, rows, columns[loops]]),
-        )
+        rows, columns = (np.concatenate([rows, columns, rows[loops]]), np.concatenate([columns, rows, columns[loops]]))
         values = np.concatenate([values, values, less])
     A = coo_array((values, (rows, columns)), shape=(n, n), dtype=dtype)
     try:

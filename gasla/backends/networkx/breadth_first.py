@@ -30,11 +30,7 @@ def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterab
 
 @register(*CONDITIONS, least=20_000)
 def bfs_edges(
-    G: Converted,
-    source: Any,
-    reverse: bool = False,
-    depth_limit: Any = None,
-    sort_neighbors: Any = None,
+    G: Converted, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
     """The edges of a breadth-first search."""
     yield from _edges(G, source, reverse, depth_limit)

@@ -250,10 +250,7 @@ def s_metric(G: Converted) -> float:
 
 
 @register(
-    UNDIRECTED,
-    SIMPLE,
-    when("normalized by a random graph", lambda given: bool(given["normalized"])),
-    least=5_000,
+    UNDIRECTED, SIMPLE, when("normalized by a random graph", lambda given: bool(given["normalized"])), least=5_000
 )
 def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, seed: Any = None) -> dict[int, float]:
     """The share of possible edges that exist between the nodes of more than k edges, for every k."""

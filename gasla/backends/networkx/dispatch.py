@@ -58,11 +58,7 @@ def register(
 
 
 def compose(
-    theirs: Any,
-    *conditions: Condition,
-    least: int,
-    choice: str | None = None,
-    check: Callable[..., Any] | None = None,
+    theirs: Any, *conditions: Condition, least: int, choice: str | None = None, check: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
     """Register a function of NetworkX's that runs as it is, since its code only calls functions of this backend.
 

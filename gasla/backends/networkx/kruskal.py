@@ -11,12 +11,7 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, only, register
 from gasla.graph.graph import Graph
 
-CONDITIONS = (
-    UNDIRECTED,
-    by_name("weight"),
-    only("algorithm", "kruskal"),
-    only("data", True, False),
-)
+CONDITIONS = (UNDIRECTED, by_name("weight"), only("algorithm", "kruskal"), only("data", True, False))
 
 
 @register(*CONDITIONS, least=20_000)

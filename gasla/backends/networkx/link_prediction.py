@@ -16,11 +16,7 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, register, when
 
 BLOCK = 1 << 16  # pairs
-CONDITIONS = (
-    UNDIRECTED,
-    SIMPLE,
-    when("pairs by an iterator", lambda given: hasattr(given["ebunch"], "__next__")),
-)
+CONDITIONS = (UNDIRECTED, SIMPLE, when("pairs by an iterator", lambda given: hasattr(given["ebunch"], "__next__")))
 Scored = Iterator[tuple[Any, Any, Any]]
 
 

@@ -134,13 +134,7 @@ def hits(
     least=20_000,
 )
 def eigenvector_centrality(
-    G: Converted,
-    max_iter: int = 100,
-    tol: float = 1e-6,
-    nstart: Any = None,
-    weight: Any = None,
-    *,
-    dtype: Any = None,
+    G: Converted, max_iter: int = 100, tol: float = 1e-6, nstart: Any = None, weight: Any = None, *, dtype: Any = None
 ) -> dict[Any, float]:
     """Eigenvector centrality of every node."""
     if not len(G):

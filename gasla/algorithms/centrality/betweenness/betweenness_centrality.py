@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.algorithms.centrality.betweenness.brandes import (
-    SourcePaths,
-    accumulate_sources,
-    has_lengths,
-    source_paths,
-)
+from gasla.algorithms.centrality.betweenness.brandes import SourcePaths, accumulate_sources, has_lengths, source_paths
 from gasla.arrays import array_module, module_of
 from gasla.graph.arguments import check_flags, chosen_sources
 from gasla.graph.graph import Graph, as_graph, is_undirected

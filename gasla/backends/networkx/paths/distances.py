@@ -36,11 +36,7 @@ ORDER = when("the order of the Bellman-Ford algorithm's queue", _by_bellman_ford
 
 @register(ORDER, least=20_000)
 def shortest_path(
-    G: Converted,
-    source: Any = None,
-    target: Any = None,
-    weight: Any = None,
-    method: str = "dijkstra",
+    G: Converted, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
     """Shortest paths from a node, to a node, or both, or between all."""
     _check_method(method)
@@ -84,11 +80,7 @@ def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> list[A
 
 @register(ORDER, least=20_000)
 def shortest_path_length(
-    G: Converted,
-    source: Any = None,
-    target: Any = None,
-    weight: Any = None,
-    method: str = "dijkstra",
+    G: Converted, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
     """Distances from a node, to a node, or both, or between all."""
     _check_method(method)
@@ -126,9 +118,7 @@ def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
         yield np.asarray(moved(found, "cpu"), np.float64)
 
 
-@register(
-    least=500,
-)
+@register(least=500)
 def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
     """The mean distance between two nodes."""
     method = ("unweighted" if weight is None else "dijkstra") if method is None else method
@@ -207,9 +197,7 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
 if hasattr(nx, "centroid"):  # NetworkX 3.7 renamed barycenter to centroid, and keeps the old name as an alias
     barycenter.__name__ = "centroid"
 register(
-    only("sp", None),
-    when("an attribute of the graph to write", lambda given: given["attr"] is not None),
-    least=500,
+    only("sp", None), when("an attribute of the graph to write", lambda given: given["attr"] is not None), least=500
 )(barycenter)
 
 

@@ -12,13 +12,7 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import register, when
 
 flow = nx.algorithms.flow
-ALIKE = (
-    flow.boykov_kolmogorov,
-    flow.dinitz,
-    flow.edmonds_karp,
-    flow.preflow_push,
-    flow.shortest_augmenting_path,
-)
+ALIKE = (flow.boykov_kolmogorov, flow.dinitz, flow.edmonds_karp, flow.preflow_push, flow.shortest_augmenting_path)
 UNLIMITED = float("inf")
 MISSING: Any = object()
 

@@ -90,13 +90,7 @@ all_pairs_shortest_path_length = compose(nx.all_pairs_shortest_path_length, numb
 
 
 @register(number("cutoff"), least=20_000)
-def predecessor(
-    G: Converted,
-    source: Any,
-    target: Any = None,
-    cutoff: Any = None,
-    return_seen: Any = None,
-) -> Any:
+def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = None, return_seen: Any = None) -> Any:
     """The nodes before each one on paths of fewest edges from a node."""
     vertex = numbered(G, source, f"Source {source} not in G")
     found, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
