@@ -175,7 +175,7 @@ def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
 
 
 def descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """The first sentence on each parameter in a numpydoc docstring.
+    """The first sentence on each parameter in a numpydoc docstring, or in that of the function to which it refers.
 
     Examples
     --------
@@ -183,8 +183,13 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
     'maximum distance to search to'
     """
     section = re.search(r"\nParameters\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(function) or "", re.DOTALL)
-    found = re.findall(r"^(\w[\w, ]*) : .*\n((?:    .*\n?)+)", section[1] if section else "", re.MULTILINE)
-    return {name: _plain(re.split(r"[.;:](?:\s|$)", about)[0]) for names, about in found for name in names.split(", ")}
+    entries = re.findall(r"^(\w[\w, ]*)(?: : .*)?\n((?:    .*\n?)+)", section[1] if section else "", re.MULTILINE)
+    said: dict[str, str] = {}
+    for names, about in entries:
+        other = re.match(r"\s*As (?:in|for) `(?:gasla\.)?(\w+)`", about)
+        known = descriptions(getattr(gasla, other[1])) if other else {}
+        said |= {name: known.get(name, _plain(re.split(r"[.;:](?:\s|$)", about)[0])) for name in names.split(", ")}
+    return said
 
 
 def _plain(sentence: str) -> str:

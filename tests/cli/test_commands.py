@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ from scipy.sparse import load_npz
 
 import gasla
 from gasla import datasets
-from gasla.cli import algorithms, main
+from gasla.cli import algorithms, main, verbs
+from gasla.cli.verbs import Verb
 
 ALGORITHMS = [verb.name for verb in algorithms.ALGORITHMS]
 UNCHECKED = {verb.name for verb in algorithms.ALGORITHMS if verb.verifier is None}
@@ -118,6 +120,18 @@ def test_help_names_every_command(command: Callable[..., Outcome]) -> None:
     for name in [*ALGORITHMS, *others]:
         assert name in outcome.out
         assert command(name, "--help").code == 0
+
+
+@pytest.mark.parametrize("verb", algorithms.ALGORITHMS, ids=lambda verb: verb.name)
+def test_every_option_has_a_help_text(verb: Verb) -> None:
+    parser = ArgumentParser()
+    verb.add_options(parser)
+    assert not [action.dest for action in parser._actions if not (action.help or "").partition("(default")[0].strip()]
+
+
+def test_the_help_of_a_parameter_is_that_of_the_function_it_refers_to() -> None:
+    here, there = verbs.descriptions(gasla.fiedler_vector), verbs.descriptions(gasla.spectral_embedding)
+    assert here["tol"] == there["tol"] == "accuracy of the eigenvalues, relative to the largest"
 
 
 def _family(one: Any) -> bool:

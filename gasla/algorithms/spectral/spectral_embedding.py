@@ -39,15 +39,16 @@ def spectral_embedding(
     k : int, default 2
         The number of eigenvectors, less than n.
     normalized : bool, default True
-        Of the normalized Laplacian I - D^-1/2 A D^-1/2, where D has the degrees; otherwise of D - A.
+        Whether to use the normalized Laplacian I - D^-1/2 A D^-1/2, where D has the degrees; otherwise D - A.
     weighted : bool, default True
         Whether values are weights, 0 or more; otherwise each edge has weight 1.
     tol : float, default 1e-8
-        Relative accuracy of the eigenvalues, of which the largest is the measure.
+        Accuracy of the eigenvalues, relative to the largest.
     max_iter : int, default 20,000
-        Most products of the Laplacian with each vector. There are k + 3 vectors or more, in multiples of four.
+        Maximum number of products of the Laplacian with each vector. The number of vectors is a multiple of 4, and
+        k + 3 or more.
     seed : int
-        Of the random vectors that the search starts from.
+        Seed of the random vectors that the search starts from.
 
     Returns
     -------
