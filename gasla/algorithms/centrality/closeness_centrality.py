@@ -2,9 +2,6 @@
 
 The mean is by default scaled by the fraction of vertices that reach it (Wasserman and Faust). Searches from all
 vertices, or from a random sample, each add to a count and a sum at every vertex that they reach (distance_sums.py).
-
-L. C. Freeman: Centrality in social networks: conceptual clarification. Social Networks 1 (1979).
-D. Eppstein, J. Wang: Fast approximation of centrality. J. Graph Algorithms and Applications 8 (2004), on sampling.
 """
 
 from collections.abc import Hashable, Iterable
@@ -93,8 +90,9 @@ def closeness_centrality(
         distances = distances_to(reversed_edges(graph, weighted), u, weighted=weighted)
         distances = distances[module_of(graph.device).asarray(chosen, np.int64)]
         reached = np.isfinite(distances)
-        score = _closeness(reached.sum(), distances[reached].sum(), len(chosen) - (u in chosen), wf_improved)
-        return float(score)
+        with np.errstate(over="ignore"):  # sums beyond float64 are inf
+            total = distances[reached].sum()
+        return float(_closeness(reached.sum(), total, len(chosen) - (u in chosen), wf_improved))
     count, total = distance_sums(graph, chosen, weighted=weighted, inverse=False)
     return _closeness(count, total, count_others(graph, chosen), wf_improved)
 

@@ -4,6 +4,7 @@ Distances are not stored. 64 searches that run together each add the number of t
 in it; a single search adds it once. With lengths, the distances from a few sources at a time are summed.
 """
 
+import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -134,9 +135,10 @@ def reversed_edges(graph: Graph, weighted: bool) -> Graph:
 
 def has_lengths(graph: Graph, distance: Any) -> bool:
     """Whether values are lengths, by the argument `distance`. Raises ValueError if a length is negative."""
-    if distance not in (None, "weight"):
+    if distance is not None and not (isinstance(distance, str) and distance == "weight"):
         raise ValueError(
-            f"distance is {distance!r}; expected None (every edge has length 1) or 'weight' (values are lengths)"
+            f"distance is {reprlib.repr(distance)}; expected None (every edge has length 1) or 'weight' (values are "
+            "lengths)"
         )
     if distance is None or graph.value_type is None:
         return False

@@ -86,15 +86,12 @@ def harmonic_centrality(
         return total if k is None else total * _scale(graph, chosen)
     asked = several_vertices(graph, "nbunch", nbunch)
     backwards = reversed_edges(graph, weighted)
-    sums = [_sum_to(backwards, v, chosen, weighted) for v in asked]
-    total = xp.stack(sums) if sums else xp.zeros(0)
+    total, ids = xp.zeros(len(asked)), xp.asarray(chosen, np.int64)
+    for i, v in enumerate(asked):
+        far = distances_to(backwards, v, weighted=weighted)[ids]
+        with np.errstate(over="ignore"):  # the inverse of the smallest subnormal distances is inf
+            total[i] = (1 / far[far > 0]).sum()
     return total if k is None else total * _scale(graph, chosen)[xp.asarray(asked, np.int64)]
-
-
-def _sum_to(backwards: Graph, v: int, sources: list[int], weighted: bool) -> Any:
-    xp: Any = module_of(backwards.device)
-    distance = distances_to(backwards, v, weighted=weighted)[xp.asarray(sources, np.int64)]
-    return (1 / distance[distance > 0]).sum()
 
 
 def _scale(graph: Graph, sources: list[int]) -> Any:

@@ -257,6 +257,23 @@ def test_harmonic_centrality_is_right_however_sources_are_batched(A: csr_array, 
     verify.harmonic(Graph(A), scores, **options)
 
 
+@pytest.mark.parametrize("length", [1e-320, 1.7e308])
+def test_one_vertex_has_the_centrality_of_all_where_sums_overflow(length: float) -> None:
+    graph = Graph.from_edges([0, 1], [2, 2], [length, length])
+    for vertices in ([2], [0, 2], []):
+        scores = gasla.harmonic_centrality(graph, distance="weight")[np.array(vertices, int)]
+        assert gasla.harmonic_centrality(graph, vertices, distance="weight").tolist() == scores.tolist()
+    closeness = gasla.closeness_centrality(graph, distance="weight")
+    assert [gasla.closeness_centrality(graph, v, distance="weight") for v in range(3)] == closeness.tolist()
+
+
+@pytest.mark.parametrize("wrong", [np.ones(2), ["weight"], 0, "length"])
+def test_an_unknown_distance_is_refused(wrong: Any) -> None:
+    for function in (gasla.closeness_centrality, gasla.harmonic_centrality):
+        with pytest.raises(ValueError, match=r"distance is .*; expected None"):
+            function(Graph.from_edges([0], [1]), distance=wrong)
+
+
 @pytest.mark.parametrize("shape", HARD)
 @pytest.mark.parametrize("name", ["closeness_centrality", "harmonic_centrality"])
 def test_centrality_of_hard_shapes(way: str, shape: str, name: str) -> None:
