@@ -8,6 +8,7 @@ because it is an edge, and a dense graph is no slower than a sparse one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,8 +18,8 @@ import semirings
 from gasla.arrays import array_module, distinct
 from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.memory_limit import available, require_memory
-from gasla.operations.sampling import LARGE, seed_word
+from gasla.operations.memory_limit import require_room
+from gasla.operations.sampling import seed_word
 
 Array = Any  # NumPy's or CuPy's
 MOST = 2**31  # vertices: numbers of pairs fit int64
@@ -79,30 +80,20 @@ def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: in
     check_flags(undirected=undirected)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
-    before = graph.kept(("pairs before edges", bool(undirected)), _either_way if undirected else _one_way)
+    before = graph.kept(("pairs before edges", bool(undirected)), partial(_free_before, undirected=undirected))
     pairs = graph.n * (graph.n - 1) // (2 if undirected else 1)
     if count > pairs - len(before):
         raise ValueError(
             f"count is {count}; expected {pairs - len(before)} at most, the number of pairs of vertices without an edge"
         )
-    if count * ENTRY >= LARGE:
-        require_memory("the result needs", count, ENTRY, available(graph.device), "a smaller count")
+    require_room("the result has", count, ENTRY, graph.device, "a smaller count")
     xp: Any = array_module(before)
     ranks = _distinct(xp, count, pairs - len(before), word)
     return _pairs(ranks + xp.searchsorted(before, ranks, side="right"), graph.n, undirected)
 
 
-def _one_way(graph: Graph) -> Array:
-    """For each pair (i, j) with an edge i -> j, the number of pairs before it without an edge."""
-    return _free_before(graph, undirected=False)
-
-
-def _either_way(graph: Graph) -> Array:
-    """For each pair i < j with an edge, the number of pairs before it without an edge."""
-    return _free_before(graph, undirected=True)
-
-
 def _free_before(graph: Graph, undirected: bool) -> Array:
+    """For each pair of vertices with an edge, the number of pairs before it without one."""
     i, j = (side.astype(np.int64) for side in graph.edges())
     xp: Any = array_module(i)
     if undirected:

@@ -100,7 +100,7 @@ def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
     Raises
     ------
     TypeError, ValueError
-        If `program` is not a program, or `target` is another word.
+        If `program` is not a program, `target` is another word, or `id_type` another type.
 
     Examples
     --------
@@ -115,6 +115,8 @@ def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
         warn('the target "numba"', '"cpu"', "0.2")
         target = "cpu"
     on, kind = engine_of_language(target), np.dtype(id_type)
+    if kind not in (np.dtype(np.int32), np.dtype(np.int64)):
+        raise ValueError(f"id_type is {kind}; expected int32 or int64")
     if isinstance(given, WalkProgram):
         return on.walk_source(type(given), kind)
     return on.source(type(as_program(given)), kind)

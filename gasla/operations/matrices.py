@@ -10,6 +10,7 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module, device_of, index_dtype, running_sums
 from gasla.engines import engine
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph
 from gasla.graph.validate import find_outside
 from gasla.operations.memory_limit import require_memory
@@ -98,6 +99,7 @@ def mxm(
            [ 1.,  1.]])
     """
     check_semiring("semiring", semiring)
+    check_flags(complement=complement)
     if not _is_sparse(B):
         return _dense(A, B, semiring, mask, complement, accum, out)
     if accum is not None or out is not None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import array_module, device_of
 from gasla.engines import engine
+from gasla.graph.arguments import check_flags
 from gasla.operations.operands import (
     check_semiring,
     checked_outs,
@@ -156,6 +157,8 @@ def product(
 ) -> Any:
     """Reduce each row of the matrix (each column, for `vxm`) to one value; the body of `mxv` and `vxm`."""
     check_semiring("semiring", semiring)
+    if complement is not False:
+        check_flags(complement=complement)
     if hasattr(A, "multiplied"):  # a distributed graph
         if not (mask is None and accum is None and out is None):
             raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a product without them")

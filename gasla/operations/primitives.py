@@ -26,6 +26,7 @@ import numpy as np
 from gasla.arrays import array_module, device_of
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect
 from gasla.operations.one_thread import depth_first, fits_one_thread, louvain_levels, peel
@@ -405,6 +406,7 @@ def count_common_neighbors(
     """
     if not isinstance(oriented, Oriented):
         raise TypeError(f"oriented is {oriented!r}; expected an Oriented: gasla.primitives.orient(graph)")
+    check_flags(per_vertex=per_vertex, per_edge=per_edge)
     if per_vertex and per_edge:
         raise ValueError("per_vertex and per_edge are both True; expected one of them: call it twice to have both")
     primitives = _on(oriented.graph.engine)

@@ -31,12 +31,11 @@ from gasla.graph.arguments import (
     whole_number,
 )
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.memory_limit import available, require_memory
+from gasla.operations.memory_limit import require_room
 
 Array = Any  # NumPy's or CuPy's
 Direction = Literal["out", "in"]
 ENTRY = 64  # bytes, at most, for each entry of a sample of layers
-LARGE = 1 << 28  # bytes; smaller samples are drawn without asking for the memory that is available
 MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
 
 
@@ -154,6 +153,8 @@ def sample_neighbors(
     TypeError, ValueError
         If an id is not a vertex, or `k` or `seed` is not a valid number; if a vertex occurs twice and `k` is a list; if
         weights are negative, not finite, or sum to infinity at a vertex.
+    MemoryError
+        If the sample needs more memory than is available.
 
     Notes
     -----
@@ -205,6 +206,7 @@ def sample_neighbors(
     weights = weights_of(graph, primitives, direction) if has_weights else None
     lists = graph.out if direction == "out" else graph.in_
     if layers is None:
+        require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
         return primitives.sample(lists, ids, index(k), key, bool(replace), weights)  # type: ignore[arg-type]
     _check_distinct(ids)
     draw = partial(primitives.sample_lists, key=key, replace=bool(replace), weights=weights)
@@ -271,9 +273,9 @@ def _lengths(lists: Adjacency, ids: Array, k: int, replace: bool) -> Array:
     """The offsets of the samples of each vertex: `k` entries, or fewer if the vertex has fewer edges."""
     xp: Any = array_module(ids)
     degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
-    if replace and k * len(ids) * ENTRY >= LARGE:
+    if replace:
         count = k * int((degrees > 0).sum())
-        require_memory("the sample has", count, ENTRY, available(lists.device), "a smaller number in k, or fewer ids")
+        require_room("the sample has", count, ENTRY, lists.device, "a smaller number in k, or fewer ids")
     return running_sums(xp.where(degrees > 0, k, 0) if replace else xp.minimum(degrees, k))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from gasla.arrays import array_module, module_of, moved
 from gasla.engines import engine
 from gasla.graph.graph import Adjacency, Graph, as_graph
+from gasla.operations.common_neighbors import ends_of
 from gasla.operations.primitives import compress, hook, intersect, link, number
 from gasla.program.binding import NeighborLists, by_number, layout
 from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
@@ -177,14 +178,12 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     array([1, 2])
     """
     graph = on.graph if isinstance(on, State) else as_graph(on)
-    if not isinstance(edges, EdgeFrontier | None):
-        raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as expand gives it")
-    if edges is not None and edges.n != graph.n:
-        raise ValueError(f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}")
     xp: Any = module_of(graph.device)
     reached = xp.full(graph.n, edges is None)
     if edges is not None:
-        reached[moved(edges.dst, graph.device)] = True
+        if getattr(edges, "n", graph.n) != graph.n:
+            raise ValueError(f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}")
+        reached[ends_of(graph, edges)[1]] = True
     if isinstance(on, State) and "mask" in on.has:
         ids = xp.flatnonzero(reached)
         reached[ids] = on._bound.mask(ids, on.iteration)

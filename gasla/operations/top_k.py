@@ -16,6 +16,7 @@ from gasla.arrays import any_true, array_module, device_of
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, whole_number
 from gasla.graph.validate import find_outside
+from gasla.operations.memory_limit import require_room
 from gasla.operations.operands import lists_of
 
 Array = Any  # NumPy's or CuPy's
@@ -52,6 +53,8 @@ def top_k(A: Any, k: int) -> TopK:
         If the values of `A` are missing or not real, or `k` is not a whole number.
     ValueError
         If a value is NaN, `k` is negative, or an index of `A` is outside its shape.
+    MemoryError
+        If the result needs more memory than is available.
 
     Notes
     -----
@@ -80,6 +83,8 @@ def top_k(A: Any, k: int) -> TopK:
         raise TypeError(f"the values of A are {kind}; expected real numbers")
     if error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column"):
         raise error
+    count, each = (len(lists.indptr) - 1) * k, lists.indices.itemsize + values.itemsize
+    require_room("the result has", count, each, device_of(values), "a smaller k")
     if values.dtype.kind == "f" and any_true(xp.isnan(values)):
         e = int(xp.isnan(values).argmax())
         raise ValueError(f"value {e} of A is NaN; expected numbers that can be put in order")

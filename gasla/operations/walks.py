@@ -15,6 +15,7 @@ from gasla.arrays import moved
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.memory_limit import require_room
 from gasla.operations.sampling import Array, check_lists, seed_hash, weights_of
 from gasla.program.binding import by_number
 from gasla.program.walk_plan import WalkBinding
@@ -65,6 +66,8 @@ def walk(
         If a start is not a vertex, or `steps` or `seed` is not a valid number; for unknown fields, wrong shapes or
         types; if weights are negative, not finite, or add up to infinity at a vertex; if `stop` or `restart` returns a
         number outside 0 to 1, or `accept` one outside 0 to `bound`.
+    MemoryError
+        If the walks need more memory than is available.
 
     Notes
     -----
@@ -100,6 +103,8 @@ def walk(
     )
     check_flags(weighted=weighted)
     starts = vertex_ids(graph, "starts", starts)
+    count = len(starts) * (steps + 1)
+    require_room("the walks have", count, starts.itemsize, graph.device, "fewer steps, or fewer starts")
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program
     # Ranks that walk cannot ask each other for the blocks of an array.

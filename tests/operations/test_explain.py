@@ -242,6 +242,9 @@ def test_bad_arguments_are_refused() -> None:
         gasla.explain(programs.Spread, FLOATS)
     with pytest.raises(ValueError, match="has no mask, scatter"):
         gasla.explain(programs.Flow, GRAPH, scheduled=True)
+    for wrong in (np.float64, np.int16):
+        with pytest.raises(ValueError, match=rf"id_type is {np.dtype(wrong)}; expected int32 or int64"):
+            gasla.source(programs.Hops, "cpu", wrong)
 
 
 # --- the trace ------------------------------------------------------------------------------------------------------

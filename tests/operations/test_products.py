@@ -491,6 +491,7 @@ def test_products_equal_those_of_graphblas(name: str) -> None:
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 A23 = csr_array([[0, 1.0, 2], [3, 0, 0]])
+PATH = gasla.Graph.from_edges([0, 1], [1, 2])
 X3, OUT2 = np.ones(3), np.zeros(2)
 
 
@@ -512,6 +513,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: gasla.mxv(A23, X3, mask=np.ones(3)), ValueError, r"mask has shape \(3,\); expected \(2,\)"),
     (lambda: gasla.mxv(A23, X3, mask=["a", "b"]), TypeError, "mask has type <U1; expected bool"),
     (lambda: gasla.mxv(A23, X3, complement=True), ValueError, "complement is set and there is no mask"),
+    (lambda: gasla.mxv(A23, X3, mask=OUT2, complement="no"), TypeError, "complement is 'no'; expected True or False"),
+    (lambda: gasla.mxm(PATH, PATH, mask=PATH, complement=1), TypeError, "complement is 1; expected True or False"),
     (lambda: gasla.mxv(A23, X3, accum=semirings.plus), ValueError, "there is no out"),
     (lambda: gasla.mxv(A23, X3, accum="plus", out=OUT2), TypeError, "accum is 'plus'; expected a BinaryOp"),
     (lambda: gasla.mxv(A23, X3, accum=np.less, out=OUT2), TypeError, "gives bool; expected float64"),

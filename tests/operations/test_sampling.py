@@ -190,6 +190,13 @@ def test_hard_shapes_have_defined_samples() -> None:
         (lambda: gasla.sample_neighbors(STAR, [0], 2, direction="all"), ValueError, "direction is 'all'; expected one"),
         (lambda: gasla.sample_neighbors(PAIR, [0], 2, weighted=True), ValueError, "the weight of edge 1 is -1.0"),
         (
+            lambda: gasla.sample_neighbors(STAR, [0], 2**60),
+            MemoryError,
+            "the sample has .* expected fewer: a smaller k",
+        ),
+        (lambda: gasla.random_walks(STAR, [0], 2**60), MemoryError, "the walks have .* expected fewer: fewer steps"),
+        (lambda: gasla.top_k_similar(STAR, 2**60), MemoryError, "the result has .* expected fewer: a smaller k"),
+        (
             lambda: gasla.sample_neighbors(STAR, [0], [2**61], replace=True),
             MemoryError,
             "the sample has .* entries, which take .* expected fewer: a smaller number in k, or fewer ids",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import gasla
-from gasla import Graph, stages
+from gasla import EdgeFrontier, Graph, stages
 from tests.helpers import programs
 
 GRAPH = Graph(csr_array(np.array([[0, 2, 7], [0, 0, 3], [1, 0, 0]])))
@@ -28,6 +28,10 @@ def spread() -> stages.State:
     return stages.start(programs.Spread, GRAPH)
 
 
+def of_ends(src: list[int], dst: list[Any]) -> EdgeFrontier:
+    return EdgeFrontier(3, np.arange(len(src)), np.array(src), np.array(dst))
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
@@ -38,6 +42,9 @@ def spread() -> stages.State:
             ValueError,
             "of a graph of 5 vertices; this graph has 3",
         ),
+        (lambda: stages.contract(GRAPH, of_ends([0], [-1])), ValueError, "vertex -1 is outside a graph of 3 vertices"),
+        (lambda: stages.contract(GRAPH, of_ends([0], [3])), ValueError, "vertex 3 is outside a graph of 3 vertices"),
+        (lambda: stages.contract(GRAPH, of_ends([0], [1.0])), TypeError, "the ends of edges are float64"),
         (lambda: stages.gather(hops(), [1, 1]), ValueError, "twice"),
         (lambda: stages.scatter(hops(), [1]), ValueError, "Hops has no scatter"),
         (lambda: stages.start(programs.Settling, GRAPH), ValueError, r"Settling\.apply reads the aggregate 'moved'"),

@@ -88,6 +88,8 @@ def test_arguments_are_checked() -> None:
         gasla.top_k(A, -1)
     with pytest.raises(TypeError, match="the values of A are missing; expected real numbers"):
         gasla.top_k(gasla.Graph.from_edges([0], [1]), 1)
+    with pytest.raises(MemoryError, match=r"the result has .* entries, .* are available; expected fewer: a smaller k"):
+        gasla.top_k(A, 2**60)
     with pytest.raises(ValueError, match="value 1 of A is NaN"):
         gasla.top_k(csr_array(np.diag([1, np.nan, 2])), 1)
     A.indices[1] = 5

@@ -15,6 +15,7 @@ from gasla.algorithms.similarity.measures import FORMULAS, weights_in
 from gasla.arrays import module_of, moved, running_sums, shares
 from gasla.graph.arguments import NO_LIMIT, check_choice, whole_number
 from gasla.graph.graph import Graph, as_graph
+from gasla.operations.memory_limit import require_room
 from gasla.operations.primitives import simplify
 from gasla.operations.sparse import Sparse
 from gasla.operations.top_k import top_k
@@ -56,6 +57,8 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     ------
     TypeError, ValueError
         If `k` is not an integer of 0 or more, or `measure` is unknown.
+    MemoryError
+        If the result needs more memory than is available.
 
     Warns
     -----
@@ -93,6 +96,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     check_choice("measure", measure, get_args(Measure))
     xp: Any = module_of(graph.device)
     simple = simplify(graph)
+    require_room("the result has", graph.n * k, 2 * (simple.out.indices.itemsize + 8), graph.device, "a smaller k")
     formula = FORMULAS[measure]
     degrees = simple.out_degrees.astype(np.float64)
     vertices, scores = xp.empty((graph.n, k), simple.out.indices.dtype), xp.empty((graph.n, k))
