@@ -9,7 +9,7 @@ and looks functions up here by name.
 
 from typing import Any
 
-from gasla.backends.networkx import (
+from gasla.backends.networkx import (  # noqa: F401 - each registers its functions
     acyclic,
     adjacency_matrices,
     breadth_first,
@@ -29,29 +29,8 @@ from gasla.backends.networkx import (
 from gasla.backends.networkx.conversion import Converted, convert_from_nx, convert_to_nx
 from gasla.backends.networkx.dispatch import OFFERED, can_run, should_run
 from gasla.backends.networkx.expected_failures import on_start_tests
-from gasla.backends.networkx.paths import distances, flow_value, unweighted, weighted
+from gasla.backends.networkx.paths import distances, flow_value, unweighted, weighted  # noqa: F401
 
-FAMILIES = (  # each registers its functions
-    acyclic,
-    centralities,
-    choices,
-    triangles_and_cores,
-    communities,
-    connectivity,
-    degrees,
-    distances,
-    flow_value,
-    rankings,
-    eigenvectors,
-    breadth_first,
-    kruskal,
-    link_prediction,
-    adjacency_matrices,
-    extracted_graphs,
-    trophic,
-    unweighted,
-    weighted,
-)
 __all__ = ["Converted", "can_run", "convert_from_nx", "convert_to_nx", "on_start_tests", "should_run"]
 
 

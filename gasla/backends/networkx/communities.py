@@ -10,6 +10,7 @@ import numpy as np
 
 import gasla
 from gasla.arrays import moved
+from gasla.backends.networkx.connectivity import sets
 from gasla.backends.networkx.conversion import Array, Converted
 from gasla.backends.networkx.degrees import each_edge, strengths
 from gasla.backends.networkx.dispatch import UNDIRECTED, by_name, compose, register, when
@@ -22,7 +23,8 @@ def label_propagation_communities(G: Converted) -> Any:
     """Communities by label propagation; ties are broken differently from NetworkX."""
     if not len(G):
         return {}.values()
-    return _sets(G, gasla.label_propagation(G.plain().to(G.device), tol=0)).values()
+    labels = gasla.label_propagation(G.plain().to(G.device), tol=0)
+    return dict(enumerate(sets(G, moved(labels, "cpu")))).values()
 
 
 def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> float:
@@ -89,7 +91,7 @@ def louvain_partitions(
         return
     before = _modularity(G, np.arange(len(G)), weight, resolution)
     for labels in _levels(G, weight, resolution, seed, False):
-        yield list(_sets(G, labels).values())
+        yield list(sets(G, labels))
         after = _modularity(G, labels, weight, resolution)
         if after - before <= threshold:
             return
@@ -122,15 +124,7 @@ def leiden_partitions(
 ) -> Iterator[list[set[Any]]]:
     """Communities by Leiden's method, level by level."""
     for labels in _levels(G, weight, resolution, seed, True):
-        yield list(_sets(G, labels).values())
+        yield list(sets(G, labels))
 
 
 compose(nx.community.leiden_communities, *LEIDEN, least=AT_LEAST, choice=CHOICE)
-
-
-def _sets(G: Converted, labels: Any) -> dict[int, set[Any]]:
-    """The nodes of each label, in the order of their first nodes."""
-    found: dict[int, set[Any]] = {}
-    for name, label in zip(G.names, moved(labels, "cpu").tolist()):
-        found.setdefault(label, set()).add(name)
-    return found

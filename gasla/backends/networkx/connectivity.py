@@ -20,12 +20,12 @@ def _labels(G: Converted) -> tuple[int, Array]:
     return int(found.count), moved(found.labels, "cpu")
 
 
-def _sets(G: Converted, labels: Array, count: int) -> Iterator[set[Any]]:
-    """The nodes of each component."""
+def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
+    """The nodes of each label: 0, 1, ..."""
     order = np.argsort(labels, kind="stable")
     names = G.called(order)
     last = 0
-    for size in np.bincount(labels, minlength=count).tolist():
+    for size in np.bincount(labels).tolist():
         yield set(names[last : last + size])
         last += size
 
@@ -34,8 +34,7 @@ def _sets(G: Converted, labels: Array, count: int) -> Iterator[set[Any]]:
 @register(UNDIRECTED, least=20_000)
 def connected_components(G: Converted) -> Iterator[set[Any]]:
     """The nodes of each component; directions do not count."""
-    count, labels = _labels(G)
-    yield from _sets(G, labels, count)
+    yield from sets(G, _labels(G)[1])
 
 
 @register(DIRECTED, least=20_000, name="number_weakly_connected_components")
@@ -85,7 +84,7 @@ def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
     """The nodes of each strong component, in the order of their first nodes, which is not NetworkX's order."""
     if len(G):
         found = gasla.strongly_connected_components(G.plain().to(G.device))
-        yield from _sets(G, moved(found.labels, "cpu"), int(found.count))
+        yield from sets(G, moved(found.labels, "cpu"))
 
 
 @register(least=20_000)

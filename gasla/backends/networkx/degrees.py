@@ -214,10 +214,10 @@ def overall_reciprocity(G: Converted) -> float:
     m = len(G.plain().out.indices)
     if m == 0:
         raise nx.NetworkXError("Not defined for empty graphs")
-    return int(_mutual(G).sum()) / m
+    return int(mutual(G).sum()) / m
 
 
-def _mutual(G: Converted) -> Array:
+def mutual(G: Converted) -> Array:
     """For each edge of a directed graph, whether its reverse is an edge, too."""
     out = G.plain().out
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
@@ -230,8 +230,8 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
     if nodes is None:
         return overall_reciprocity(G)
     out = G.plain().out
-    mutual = _mutual(G) | (out.owners() == out.indices)
-    both, degrees = np.bincount(out.owners()[mutual], minlength=len(G)), G.all_degrees()
+    both = np.bincount(out.owners()[mutual(G) | (out.owners() == out.indices)], minlength=len(G))
+    degrees = G.all_degrees()
     found = [2.0 * some / many if many else None for some, many in zip(both.tolist(), degrees.tolist())]
     if nodes in G:
         if (share := found[G.numbers[nodes]]) is None:

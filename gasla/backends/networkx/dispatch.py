@@ -49,7 +49,7 @@ def register(
         @wraps(function)
         def called(G: Converted | Unconverted, *args: Any, device: Device | None = None, **kwargs: Any) -> Any:
             G = G.convert() if isinstance(G, Unconverted) else G
-            return function(G.on(device or (G.device if G.is_placed else _usual_device())), *args, **kwargs)
+            return function(G.on(device or (G.device if G.is_placed else _setting("device", "cpu"))), *args, **kwargs)
 
         OFFERED[name or function.__name__] = Offer(called, _with_device(function), conditions, least, choice)
         return function
@@ -80,12 +80,6 @@ def _with_device(function: Callable[..., Any]) -> inspect.Signature:
     own = inspect.signature(function)
     device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
     return own.replace(parameters=[*own.parameters.values(), device])
-
-
-def _usual_device() -> Device:
-    """The default device."""
-    usual: Device = _setting("device", "cpu")
-    return usual
 
 
 def _setting(name: str, default: Any) -> Any:
@@ -168,7 +162,11 @@ def only(parameter: str, *values: Any) -> Condition:
         found = given[parameter]
         if any(found is value or (type(found) is type(value) and found == value) for value in values):
             return None
-        return f"{parameter} is given" if values == (None,) else f"{parameter} is other than {_spoken(values)}"
+        return (
+            f"{parameter} is given"
+            if values == (None,)
+            else f"{parameter} is other than {' or '.join(map(repr, values))}"
+        )
 
     return condition
 
@@ -176,10 +174,6 @@ def only(parameter: str, *values: Any) -> Condition:
 def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
     """Condition that rejects a call, with this reason, if `holds` is true of its arguments."""
     return lambda given: reason if holds(given) else None
-
-
-def _spoken(values: tuple[Any, ...]) -> str:
-    return " or ".join(map(repr, values))
 
 
 def is_directed(given: Mapping[str, Any]) -> bool:

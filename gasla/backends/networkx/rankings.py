@@ -18,6 +18,7 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import by_name, is_multigraph, register, when
 from gasla.graph.graph import Graph
 
+LIMITS = when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0)
 KRYLOV = 20  # matrix products per iteration of ARPACK
 
 
@@ -61,7 +62,7 @@ def _shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
 @register(
     by_name("weight"),
     when("alpha is outside 0 to 1", lambda given: not 0 <= given["alpha"] <= 1),
-    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    LIMITS,
     least=20_000,
 )
 def pagerank(
@@ -93,7 +94,7 @@ def pagerank(
 
 @register(
     when("scores of either sign, as ARPACK leaves them", lambda given: not given["normalized"]),
-    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    LIMITS,
     least=20_000,
 )
 def hits(
@@ -125,7 +126,7 @@ def hits(
 
 @register(
     by_name("weight"),
-    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    LIMITS,
     when(
         "one iteration, whose change NetworkX measures from a start of another scale",
         lambda given: given["max_iter"] == 1,
@@ -159,7 +160,7 @@ def eigenvector_centrality(
 
 @register(
     by_name("weight"),
-    when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0),
+    LIMITS,
     when("alpha is negative", lambda given: not given["alpha"] >= 0),
     when("a multigraph", is_multigraph),
     least=20_000,

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 import gasla
 from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Array, Converted
+from gasla.backends.networkx.degrees import mutual
 from gasla.backends.networkx.dispatch import (
     DIRECTED,
     SIMPLE,
@@ -141,17 +142,9 @@ def core_number(G: Converted) -> dict[Any, int]:
         remedy = "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")
     graph = G.plain().to(G.device)
-    if G.is_directed() and _has_pairs(G):
+    if G.is_directed() and mutual(G).any():
         raise NotImplementedError("edges both ways between two nodes, which NetworkX counts as two")
     return G.by_name(gasla.core_number(graph)) if len(G) else {}
-
-
-def _has_pairs(G: Converted) -> bool:
-    """Whether two nodes of a directed graph have edges in both directions."""
-    out = G.plain().out
-    n = len(G)
-    tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
-    return bool(len(np.intersect1d(tails * n + heads, heads * n + tails, assume_unique=True)))
 
 
 @register(

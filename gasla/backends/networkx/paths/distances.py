@@ -1,7 +1,7 @@
 """Shortest paths by any method, and measures of distance such as eccentricity."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import networkx as nx
@@ -22,16 +22,15 @@ from gasla.graph.graph import Graph
 METHODS = "dijkstra", "bellman-ford"
 
 
-def _by_bellman_ford(given: Mapping[str, Any]) -> bool:
-    return given["method"] == "bellman-ford" and given["weight"] is not None
-
-
 def _check_method(method: Any, known: tuple[str, ...] = METHODS) -> None:
     if method not in known:
         raise ValueError(f"method not supported: {method}")
 
 
-ORDER = when("the order of the Bellman-Ford algorithm's queue", _by_bellman_ford)
+ORDER = when(
+    "the order of the Bellman-Ford algorithm's queue",
+    lambda given: given["method"] == "bellman-ford" and given["weight"] is not None,
+)
 
 
 @register(ORDER, least=20_000)

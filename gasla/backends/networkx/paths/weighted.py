@@ -116,9 +116,7 @@ def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
     """Lengths and paths from the nearest of some nodes, to one node or to every one."""
-    search = None if not sources else _search(G, sources, cutoff, weight)
-    if search is None:
-        raise ValueError("sources must not be empty")
+    search = _search(G, sources, cutoff, weight)
     if target in sources:
         return 0, [target]
     if target is None:
