@@ -1,8 +1,5 @@
 """Longest paths of an acyclic graph, as for the critical path of a project plan.
 
-The result holds a longest path and its length, and for every vertex the length of a longest path that ends there and
-the predecessor of the vertex on that path.
-
 Every vertex counts the in-edges that it still waits for, as in a topological order, and keeps the maximum of
 length(u) + weight(u, v) over the in-edges processed so far, or 0, the length of the path of v alone, if that is
 larger. When no in-edge is left, the vertex becomes active and its out-neighbors gather from it. In a second pass the

@@ -1,8 +1,5 @@
 """Topological order: an order of the vertices of an acyclic graph in which every edge leads forward.
 
-The result holds the vertices in that order and, on request, the level of each: the number of edges on a longest path
-that ends there. Vertices of one level are sorted by id, so the order is deterministic.
-
 Every vertex counts the in-edges that it still waits for. Vertices that wait for none are active, and their
 out-neighbors subtract them. A vertex whose count reaches 0 in iteration i is on level i + 1. Vertices whose count never
 reaches 0 are on a cycle, or reachable from one.

@@ -4,7 +4,6 @@ In every iteration each vertex gathers its in-neighbors' shares: rank over out-d
 aggregates run along: the total rank of vertices without out-edges, which is redistributed, and the L1 change of the
 ranks, which ends the run.
 
-L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking. Stanford 1999.
 Several personalizations at once are in personalized_pagerank.py.
 The form without normalization, in which only vertices whose rank changes activate others, is that of VertexAPI2.
 """
@@ -205,7 +204,8 @@ def pagerank(
     weights = weights_dtype(graph, weighted and normalized)
     kind = score_type(weights, dtype)
     if graph.n == 0:
-        return _of_empty(graph, kind, personalization)
+        shape = (len(personalization), 0) if _is_batch(personalization) else 0
+        return PageRankResult(module_of(graph.device).zeros(shape, kind), 0, 0.0, True)
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     rows, shares = None, {}
     if _is_batch(personalization):
@@ -242,14 +242,6 @@ def pagerank(
     return PageRankResult(ranks, result.iterations, residual, result.converged)
 
 
-def _of_empty(graph: Graph, kind: np.dtype, personalization: Any) -> PageRankResult:
-    """The result for a graph without vertices."""
-    xp: Any = module_of(graph.device)
-    if _is_batch(personalization):
-        return PageRankResult(xp.zeros((len(personalization), 0), kind), 0, 0.0, True)
-    return PageRankResult(xp.zeros(0, kind), 0, 0.0, True)
-
-
 def _number(value: Any) -> Any:
     """A Python float; a CuPy array stays one, since a GPU may not have computed it yet."""
     return float(value) if array_module(value) is np else value
@@ -260,17 +252,17 @@ def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Gra
 
     Returned first is a scaled graph to run on, or None: needed if sums of weights come near the limits of the type.
     """
-    rank = kind.type(1 / graph.n)
+    rank, scaled = kind.type(1 / graph.n), None
     if weights is None:
         inverse, share = _divided(graph.out_degrees, rank)
-        return None, {"rank": 1 / graph.n, "share": graph.placed(share), "inverse": graph.placed(inverse)}
-    check_weights(graph, shares=True)
-    far, scaled = 2.0 ** (np.finfo(kind).maxexp // 2), None
-    total = mxv(graph, module_of(graph.device).ones(graph.n))
-    inverse, share = _divided(total, rank)
-    if not all(range_of(each)[1] <= far for each in (total, inverse)):
-        scaled = graph.with_values(_scaled(graph))
-        inverse, share = _divided(mxv(scaled, module_of(graph.device).ones(graph.n)), rank)
+    else:
+        check_weights(graph, shares=True)
+        far, ones = 2.0 ** (np.finfo(kind).maxexp // 2), module_of(graph.device).ones(graph.n)
+        total = mxv(graph, ones)
+        inverse, share = _divided(total, rank)
+        if not all(range_of(each)[1] <= far for each in (total, inverse)):
+            scaled = graph.with_values(_scaled(graph))
+            inverse, share = _divided(mxv(scaled, ones), rank)
     return scaled, {"rank": 1 / graph.n, "share": graph.placed(share), "inverse": graph.placed(inverse)}
 
 

@@ -5,7 +5,6 @@ less than the tolerance. A vertex stores its share, rank * inverse, and not the 
 memory traffic.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -111,7 +110,8 @@ def personalized_ranks(
     form = {"real": kind, "weights": weights, "has_dangling": given.dangling is not None, "until_converged": tol > 0}
     program = _program_of(width)(**form, alpha=alpha, tolerance=tol)
     iterations, residual, converged = 0, 0.0, True
-    for rows in _batches(count, width):
+    for first in range(0, count, width):
+        rows = [min(row, count - 1) for row in range(first, first + width)]  # the last batch repeats its last row
         jumps = {"personalization": given.personalization, "dangling": given.dangling}
         fields = {name: _by_vertex(x, rows, kind) for name, x in jumps.items() if x is not None}
         fields |= {"share": _by_vertex(given.nstart, rows, kind), "inverse": inverse}
@@ -122,12 +122,6 @@ def personalized_ranks(
         iterations, converged = max(iterations, found.iterations), converged and found.converged
         residual = max(residual, float(found.aggregates["residual"]))
     return ranks, iterations, residual, converged
-
-
-def _batches(count: int, width: int) -> Iterator[list[int]]:
-    """The rows of each batch; the last batch is padded with its last row."""
-    for first in range(0, count, width):
-        yield [min(row, count - 1) for row in range(first, first + width)]
 
 
 def _by_vertex(rows: list[Any], chosen: list[int], kind: np.dtype) -> Any:

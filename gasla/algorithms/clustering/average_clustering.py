@@ -1,7 +1,4 @@
-"""Average clustering: the mean of the clustering coefficients of all vertices.
-
-The result is between 0 and 1. In contrast to `transitivity`, every vertex has the same weight, whatever its degree.
-"""
+"""Average clustering: the mean of the clustering coefficients of all vertices."""
 
 from typing import Any
 

@@ -1,8 +1,4 @@
-"""Transitivity: the fraction of paths of two edges whose ends are adjacent.
-
-The result is between 0 and 1. A triangle contains three such paths. In contrast to `average_clustering`, vertices with
-many neighbors have more weight.
-"""
+"""Transitivity: the fraction of paths of two edges whose ends are adjacent; a triangle has three."""
 
 from typing import Any
 
@@ -29,6 +25,7 @@ def transitivity(graph: Any) -> float:
     See Also
     --------
     gasla.clustering : the coefficient of each vertex.
+    gasla.average_clustering : gives every vertex the same weight.
 
     References
     ----------

@@ -1,8 +1,5 @@
 """Core numbers: the largest k for which a vertex is in the k-core.
 
-The k-core is the largest subgraph in which every vertex has at least k neighbors. The graph is read as simple and
-undirected.
-
 Vertices are peeled off in the order of their degrees. They wait in buckets by their degree in the remaining graph. When
 the lowest bucket opens, its vertices are removed, with its number as their core number. Their neighbors move to lower
 buckets, but not below the open one; those that reach the open one are removed in the next round.
@@ -55,9 +52,7 @@ def core_number(graph: Any) -> np.ndarray:
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected: direction, self loops, parallel edges and values are ignored. The simple
-        undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and 4 per vertex
-        (`Graph.nbytes`).
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
 
     Returns
     -------
@@ -70,8 +65,8 @@ def core_number(graph: Any) -> np.ndarray:
 
     Notes
     -----
-    Stored zeros are edges. NetworkX refuses self loops and parallel edges, and counts the two directions of an edge in
-    a directed graph as two neighbors; here they are one.
+    NetworkX refuses self loops and parallel edges, and counts the two directions of an edge in a directed graph as two
+    neighbors; here they are one.
 
     References
     ----------

@@ -1,7 +1,5 @@
 """Edge support: the number of triangles that each edge is in, which is the number of common neighbors of its ends.
 
-The graph is read as simple and undirected; all stored edges between the same two vertices have the same support.
-
 Each triangle is found once, as in `triangle_count`, and counted at its three edges.
 """
 
@@ -22,14 +20,13 @@ def edge_support(graph: Any) -> Array:
     Parameters
     ----------
     graph : Graph, or SciPy or CuPy sparse array
-        Read as simple and undirected: direction, self loops, parallel edges and values are ignored; stored zeros are
-        edges. The simple undirected graph, if not the graph itself, is kept for later calls: up to 8 bytes per edge and
-        4 per vertex (`Graph.nbytes`).
+        Read as simple and undirected, as by `triangle_count`. Values are ignored; stored zeros are edges.
 
     Returns
     -------
     (m,) array of int64
-        One count per stored edge, in input order, on the device of the graph; 0 for self loops.
+        One count per stored edge, in input order, on the device of the graph: the same for all edges between two
+        vertices; 0 for self loops.
 
     See Also
     --------

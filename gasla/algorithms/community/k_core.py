@@ -1,8 +1,4 @@
-"""k-cores: the largest subgraph in which every vertex has at least k neighbors.
-
-The result marks its vertices. A k-core may be disconnected, or empty. It is contained in the (k - 1)-core, so core
-numbers determine all of them: the k-core consists of the vertices with core number k or more.
-"""
+"""k-cores, from core numbers: the k-core consists of the vertices with core number k or more."""
 
 from typing import Any
 
@@ -29,7 +25,8 @@ def k_core(graph: Any, k: int | None = None, core_number: Any = None) -> np.ndar
     Returns
     -------
     (n,) array of bool
-        Whether each vertex is in the core, on the device of the graph. The result is unique.
+        Whether each vertex is in the core, on the device of the graph. The core may be disconnected, or empty; it is
+        unique.
 
     Raises
     ------

@@ -1,8 +1,5 @@
 """k-trusses: the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph.
 
-The result marks its edges. A k-truss may be disconnected, or empty. It is contained in the (k - 1)-truss and in the
-(k - 1)-core: a truss demands of edges what a core demands of vertices.
-
 All edges in too few triangles are removed at once; this reduces the support of others, and is repeated until none is.
 """
 
@@ -31,7 +28,7 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     -------
     (m,) array of bool
         Whether each stored edge is in the truss, in input order, on the device of the graph; False for self loops. The
-        result is unique.
+        truss may be disconnected, or empty; it is unique, and part of the (k - 1)-core.
 
     Raises
     ------

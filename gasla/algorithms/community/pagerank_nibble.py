@@ -1,7 +1,5 @@
 """PageRank-Nibble: a community around one vertex, found by exploring only its neighborhood.
 
-The result is the community, its conductance (the weight of the edges that leave it over its volume), and the scores.
-
 Scores approximate the PageRank of a surfer who always jumps back to the source. At first the source holds all of the
 *residual*. A vertex whose residual is at least `epsilon` times its degree keeps a part of it as score and sends the
 rest to its neighbors: a *push*. All vertices that can push do so at once, and only their neighbors are visited. Every
@@ -9,8 +7,6 @@ push converts more than `epsilon * alpha` per edge into score, and scores sum to
 at most 1 / (epsilon * alpha) edges, however large the graph is.
 
 The *sweep* sorts vertices by decreasing score over degree. The community is the prefix of least conductance.
-
-All pushes at once: J. Shun and others: Parallel Local Graph Clustering. VLDB 2016.
 """
 
 from collections.abc import Hashable
@@ -123,7 +119,8 @@ def pagerank_nibble(
     Returns
     -------
     NibbleResult(vertices, conductance, scores)
-        `vertices` are ids, and `scores`, shape (n,), float64, on the device of the graph. Scores are lower bounds of
+        `vertices` are the ids of the community, and `scores`, shape (n,), are float64, on the device of the graph.
+        `conductance` is the weight of the edges that leave the community over its volume. Scores are lower bounds of
         PageRank; the remaining residual of each vertex is less than `epsilon` times its degree. If no prefix of the
         sweep has edges both inside and outside, the community is the source alone, with conductance NaN. A whole
         component has conductance 0 if there are edges elsewhere.

@@ -1,7 +1,5 @@
 """Triangle counting: the number of sets of three vertices that are pairwise adjacent.
 
-The result is their number, and on request the number at each vertex. The graph is read as simple and undirected.
-
 Each triangle u < v < w is found once, at its edge u -> v, as an entry w after v in u's list that is also in v's. If all
 lists are short, vertices are ordered by id, and lists are merged. Otherwise they are ordered by degree, so that hubs
 come last and have few larger neighbors; the larger neighbors of u are marked, and those of v looked up among the marks.

@@ -1,7 +1,4 @@
-"""Condensation: the graph in which every strongly connected component is contracted to one vertex.
-
-The result is an acyclic graph. Its `origin` maps the vertices of the original graph to the vertices of the result.
-"""
+"""Condensation: the graph in which every strongly connected component is contracted to one vertex."""
 
 from typing import Any
 

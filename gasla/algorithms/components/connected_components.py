@@ -1,8 +1,5 @@
 """Weakly connected components: vertices joined by paths that may follow edges in either direction.
 
-The result is the number of components and a label for each vertex: 0, 1, ... in the order of the smallest vertex of
-each component. An isolated vertex is a component.
-
 Afforest: a forest of vertices is grown along the first two edges of each vertex. This finds nearly all vertices of the
 one large component that most graphs have, so the other edges are read only for vertices outside it. In a graph that is
 not symmetric, an edge may lead out of that component and be missed from outside: then its edges are read, too.

@@ -1,7 +1,5 @@
 """Bipartite graphs: whether the vertices can be divided into two sides such that every edge joins both.
 
-The result is whether they can, and on request the side of each vertex.
-
 The smallest vertex of each component is put on side 0, its neighbors on side 1, their neighbors on side 0, and so on.
 Sides are two bits, reduced by bitwise or: in a component with an odd cycle every vertex gets both bits, and in others
 each vertex is reached once. Since an odd cycle is often a triangle, a few edges are first tested for one.

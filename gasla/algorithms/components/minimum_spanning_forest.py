@@ -1,7 +1,5 @@
 """Minimum spanning forest: the edges of least total weight that connect every component.
 
-The result is the ids of these edges, and their total weight.
-
 Borůvka's algorithm: every tree, at first each vertex, selects the lightest edge that leaves it, and the trees joined by
 selected edges become one, until no edge leaves any tree. Two trees may select the same edge, which is the only cycle
 that can arise, since edges are totally ordered: by weight, then by the smaller end, then by the larger end.

@@ -1,8 +1,5 @@
 """Strongly connected components: sets of vertices that reach each other along edges.
 
-The result is the number of components and a label for each vertex: 0, 1, ... in the order of the smallest vertex of
-each component. A vertex on no cycle is a component.
-
 There are three steps, the cheapest first. Trimming removes vertices without in-edges or without out-edges, which are
 components, repeatedly. Two searches from a pivot, a vertex of many edges, find the vertices that it both reaches and is
 reached by: the one large component that most graphs have. The rest is colored: some vertices, the seeds, propagate
@@ -10,8 +7,6 @@ their ranks forward, and each vertex keeps the largest. The vertices of a color 
 the seed; the others are split by color, since no component has two colors. Seeds are drawn at random: a few at first,
 and eight times as many in each further round. If all vertices were seeds at once, many would be recolored often
 wherever paths are long.
-
-S. Orzan: On Distributed Verification and Verified Distribution. Thesis, Vrije Universiteit Amsterdam 2004 (coloring).
 """
 
 from typing import Any
@@ -180,7 +175,8 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     -------
     ComponentsResult
         A named tuple ``(count, labels)``: the number of components, and the component of each vertex, shape (n,), ids,
-        numbered from 0 in the order of the smallest vertex of each component. The result is unique.
+        numbered from 0 in the order of the smallest vertex of each component. A vertex on no cycle is a component. The
+        result is unique.
 
     See Also
     --------

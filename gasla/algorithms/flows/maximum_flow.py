@@ -1,7 +1,5 @@
 """Maximum flow: the most that can flow from one vertex to another without exceeding the capacity of any edge.
 
-The result is its value and the flow along every edge. At all other vertices inflow equals outflow.
-
 The algorithm is push-relabel (preflow.py): the source sends the full capacity of its edges; excess is pushed to the
 target, which determines the value; the rest is pushed back to the source. If the target's edges have less capacity than
 the source's, everything runs in reverse. Float capacities are scaled to integers (solver.py).

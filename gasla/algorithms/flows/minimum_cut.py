@@ -1,7 +1,5 @@
 """Minimum cut: the edges of least total capacity whose removal separates one vertex from another.
 
-The result is the capacity of the cut, and the vertices on the source's side.
-
 The capacity equals the maximum flow (Ford and Fulkerson): push-relabel sends all that can reach the target there. The
 source's side are the vertices without a residual path to the target; every edge that leaves it is saturated.
 """

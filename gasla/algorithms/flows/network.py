@@ -37,7 +37,7 @@ def network(graph: Graph) -> Graph:
 
 def reversed_network(network: Graph) -> Graph:
     """The network with the capacities of each edge and its partner exchanged. The network keeps it."""
-    return network.kept("reversed", _reversed)
+    return network.kept("reversed", lambda net: net.with_values(net.values[net.reverse_edge_ids]))  # type: ignore[index]
 
 
 def leaving(network: Graph, vertex: int) -> Any:
@@ -56,10 +56,6 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
     sent = xp.zeros(network.m, np.int64)
     sent[ids] = amounts
     return sent, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
-
-
-def _reversed(network: Graph) -> Graph:
-    return network.with_values(network.values[network.reverse_edge_ids])  # type: ignore[index]
 
 
 def _made(graph: Graph) -> Graph:

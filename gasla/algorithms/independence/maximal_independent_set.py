@@ -1,7 +1,5 @@
 """Maximal independent set: vertices of which no two are neighbors, and to which no vertex can be added.
 
-The result is a mask of its vertices.
-
 All vertices draw a random rank once, vertices of small degree before those of larger, which makes larger sets. An
 undecided vertex that precedes all its undecided neighbors joins; then the neighbors of those that joined leave. So the
 set is that of a sequential loop over the vertices by rank, whatever the number of threads. A vertex stops reading at

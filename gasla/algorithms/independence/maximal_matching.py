@@ -1,7 +1,5 @@
 """Maximal matching: edges of which no two share an end, and to which no edge can be added.
 
-The result is the mate of every vertex.
-
 Every free vertex selects the best of its edges to free neighbors; if both ends of an edge select it, they become mates.
 Edges are ordered by decreasing weight; then by the smaller degree of their ends, since such a vertex might otherwise
 find all its neighbors taken; then by u ^ v, where u and v are the ids of the ends, so that no two edges of a vertex are

@@ -1,6 +1,6 @@
 """Feature aggregation: for every vertex the sum, mean, maximum or minimum of its in-neighbors' feature vectors.
 
-The result has one row per vertex, as a graph neural network layer uses it. The message along an edge is the row of its
+This is a layer of a graph neural network. The message along an edge is the row of its
 source, multiplied by the edge's weight if weighted.
 
 This is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring: each edge is
@@ -106,7 +106,7 @@ def aggregate_features(
         return found
     found = module_of(graph.device).asarray(found)  # over ranks, all rows
     if reduce == "mean":
-        total = _weights_of(graph, weighted)
+        total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
         means = _divided(found, total)
         return means if features.dtype.kind != "f" else _where_sums_overflow(graph, features, semiring, total, means)
     found[graph.in_degrees == 0] = 0
@@ -172,11 +172,6 @@ def _check(graph: Graph, features: Any) -> Any:
     if features.ndim not in (1, 2) or len(features) != graph.n:
         raise ValueError(f"features have shape {features.shape}; expected ({graph.n}, k), a row for each vertex")
     return features.astype(np.float32) if features.dtype == np.float16 else features
-
-
-def _weights_of(graph: Graph, weighted: bool) -> Any:
-    """The sum of the weights of each vertex's in-edges, or their number."""
-    return vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
 
 
 def _divided(sums: Any, weight: Any) -> np.ndarray[Any, Any]:

@@ -1,6 +1,6 @@
 """Ego graphs: the subgraph of all vertices within a radius of a vertex.
 
-The result is a graph whose `origin` holds the original vertices and edges. The search stores one byte per vertex,
+The search stores one byte per vertex,
 whether it is within the radius. Then only the edges of these vertices are read.
 """
 

@@ -1,8 +1,5 @@
 """Bipartite projection: the vertices of one side, joined if they have a common neighbor.
 
-The result is a graph whose values count the common neighbors, or combine the edges to them by a semiring. Its `origin`
-holds the original vertices.
-
 It is the product A[side] times its transpose, without the diagonal. A vertex of degree d on the other side contributes
 d² entries, so the result may be much larger than the graph; its size is computed first.
 """
@@ -41,7 +38,8 @@ def project(graph: Any, side: Any, combine: Semiring | None = None) -> Graph:
     -------
     Graph
         On the device of the input: vertices in the order of their ids, with their names; both directions of every edge,
-        by rows, without self loops. ``origin.vertices`` holds the original ids. The result is unique.
+        by rows, without self loops. Values count the common neighbors, or are those of `combine`. ``origin.vertices``
+        holds the original ids. The result is unique.
 
     Raises
     ------

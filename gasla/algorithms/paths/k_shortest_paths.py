@@ -7,9 +7,6 @@ result, which then splits its deviation into one per vertex of the path.
 One run finds the distance from every vertex to the target. It is a lower bound of what remains of a path, so A*
 searches a deviation along few vertices besides its path, and no further than to the bound of the next deviation: most
 deviations are never searched. These searches are short, and run in Python.
-
-E. Lawler: A Procedure for Computing the K Best Solutions to Discrete Optimization Problems. Management Science 18
-(1972).
 """
 
 from collections.abc import Hashable, Iterator

@@ -1,7 +1,5 @@
 """Shortest paths from many sources, with weights.
 
-The result has one row of distances per source, equal to that of `sssp`.
-
 If a search mostly waits for its next iteration, eight sources run together: each vertex holds a vector of eight
 distances, and one read of an edge serves all of them. Otherwise each source runs alone, which lets its near vertices
 go first and visits fewer edges in total. So do searches up to a cutoff, which visit few vertices.

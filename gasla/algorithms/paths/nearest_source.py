@@ -64,12 +64,8 @@ def nearest_source(
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the length of the edge i -> j. A graph without values has edges of length 1. Negative lengths are
         allowed without `cutoff`, unless a source reaches a negative cycle.
-    sources : ids or names
-        The vertices to start from: any number, in any order, repetitions allowed.
-    cutoff : float, optional
-        Maximum distance to search to, as in `gasla.sssp`.
-    dtype : float32 or float64, optional
-        Type of the distances; by default float32 for float32 lengths, else float64.
+    sources, cutoff, dtype
+        As in `gasla.multi_source_shortest_paths`.
 
     Returns
     -------

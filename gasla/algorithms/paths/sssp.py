@@ -1,13 +1,9 @@
 """Single-source shortest paths in a graph with edge lengths.
 
-The result is the distance of every vertex and, on request, its parent on a shortest path.
-
 The reduction is `min` over distance(u) + weight(u, v); a vertex whose distance decreases activates its out-neighbors.
 With a cutoff, longer sums count as infinite, so that the search ends there. The distance is also the priority, so near
 vertices go first, one bucket of width delta at a time (delta-stepping). With negative lengths there is no priority
 (Bellman-Ford), and n rounds without an end mean a negative cycle.
-
-U. Meyer, P. Sanders: Δ-stepping: a parallelizable shortest path algorithm. J. Algorithms 49 (2003).
 """
 
 from collections.abc import Hashable, Iterable

@@ -1,13 +1,9 @@
 """Clique counting: the number of sets of k pairwise adjacent vertices.
 
-The graph is read as simple and undirected. Cliques of 1 vertex are the vertices, of 2 the edges, of 3 the triangles.
-
 Each clique is found once, at its first vertex in the order of degrees. A vertex has few later neighbors, even next to
 hubs. Common neighbors among these are bitwise ands of bitmaps. Large cliques are not enumerated one by one: the choices
 from a set that is pairwise adjacent are counted at once (pivoting), since a clique of 200 contains far more cliques of
 100 than could be enumerated.
-
-N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14 (1985).
 """
 
 from typing import Any
@@ -50,6 +46,8 @@ def count_cliques(graph: Any, k: int) -> int:
 
     References
     ----------
+    N. Chiba, T. Nishizeki: Arboricity and Subgraph Listing Algorithms. SIAM Journal on Computing 14 (1985).
+
     S. Jain, C. Seshadhri: The Power of Pivoting for Exact Clique Counting. WSDM 2020.
 
     Examples

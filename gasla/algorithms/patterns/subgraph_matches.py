@@ -1,10 +1,5 @@
 """Subgraph matching: where a graph contains a pattern of up to four vertices, or how often.
 
-The result has one row per match: a vertex of the graph for each vertex of the pattern, such that edges of the pattern
-are edges of the graph. Of the rows that are equal up to an automorphism of the pattern, the smallest is returned. With
-`induced`, vertices not adjacent in the pattern must not be adjacent in the graph. A directed pattern is matched in the
-directed graph.
-
 The number of matches is computed first, from degrees, triangles and paths of two edges where that is enough. Then rows
 are extended by one vertex at a time: a common neighbor of the matched neighbors in the pattern, later in the order of
 degrees than the vertices it could be exchanged with. So hubs are reached from their small neighbors, and each match is

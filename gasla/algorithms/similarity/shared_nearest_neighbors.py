@@ -1,8 +1,4 @@
-"""Shared nearest neighbors: the number of common out-neighbors, which compares points by their surroundings.
-
-R. A. Jarvis, E. A. Patrick: Clustering Using a Similarity Measure Based on Shared Near Neighbors. IEEE Transactions on
-Computers C-22 (1973).
-"""
+"""Shared nearest neighbors: the number of common out-neighbors, which compares points by their surroundings."""
 
 from typing import Any
 

@@ -26,12 +26,8 @@ def temporal_reachability(
         With an edge attribute for the times. Values are ignored.
     sources : ids or names
         The vertices to start from: any number, in any order, repetitions allowed.
-    time : str, default "time"
-        The edge attribute with the departure of each edge, as in `earliest_arrival`.
-    duration : str or float, default 0
-        How long each edge takes: the name of an edge attribute, or one number for all edges, 0 or more.
-    window : (start, end), optional
-        Use only edges that depart at `start` or later and arrive at `end` or earlier; None is no bound.
+    time, duration, window
+        As in `gasla.earliest_arrival`.
 
     Returns
     -------

@@ -1,8 +1,4 @@
-"""Effective diameter: the distance that a given share of all connected pairs of vertices are within.
-
-J. Leskovec, J. Kleinberg, C. Faloutsos: Graphs over Time: Densification Laws, Shrinking Diameters and Possible
-Explanations. KDD 2005.
-"""
+"""Effective diameter: the distance that a given share of all connected pairs of vertices are within."""
 
 from typing import Any
 
@@ -23,11 +19,8 @@ def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None 
         Paths are along the edges. Values are ignored; stored zeros are edges.
     share : float, default 0.9
         The share, from 0 to 1; 1 gives the largest distance.
-    registers : int or None, default 64
-        Bytes of each vertex's HyperLogLog counter, as for `k_hop_counts`; None counts exactly, by a search from every
-        vertex.
-    seed : int
-        Seed of the hashes of the counters.
+    registers, seed
+        As in `gasla.k_hop_counts`; with ``registers=None`` the distance is exact, by a search from every vertex.
 
     Returns
     -------

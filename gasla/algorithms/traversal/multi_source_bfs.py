@@ -1,7 +1,5 @@
 """Breadth-first searches from many sources at once, 64 per batch.
 
-The result has one row of levels per source, equal to that of `bfs`.
-
 Each vertex holds two words of 64 bits: which of 64 sources have reached it, and which of them in the last iteration.
 Neighbors gather these words by bitwise or, so one read of an edge serves 64 searches. The level of each search is
 stored in binary, one word per digit. This is faster than single searches if many sources reach a vertex in the same

@@ -47,10 +47,8 @@ def node2vec_walks(
     ----------
     graph : Graph, or SciPy or CuPy sparse array
         As for `random_walks`. Stored zeros count as edges u -> x as well.
-    starts : (walkers,) array of ids or names
-        The first vertex of each walker; repetitions allowed.
-    length : int
-        Number of steps of each walker, 0 or more.
+    starts, length
+        As for `random_walks`.
     p : float
         Return parameter: larger values make returning to the previous vertex less likely; more than 0.
     q : float

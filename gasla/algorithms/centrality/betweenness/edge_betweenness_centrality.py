@@ -72,17 +72,8 @@ def edge_betweenness_centrality(
     graph : Graph, or SciPy or CuPy sparse array
         `A[i, j]` is the edge i -> j. A symmetric matrix is an undirected graph: each pair counts once, and both entries
         of an edge have the same score.
-    sources : ids or names, optional
-        Count only paths that start at these vertices, and scale the result to estimate the betweenness over all
-        sources.
-    k : int, optional
-        Number of sources to draw at random, instead of `sources`.
-    seed : int or numpy.random.Generator, optional
-        Seed or generator for drawing the sources.
-    normalized : bool
-        Whether to divide by the number of pairs.
-    weighted : bool
-        Whether values are lengths, which must be positive. Otherwise every edge has length 1.
+    sources, k, seed, normalized, weighted
+        As in `gasla.betweenness_centrality`.
 
     Returns
     -------
@@ -101,9 +92,7 @@ def edge_betweenness_centrality(
 
     Notes
     -----
-    Parallel edges are different paths; stored zeros are edges unless `weighted`. An edge of infinite length is ignored.
-    A short edge may vanish when it is added to a large distance (`1 + 1e-23 == 1` in float64): among paths of equal
-    float64 length, those with the fewest vanishing edges are the shortest.
+    Shortest paths are those of `gasla.betweenness_centrality`: parallel edges are different paths.
 
     Needs 8 bytes per edge besides the result, and one more pass over all edges per source than betweenness of vertices.
 
