@@ -1,9 +1,9 @@
 """Feature aggregation: for every vertex the sum, mean, maximum or minimum of its in-neighbors' feature vectors.
 
-This is a layer of a graph neural network. The message along an edge is the row of its
-source, multiplied by the edge's weight if weighted.
+Layers of graph neural networks use it. The message along an edge is the row of its source, multiplied by the edge's
+weight if weighted.
 
-This is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring: each edge is
+It is a product of a dense matrix, the features, with the graph over plus_times or a similar semiring: each edge is
 read once for all features, which are processed with SIMD on the CPU.
 """
 

@@ -1,7 +1,6 @@
 """Ego graphs: the subgraph of all vertices within a radius of a vertex.
 
-The search stores one byte per vertex,
-whether it is within the radius. Then only the edges of these vertices are read.
+The search stores one byte per vertex: whether it is within the radius. Then only the edges of these vertices are read.
 """
 
 from collections.abc import Hashable
