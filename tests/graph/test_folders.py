@@ -265,6 +265,27 @@ def test_parquet_is_read_by_row_groups_where_ids_are_numbers(tmp_path: Path, lar
         assert found.vertex(2**40) == expected.vertex(2**40)
 
 
+@pytest.mark.parametrize("counts", [[0], [0, 0], [0, 2]])
+@pytest.mark.parametrize("names", [None, False])
+def test_batches_without_rows_keep_the_vertices(tmp_path: Path, counts: list[int], names: bool | None) -> None:
+    ipc, pa = pytest.importorskip("pyarrow.ipc"), pytest.importorskip("pyarrow")
+    schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())], {"gasla.vertices": "5", "gasla.version": "1"})
+    with ipc.new_file(str(tmp_path / "a.feather"), schema) as file:
+        for count in counts:
+            file.write_batch(pa.record_batch([pa.array(range(count), pa.int64())] * 2, schema=schema))
+    found = io.convert(tmp_path / "a.feather", tmp_path / "a.gasla", names=names)
+    assert (found.n, found.m) == (5, sum(counts))
+
+
+def test_tables_without_rows_are_refused_by_convert_too(tmp_path: Path) -> None:
+    ipc, pa = pytest.importorskip("pyarrow.ipc"), pytest.importorskip("pyarrow")
+    schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())])
+    with ipc.new_file(str(tmp_path / "a.feather"), schema) as file:
+        file.write_batch(pa.record_batch([pa.array([], pa.int64())] * 2, schema=schema))
+    with pytest.raises(io.FormatError, match="the table has no rows"):
+        io.convert(tmp_path / "a.feather", tmp_path / "a.gasla", names=False)
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 @pytest.mark.parametrize("kind", ["uint8", "uint32", "uint64", "int16"])
 def test_ids_of_any_type_are_converted(tmp_path: Path, suffix: str, kind: str) -> None:

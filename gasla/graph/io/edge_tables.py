@@ -273,7 +273,10 @@ def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None
         source.seek(0)
         about = _table_file(source, format)
         schema = _schema(path, about) if format == "parquet" else about.schema
-        is_empty = (about.metadata.num_rows if format == "parquet" else about.num_record_batches) == 0
+        if format == "parquet":
+            is_empty = about.metadata.num_rows == 0
+        else:  # there may be batches without rows
+            is_empty = all(about.get_batch(i).num_rows == 0 for i in range(about.num_record_batches))
     chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
     if is_empty or not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends):
         return None
