@@ -6,14 +6,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gasla.arrays import array_module, finish, moved
+from gasla.arrays import array_module, finish, imported, moved
 from gasla.distributed.block_array import BlockArray, Handle
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
 from gasla.distributed.collectives.properties import FREE, SHARE, find_properties, simple_edges
 from gasla.distributed.collectives.quotient import contract
 from gasla.distributed.communicator import Rank, Ranks
-from gasla.distributed.edge_columns import EdgeValues, describe, keep_columns, keep_weighted, sent_columns
+from gasla.distributed.edge_columns import (
+    EdgeValues,
+    describe,
+    keep_columns,
+    keep_vertex_columns,
+    keep_weighted,
+    sent_columns,
+)
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
@@ -245,7 +252,13 @@ class Graph(OneGraph):
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
         found = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
         graph.n, graph.m, graph.device, graph.naming = self.n, self.m, self.device, self.naming
+        graph.vertex_attributes = self.vertex_attributes
         return graph, found
+
+    def _keep_values(self, graph: "Graph", types: Mapping[str, np.dtype[Any]], own: str | None) -> None:
+        """Give a graph the values of this one, and `edge_attributes` for columns on its ranks."""
+        graph._describe_values(self.value_type, *(self.value_range or (None, None)))
+        graph._stand_for_attributes(types, own)
 
     def _stand_for_attributes(self, types: Mapping[str, np.dtype[Any]], own: str | None) -> None:
         """Set `edge_attributes` for columns on the ranks, of which `own` are the values."""
@@ -278,6 +291,8 @@ class Graph(OneGraph):
         lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
         finish(one.device)
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
+        if one.vertex_attributes:
+            made = made.with_vertex_attributes(dict(one.vertex_attributes))
         made.naming, made._original = one.naming, weakref.ref(one)
         if not one.edge_attributes:
             return made
@@ -395,11 +410,22 @@ class Graph(OneGraph):
         for name in (name for name, column in given.items() if column is None):
             self.edge_attributes.require(name)
         graph, types = self._of_same_edges(keep_columns, given)
-        kind, (least, largest) = self.value_type, self.value_range or (None, None)
-        graph._describe_values(kind, least, largest)
         own = self.edge_attributes.name_of(self.values)
         new = next((name for name, column in {**(columns or {}), **named}.items() if column is self.values), None)
-        graph._stand_for_attributes(types, new if own is None or own in given else own)
+        self._keep_values(graph, types, new if own is None or own in given else own)
+        return graph
+
+    def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
+        """See `gasla.Graph.with_vertex_attributes`. Every process keeps whole columns, ranks those of their vertices.
+
+        An array has to be the same in all processes.
+        """
+        given = {**(columns or {}), **named}
+        given = {name: None if column is None else moved(imported(column), "cpu") for name, column in given.items()}
+        attributes = self.vertex_attributes.replaced(given, self.n, "cpu")
+        graph, _ = self._of_same_edges(keep_vertex_columns, dict(attributes))
+        graph.vertex_attributes = attributes
+        self._keep_values(graph, self.edge_attributes.types, self.edge_attributes.name_of(self.values))
         return graph
 
     def weighted_by(self, attribute: str) -> "Graph":

@@ -2,6 +2,8 @@
 
 A rank keeps a column for the edges that it holds, in the host's memory. A card copies a column when a program first
 reads it there. Shards for other directions than "in" fetch the columns that programs read, once.
+
+Columns of vertices are short enough for every process to keep them whole, as it keeps names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -130,6 +132,15 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
     made.set_attributes(attributes)
     rank.kept[key] = {SHARE: Share(made), FREE: rank.kept[graph][FREE]}
     return dict(attributes.types)
+
+
+def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, np.ndarray]) -> None:
+    """Keep a graph of the same edges under a key, with these columns of all vertices (collective)."""
+    shard = rank.kept[graph][SHARE].shard
+    made = shard.with_graph(shard.graph.with_edge_attributes())
+    own = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
+    made.set_vertex_attributes(rank.communicator, {name: moved(each, made.graph.device) for name, each in own.items()})
+    rank.kept[key] = {SHARE: Share(made), FREE: rank.kept[graph][FREE]}
 
 
 def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:

@@ -137,8 +137,11 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
     order = received(edges.ids)
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
     attributes = {name: whole(column) for name, column in share.shard.attributes.items()}
+    own = share.shard.own_vertex_attributes  # ranks own ranges of vertices, in order
+    vertices = {name: received(moved(column, rank.device)) for name, column in own.items()}
     if is_mine:
         made = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(attributes)
+        made = made.with_vertex_attributes(vertices)
         rank.kept[graph][REPLICA] = made
         made.valued.are_private = xp is not np  # no caller has the array
         finish(rank.device)  # other threads, with streams of their own, will read it

@@ -1,4 +1,4 @@
-"""Edge attributes of graphs over ranks: programs, `weighted_by` and columns, compared with one process and NumPy."""
+"""Attributes of graphs over ranks: programs, `weighted_by` and columns, compared with one process and NumPy."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -264,6 +264,58 @@ def test_walks_read_attributes() -> None:
     with gasla.engines.interpreted():
         one, found = (gasla.walk(Along, g, np.arange(40), 5, seed=2) for g in (graph, over(graph, 3)))
     np.testing.assert_array_equal(found, one)
+
+
+# --- vertices ---------------------------------------------------------------------------------------------------------
+
+
+class Tallest(gasla.VertexProgram):
+    """The greatest height of a neighbor, and each vertex's own height and whether it is open."""
+
+    height = gasla.vertex(np.float32, init=lambda vertex: vertex.height)
+    top = gasla.vertex(np.float32, init=lambda vertex: -vertex.height)
+    is_open = gasla.vertex(np.bool_, init=lambda vertex: vertex.open)
+    reduce = semirings.max
+
+    def gather(self, src: Any, dst: Any, edge: Any) -> Any:
+        return src.height
+
+    def apply(self, vertex: Any, gathered: Any) -> Any:
+        return {"top": gathered}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("direction", ["in", "out", "all"])
+def test_fields_start_with_vertex_attributes(direction: str, ranks: int) -> None:
+    rng, kind = np.random.default_rng(2), type("Tallest", (Tallest,), {"direction": direction})
+    columns = {"height": rng.random(40).astype(np.float32), "open": rng.random(40) < 0.5}
+    graph = drawn()
+    one = graph.with_vertex_attributes(columns)
+    made = over(one, ranks)
+    for spread in (made, made.with_edge_attributes(new=np.ones(graph.m)), made.weighted_by("size"), over(graph, ranks)):
+        found = spread if spread.vertex_attributes else spread.with_vertex_attributes(columns)
+        for name, column in columns.items():
+            np.testing.assert_array_equal(found.vertex_attributes[name], column)
+            assert found.vertex_attributes[name].dtype == column.dtype
+        expected, got = (gasla.run(kind, g, max_iterations=1, compile=False) for g in (one, found))
+        np.testing.assert_array_equal(got.height, columns["height"])
+        for field in ("top", "is_open"):
+            np.testing.assert_array_equal(getattr(got, field), getattr(expected, field))
+
+
+def test_vertex_attributes_are_replaced_and_removed() -> None:
+    graph = drawn().with_vertex_attributes(height=np.arange(40), age=np.ones(40))
+    spread = over(graph, 3)
+    other = spread.with_vertex_attributes(height=np.arange(40)[::-1], age=None)
+    assert [*other.vertex_attributes] == ["height"] and [*spread.vertex_attributes] == ["height", "age"]
+    assert [*other.edge_attributes] == NAMES and other.value_range == graph.value_range
+    for g, expected in ((spread, np.arange(40)), (other, np.arange(40)[::-1])):
+        rows = g.map_shares(lambda whole, items, _: whole.vertex_attributes["height"][items], np.arange(40))
+        np.testing.assert_array_equal(rows, expected)
+    with pytest.raises(ValueError, match=r"'height' has shape \(3,\); expected \(40,\)"):
+        spread.with_vertex_attributes(height=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"'hight' is no vertex attribute.*did you mean 'height'"):
+        spread.with_vertex_attributes(hight=None)
 
 
 # --- time-respecting paths --------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ the input.
 A shard is made on the rank's device, and copied to the other one where something asks for it.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -95,6 +95,16 @@ class Shard:
         for graph in (self.graph, self.copy):
             if graph is not None:
                 graph.edge_attributes = attributes if module_of(graph.device) is np else attributes.to(graph.device)
+
+    def set_vertex_attributes(self, communicator: Communicator, own: Mapping[str, Array]) -> None:
+        """Set columns of the local vertices, given those of own vertices on the device of the graph (collective)."""
+        columns = {name: self.with_mirrors(communicator, column) for name, column in own.items()}
+        self.graph.vertex_attributes = Attributes("vertex", columns)
+
+    @property
+    def own_vertex_attributes(self) -> dict[str, Array]:
+        """The columns of the own vertices."""
+        return {name: column[: self.own] for name, column in self.graph.vertex_attributes.items()}
 
     def with_graph(self, graph: Graph) -> "Shard":
         """Another shard of the same edges, whose graph shares the lists of this one."""
@@ -193,6 +203,7 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
     shard.leaves = leaves
     if direction == "in":  # the same edges in the same order
         shard.set_attributes(share.shard.attributes)
+    shard.set_vertex_attributes(communicator, share.shard.own_vertex_attributes)
     _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)
     return shard
 
