@@ -460,7 +460,7 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
 
 def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
     """The columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
-    pa, arrow_csv = arrow(), arrow("pyarrow.csv")
+    arrow_csv = arrow("pyarrow.csv")
     try:
         with _source(path, layout) as (source, separator, head):
             return arrow_csv.read_csv(
@@ -469,17 +469,22 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
                     column_names=header.titles, skip_rows=head, skip_rows_after_names=int(header.is_there)
                 ),
                 arrow_csv.ParseOptions(delimiter=separator),
-                convert_options=arrow_csv.ConvertOptions(
-                    include_columns=chosen.titles,
-                    column_types=dict.fromkeys(texts, pa.string()),
-                    null_values=[""],  # not "NA", the country code of Namibia
-                    strings_can_be_null=True,
-                ),
+                _conversion(chosen, texts),
             )
     except TooLarge:
         raise
     except FormatError as error:
         raise next(_bad_rows(path, layout, header, chosen, bool(texts)), error) from error
+
+
+def _conversion(chosen: Chosen, texts: list[str]) -> Any:
+    """Options of pyarrow to read the columns `chosen`, those in `texts` as strings; empty cells are null."""
+    return arrow("pyarrow.csv").ConvertOptions(
+        include_columns=chosen.titles,
+        column_types=dict.fromkeys(texts, arrow().string()),
+        null_values=[""],  # not "NA", the country code of Namibia
+        strings_can_be_null=True,
+    )
 
 
 def parts_of_text(
@@ -549,12 +554,7 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
             yield pa.table({title: pa.array(column, pa.string()) for title, column in texts.items()})
         return
     parse = arrow_csv.ParseOptions(delimiter=layout.separator)
-    convert = arrow_csv.ConvertOptions(
-        include_columns=chosen.titles,
-        column_types=dict.fromkeys(chosen.titles, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-    )
+    convert = _conversion(chosen, chosen.titles)
     try:
         with _open(path) as source:
             for i, block in enumerate(_whole_rows(source, layout.head)):

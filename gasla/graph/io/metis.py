@@ -13,18 +13,17 @@ import warnings
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gasla.graph.io.files import FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_csr
+from gasla.graph.io.files import Array, FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_csr
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from gasla.graph.graph import Graph
 
-Array = np.ndarray[Any, Any]
 SUFFIXES = (".graph", ".metis")
 
 
