@@ -184,7 +184,7 @@ def _csv(path: Path) -> Iterator[Contents]:
     for sign in SEPARATORS:
         for is_spaced in (False, True):
             rows = [row for row in csv.reader(lines, delimiter=sign, skipinitialspace=is_spaced) if row]
-            yield from _of_rows([[cell.rstrip(" ") for cell in row] if is_spaced else row for row in rows])
+            yield from _of_rows([[cell.rstrip(" \t") for cell in row] if is_spaced else row for row in rows])
 
 
 def _edges(path: Path) -> Iterator[Contents]:
@@ -195,6 +195,9 @@ def _edges(path: Path) -> Iterator[Contents]:
             break
         if found := re.search(r"Nodes:\s*([0-9]{1,18})\s+Edges:\s*([0-9]{1,18})\b", line, re.ASCII):
             n = int(found[1])
+    decoded = (line.encode("latin-1").decode(errors="replace") for line in lines)
+    quoted = [re.findall(r'"[^"]*(?:"|$)|[^\s"]+', line) for line in decoded]  # a quote ends with its line
+    yield from _of_rows([[word.strip('"') for word in words] for words in quoted if words], n)
     for signs in ("#", "%", "#%"):
         bare = [re.split(f"[{signs}]", line)[0].split() for line in lines]
         yield from _of_rows([words for words in bare if words], n)
@@ -202,7 +205,7 @@ def _edges(path: Path) -> Iterator[Contents]:
     for sign in SEPARATORS:
         for is_spaced in (False, True):
             rows = [row for row in csv.reader(rest, delimiter=sign, skipinitialspace=is_spaced) if row]
-            yield from _of_rows([[cell.rstrip(" ") for cell in row] if is_spaced else row for row in rows])
+            yield from _of_rows([[cell.rstrip(" \t") for cell in row] if is_spaced else row for row in rows])
     spaced = csv.reader([line.replace("\t", " ").strip() for line in rest], delimiter=" ", skipinitialspace=True)
     yield from _of_rows([row for row in spaced if row])
 
