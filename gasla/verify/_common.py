@@ -1,9 +1,8 @@
 """Shared by all verifiers: the edges of a graph as arrays, checks of an answer's shape, and the raising of errors."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import signature
-from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
@@ -117,6 +116,12 @@ def near_one(weight: Array) -> Array:
     return scaled
 
 
+def by_number(graph: Any) -> tuple[Array, Array, Array]:
+    """Both ends and the weight of every edge, by edge id."""
+    edges, order = edges_of(graph), np.argsort(as_graph(graph).out.numbers(), kind="stable")
+    return edges.src[order].astype(np.int64), edges.dst[order].astype(np.int64), edges.weight[order]
+
+
 def edges_of(graph: Any) -> Edges:
     graph = as_graph(graph)
     indptr, dst = graph.out.indptr, graph.out.indices
@@ -139,7 +144,7 @@ def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
             f"{name}: {n} values were expected, one per vertex, not an array of shape {array.shape}"
         )
     if array.dtype.kind not in kinds:
-        wanted = "integers" if "i" in kinds else "floating-point numbers"
+        wanted = {"b": "truth values (bool)", "f": "floating-point numbers"}.get(kinds, "integers")
         raise VerificationError(f"{name}: {wanted} were expected, not {array.dtype}")
     return array
 
@@ -163,27 +168,14 @@ def check_source(source: int, n: int) -> int:
     return source
 
 
+def check_sources(sources: Iterable[Any] | None, n: int) -> Array:
+    """The sources as an array; by default all vertices."""
+    return np.arange(n) if sources is None else np.array([check_source(s, n) for s in sources], np.int64)
+
+
 def edge_name(edges: Edges, e: int) -> str:
     """The name of an edge in a message."""
     return f"edge {edges.src[e]} → {edges.dst[e]}"
-
-
-def blocks(sizes: Array, most: int = 1 << 20) -> Iterator[slice]:
-    """Slices of consecutive items whose sizes sum to about `most` each."""
-    ends = np.cumsum(sizes)
-    cuts = np.searchsorted(ends, np.arange(most, int(ends[-1]) if len(ends) else 0, most))
-    bounds = np.unique(np.concatenate(([0], cuts, [len(sizes)])))
-    return (slice(int(a), int(b)) for a, b in pairwise(bounds))
-
-
-def adjacent(simple: "csr_array", u: Array, v: Array) -> Array:
-    """Whether u[i] and v[i] are adjacent in a simple graph."""
-    simple.sort_indices()
-    n = simple.shape[0]
-    edges = np.append(np.repeat(np.arange(n), np.diff(simple.indptr)) * n + simple.indices, n * n)
-    wanted = np.asarray(u, np.int64) * n + v
-    found: Array = edges[np.searchsorted(edges, wanted)] == wanted
-    return found
 
 
 def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | None = None) -> Array:
@@ -191,21 +183,33 @@ def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | Non
 
     The neighbors of the vertex of lower degree are searched among those of the other.
     """
-    degree, found = np.diff(simple.indptr).astype(np.int64), np.zeros(len(u))
+    degree = np.diff(simple.indptr)
     low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
-    for some in blocks(degree[low]):
-        neighbors = simple[low[some]].indices
-        pair = np.repeat(np.arange(some.stop - some.start), degree[low[some]])
-        shared = adjacent(simple, high[some][pair], neighbors)
-        weight = None if weights is None else weights[neighbors[shared]]
-        found[some] = np.bincount(pair[shared], weight, some.stop - some.start)
-    return found
+    neighbors, pair = simple[low].indices, np.repeat(np.arange(len(u)), degree[low])
+    if not len(pair):  # without any index SciPy returns a matrix
+        return np.zeros(len(u))
+    is_shared = simple[high[pair], neighbors] > 0
+    weight = None if weights is None else weights[neighbors[is_shared]]
+    return np.bincount(pair[is_shared], weight, len(u)).astype(np.float64)
 
 
 def sample(count: int, samples: int) -> Array:
     """The indices to look at: all of them, or as many as `samples` says, drawn at random."""
     every = np.arange(count)
     return every if count <= samples else np.random.default_rng(0).choice(every, samples, replace=False)
+
+
+def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Array:
+    """Mark the vertices that edges lead to from any of some vertices, and these, by SciPy."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    starts = np.unique(np.asarray(starts, np.int64))
+    ends = np.append(src, np.full(len(starts), n)), np.append(dst, starts)  # one more vertex leads to all starts
+    matrix = csr_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1))
+    found = np.zeros(n + 1, bool)
+    found[breadth_first_order(matrix, n, return_predecessors=False)] = True
+    return found[:-1]
 
 
 def strong_components_of(n: int, src: Array, dst: Array) -> Array:

@@ -8,7 +8,16 @@ from numpy.typing import ArrayLike
 import semirings
 from gasla.arrays import moved
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_of, require, takes_names
+from gasla.verify._common import (
+    Array,
+    Edges,
+    VerificationError,
+    by_number,
+    check_source,
+    edges_of,
+    require,
+    takes_names,
+)
 from gasla.verify.partitions import strong_components
 
 SLACK = 1e-6  # relative tolerance of a radius, for distances rounded to float32
@@ -135,7 +144,7 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     )
     if part.n != inside.sum():
         raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
-    (src, dst, weight), found = _by_number(graph), _by_number(part)
+    (src, dst, weight), found = by_number(graph), by_number(part)
     inner = np.flatnonzero(inside[src] & inside[dst])
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
@@ -159,12 +168,6 @@ def _new_vertices(part: Graph, n: int) -> Array:
     if new.shape != (n,):
         raise VerificationError(f"the origin has {len(new)} vertices; expected {n}")
     return new
-
-
-def _by_number(graph: Graph) -> tuple[Array, Array, Array]:
-    """Both ends and the weight of every edge, by edge id."""
-    edges, order = edges_of(graph), np.argsort(moved(graph.out.numbers(), "cpu"), kind="stable")
-    return edges.src[order], edges.dst[order], edges.weight[order]
 
 
 def _distances(edges: Edges, source: int, undirected: bool, weighted: bool) -> Array:

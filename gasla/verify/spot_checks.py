@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.graph.graph import as_graph
 from gasla.verify._common import (
     SAMPLES,
     Array,
     Edges,
     VerificationError,
-    check_source,
+    by_number,
+    check_sources,
     common_weights,
     edge_answer,
     edge_name,
@@ -124,9 +124,7 @@ def _by_distances(
     given = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
     require(np.isfinite(given), lambda v: f"vertex {v} has the score {given[v]}")
     require(given >= 0, lambda v: f"vertex {v} has the negative score {given[v]:g}")
-    chosen = np.arange(edges.n)
-    if sources is not None:
-        chosen = np.array([check_source(s, edges.n) for s in sources], np.int64)
+    chosen = check_sources(sources, edges.n)
     length = np.ones(edges.dst.size) if distance is None else edges.weight
     backwards, right = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), given.copy()
     some = sample(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
@@ -164,7 +162,7 @@ def similarity(
     gasla.verify.VerificationError: the jaccard of 0 and 2 is 1, not 0.5
     """
     score, edges = np.asarray(scores), edges_of(graph)
-    u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
+    u, v = by_number(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
     if score.shape != u.shape or score.dtype.kind != "f":
         raise VerificationError(
             f"scores: {len(u)} floating-point numbers were expected, one per pair, not {score.dtype}{score.shape}"
@@ -199,7 +197,7 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     gasla.verify.VerificationError: 1 and 2 have 0 common neighbors, not 1
     """
     given, edges = np.asarray(counts), edges_of(graph)
-    u, v = _input_ends(graph, edges) if pairs is None else (np.asarray(ids) for ids in pairs)
+    u, v = by_number(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
     if given.shape != u.shape or given.dtype.kind not in "iu":
         raise VerificationError(
             f"counts: {len(u)} integers were expected, one per pair, not {given.dtype}{given.shape}"
@@ -213,14 +211,6 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
         given[some] == right,
         lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {given[some[i]]}",
     )
-
-
-def _input_ends(graph: Any, edges: Edges) -> Array:
-    """Sources and targets of all stored edges, in input order."""
-    numbers = as_graph(graph).out.numbers()
-    ends = np.empty((2, len(numbers)), np.int64)
-    ends[:, numbers] = edges.src, edges.dst
-    return ends
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:

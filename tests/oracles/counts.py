@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, blocks, edges_of, require, vertex_answer
+from gasla.verify._common import Array, VerificationError, edges_of, require, vertex_answer
+from tests.oracles._common import blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

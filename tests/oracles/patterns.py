@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.verify._common import Array, VerificationError, adjacent, edges_of, require
+from gasla.verify._common import Array, VerificationError, edges_of, require
+from tests.oracles._common import adjacent
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -632,3 +632,14 @@ def test_sources_of_betweenness_are_any_vertices() -> None:
     verify.betweenness(path, np.zeros(3), sources=[])
     with pytest.raises(ValueError, match="source 9 is outside a graph of 3 vertices"):
         verify.betweenness(path, scores, sources=[0, 9])
+
+
+def test_a_mask_of_numbers_is_refused_by_its_type() -> None:
+    path = gasla.Graph.from_edges([0, 1], [1, 2])
+    masks = {
+        "members": lambda wrong: verify.maximal_independent_set(path, wrong),
+        "source_side": lambda wrong: verify.minimum_cut(path, 0, 2, 1, wrong),
+    }
+    for name, check in masks.items():
+        with pytest.raises(verify.VerificationError, match=rf"{name}: truth values \(bool\) were expected, not int64"):
+            check(np.array([1, 0, 1]))

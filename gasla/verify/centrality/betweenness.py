@@ -12,7 +12,7 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
-    check_source,
+    check_sources,
     edge_answer,
     edges_of,
     require,
@@ -67,9 +67,7 @@ def betweenness(
     score = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
     require(np.isfinite(score), lambda v: f"vertex {v} has the score {score[v]}")
     require(score >= 0, lambda v: f"vertex {v} has the negative score {score[v]}")
-    chosen = np.arange(edges.n)
-    if sources is not None:
-        chosen = np.array([check_source(s, edges.n) for s in sources], np.int64)
+    chosen = check_sources(sources, edges.n)
     directed = not is_undirected(graph, weighted)
     scale = _betweenness_scale(edges.n, None if sources is None else chosen, normalized, directed, endpoints)
 
@@ -266,7 +264,7 @@ def edge_betweenness(
     graph = as_graph(graph)
     edges, score = edges_of(graph), edge_answer("scores", graph, scores, "f").astype(np.float64)
     require(np.isfinite(score) & (score >= 0), lambda e: f"the edge {_named(edges, e)} has the score {score[e]}")
-    chosen = np.arange(edges.n) if sources is None else np.array([check_source(s, edges.n) for s in sources], np.int64)
+    chosen = check_sources(sources, edges.n)
     undirected = is_undirected(graph, weighted)
     share = 1 / (edges.n - 1) if normalized else 1 / (2 if undirected else 1)
     scale = share * (1 if normalized else edges.n) / max(chosen.size, 1) if edges.n > 1 else 1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, require, takes_names, vertex_answer
+from gasla.verify._common import Array, VerificationError, reachable, require, takes_names, vertex_answer
 
 TOLERANCE = 1e-9  # relative, for floats
 BITS = 29  # of int32 capacities for SciPy, which adds two of them
@@ -185,7 +185,6 @@ def _largest_flow(
     The result is complete once the edges of the saturated cut have lost nothing by rounding.
     """
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order
     from scipy.sparse.csgraph import maximum_flow as scipy_flow
 
     is_whole = capacity.dtype.kind == "i"
@@ -205,9 +204,7 @@ def _largest_flow(
         found += type(found)(sent.flow_value) * unit
         left = left - along[:-2] * unit
         open_ = parts - along > 0
-        matrix = coo_array((np.ones(int(open_.sum())), (tails[open_], heads[open_])), shape=(n + 1, n + 1)).tocsr()
-        side = np.zeros(n + 1, bool)
-        side[breadth_first_order(matrix, n, return_predecessors=False)] = True
+        side = reachable(n + 1, tails[open_], heads[open_], [n])
         rest = left[side[tails[:-2]] & ~side[heads[:-2]]].sum()
         if not side[source] or rest <= (0 if is_whole else 1e-10):
             return min(found, bound) * (1 if is_whole else most)

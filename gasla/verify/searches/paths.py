@@ -14,8 +14,10 @@ from gasla.verify._common import (
     Edges,
     VerificationError,
     check_source,
+    check_sources,
     edge_name,
     edges_of,
+    reachable,
     require,
     takes_names,
     vertex_answer,
@@ -111,7 +113,7 @@ def sssp(
     attains = _no_shorter(edges, [source], given, cutoff)
     reached = np.isfinite(given)
     require(
-        _reachable(edges, [source], attains) | ~reached,
+        reachable(edges.n, edges.src[attains], edges.dst[attains], [source]) | ~reached,
         lambda v: f"vertex {v} is at distance {given[v]}, but no path from the source {source} is that short",
     )
     if parents is not None:
@@ -145,7 +147,7 @@ def nearest_source(
     gasla.verify.VerificationError: vertex 1 is said to be nearest to source 0, vertex 2, but no shortest path leads ...
     """
     edges = edges_of(graph)
-    chosen = np.array([check_source(source, edges.n) for source in sources], np.int64)
+    chosen = check_sources(sources, edges.n)
     given = vertex_answer("distances", distances, edges.n, "f")
     which = vertex_answer("nearest", nearest, edges.n, "iu").astype(np.int64)
     attains = _no_shorter(edges, chosen, given, cutoff)
@@ -157,7 +159,7 @@ def nearest_source(
     same = attains & (which[edges.src] == which[edges.dst])
     of_itself = chosen[which[chosen] == np.arange(len(chosen))]
     require(
-        _reachable(edges, of_itself, same) | ~reached,
+        reachable(edges.n, edges.src[same], edges.dst[same], of_itself) | ~reached,
         lambda v: (
             f"vertex {v} is said to be nearest to source {which[v]}, vertex {chosen[which[v]]}, but no shortest path "
             "leads from there"
@@ -208,20 +210,6 @@ def _no_shorter(edges: Edges, sources: Iterable[int], given: Array, cutoff: floa
         )
         attains: Array = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
     return attains
-
-
-def _reachable(edges: Edges, sources: Iterable[int], usable: Array) -> Array:
-    """Mark the vertices that are reachable from any source along usable edges."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    starts = np.unique(np.fromiter(sources, np.int64))
-    src = np.append(edges.src[usable], np.full(len(starts), edges.n))  # one more vertex leads to all sources
-    dst = np.append(edges.dst[usable], starts)
-    matrix = csr_array((np.ones(len(src)), (src, dst)), shape=(edges.n + 1, edges.n + 1))
-    found = np.zeros(edges.n + 1, bool)
-    found[breadth_first_order(matrix, edges.n, return_predecessors=False)] = True
-    return found[:-1]
 
 
 def _tree(edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str) -> None:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.arrays import moved
-from gasla.graph.graph import as_graph
-from gasla.verify._common import SAMPLES, Edges, VerificationError, check_source, edges_of, sample, takes_names
+from gasla.verify._common import SAMPLES, VerificationError, by_number, check_source, edges_of, sample, takes_names
 
 
 @takes_names
@@ -52,7 +51,7 @@ def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: A
         if np.isfinite(least):
             raise VerificationError(f"vertex {target} is unreached, but there is a path of length {least}")
         return
-    total = _length(every, _positions(graph), source, target, distance, path, _ids("edges", edges))
+    total = _length(by_number(graph), source, target, distance, path, _ids("edges", edges))
     if not (total <= least or np.isclose(total, least, rtol=1e-5, atol=0)):
         raise VerificationError(
             f"the path from {source} to {target} has length {total}, but there is one of length {least}"
@@ -91,7 +90,7 @@ def k_shortest_paths(
     Traceback (most recent call last):
     gasla.verify.VerificationError: a path that begins with [0], and then goes to 2, is missing; its length is 5.0
     """
-    every, positions = edges_of(graph), _positions(graph)
+    every, numbered = edges_of(graph), by_number(graph)
     source, target = check_source(source, every.n), check_source(target, every.n)
     if len(paths) > k:
         raise VerificationError(f"there are {len(paths)} paths; expected {k} at most")
@@ -103,13 +102,13 @@ def k_shortest_paths(
             raise VerificationError("a path has no vertices")
         if np.ndim(distance):
             raise VerificationError(f"one length a path was expected, not {distance}")
-        _length(every, positions, source, target, distance, path, steps)
+        _length(numbered, source, target, distance, path, steps)
         this = float(distance), tuple(path.tolist())
         if len(set(this[1])) < len(path):
             raise VerificationError(f"the path {list(this[1])} visits a vertex twice")
         if not last < this:
             raise VerificationError(f"the path {list(this[1])} of length {this[0]} is not after the one before it")
-        last, lengths = this, every.weight[positions[steps]].cumsum()
+        last, lengths = this, numbered[2][steps].cumsum()
         for i, (u, length) in enumerate(zip(this[1][1:], [0.0, *lengths.tolist()]), 1):
             begun.setdefault(this[1][:i], (length, set()))[1].add(u)
     if source == target and k > 0 and not paths:
@@ -160,23 +159,17 @@ def _ids(name: str, given: ArrayLike) -> Any:
     return ids.astype(np.int64)
 
 
-def _length(every: Edges, positions: Any, source: int, target: int, distance: float, path: Any, steps: Any) -> float:
+def _length(numbered: Any, source: int, target: int, distance: float, path: Any, steps: Any) -> float:
     """Verify that edges lead along a path from source to target, and add up to its length; returns their sum."""
     if path[0] != source or path[-1] != target:
         raise VerificationError(f"the path leads from {path[0]} to {path[-1]}, not from {source} to {target}")
     if len(steps) != len(path) - 1:
         raise VerificationError(f"the path has {len(path)} vertices and {len(steps)} edges, not one fewer")
-    total = 0.0
+    (src, dst, weight), total = numbered, 0.0
     for e, u, v in zip(steps.tolist(), path[:-1].tolist(), path[1:].tolist()):
-        place = positions[e] if 0 <= e < len(positions) else -1
-        if place < 0 or every.src[place] != u or every.dst[place] != v:
+        if not 0 <= e < len(src) or src[e] != u or dst[e] != v:
             raise VerificationError(f"the path goes from {u} to {v} by edge {e}, which does not lead there")
-        total += every.weight[place].item()
+        total += weight[e].item()
     if not np.isclose(distance, total, rtol=1e-5, atol=0):
         raise VerificationError(f"the path has length {total}, not {distance}")
     return total
-
-
-def _positions(graph: Any) -> Any:
-    """The position of each edge id among edges grouped by source."""
-    return np.argsort(as_graph(graph).out.numbers(), kind="stable")

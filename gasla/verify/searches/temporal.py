@@ -12,6 +12,7 @@ from gasla.verify._common import (
     Array,
     VerificationError,
     check_source,
+    reachable,
     require,
     sample,
     takes_names,
@@ -169,21 +170,9 @@ def _check_arrivals(
     )
     attains = usable & (given[trips.dst] == trips.arrival)
     require(
-        _marked(trips, source, attains) | (given == trips.limits[1]),
+        reachable(trips.n, trips.src[attains], trips.dst[attains], [source]) | (given == trips.limits[1]),
         lambda v: f"vertex {v} is {reached} at {shown[v]}, but no time-respecting path has this time",
     )
-
-
-def _marked(trips: Trips, source: int, usable: Array) -> Array:
-    """Mark the vertices that are reachable from the source along usable edges."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    ends = trips.src[usable], trips.dst[usable]
-    matrix = csr_array((np.ones(len(ends[0])), ends), shape=(trips.n, trips.n))
-    found = np.zeros(trips.n, bool)
-    found[breadth_first_order(matrix, source, return_predecessors=False)] = True
-    return found
 
 
 @takes_names

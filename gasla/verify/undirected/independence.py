@@ -14,6 +14,7 @@ from gasla.verify._common import (
     edge_name,
     edges_of,
     odd_components,
+    reachable,
     require,
     takes_names,
     vertex_answer,
@@ -41,9 +42,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
     gasla.verify.VerificationError: vertex 2 is not a member, nor is any of its neighbors
     """
     edges = _between(edges_of(graph))
-    inside = np.asarray(members)
-    if inside.shape != (edges.n,) or inside.dtype != bool:
-        raise VerificationError(f"members are {inside.dtype}{inside.shape}; expected bool, one per vertex")
+    inside = vertex_answer("members", members, edges.n, "b")
     for v in () if nodes is None else nodes:
         if not inside[v]:
             raise VerificationError(f"vertex {v} must be a member, but is not")
@@ -158,9 +157,6 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: an augmenting path leads to vertex 3, so the matching is not maximum
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order
-
     mate = np.asarray(mates)
     maximal_matching(graph, mate)
     edges = edges_of(graph)
@@ -171,12 +167,9 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     src, dst = np.r_[edges.src, edges.dst].astype(np.int64), np.r_[edges.dst, edges.src].astype(np.int64)
     follows = is_left[src] | (mate[src] == dst)  # any edge from the left, and back along matched edges
     roots = np.flatnonzero(is_left & (mate < 0))
-    ends = np.r_[src[follows], np.full(len(roots), n)], np.r_[dst[follows], roots]  # one more vertex leads to all roots
-    matrix = coo_array((np.ones(len(ends[0])), ends), shape=(n + 1, n + 1)).tocsr()
-    reached = np.zeros(n + 1, bool)
-    reached[breadth_first_order(matrix, n, return_predecessors=False)] = True
+    reached = reachable(n, src[follows], dst[follows], roots)
     require(
-        ~(reached[:n] & ~is_left & (mate < 0)),
+        ~(reached & ~is_left & (mate < 0)),
         lambda v: f"an augmenting path leads to vertex {v}, so the matching is not maximum",
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, require
+from gasla.verify._common import Array, VerificationError, by_number, require
 
 SOME = 1 << 20  # edges per block
 
@@ -41,9 +41,7 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     gasla.verify.VerificationError: edge 2 weighs 2, but an edge on the path between its ends weighs 4
     """
     graph = as_graph(graph)
-    numbers, taken = graph.out.numbers(), np.asarray(edges)
-    src, dst = np.empty((2, graph.m), np.int64)
-    src[numbers], dst[numbers] = np.repeat(np.arange(graph.n), np.diff(graph.out.indptr)), graph.out.indices
+    (src, dst, _), taken = by_number(graph), np.asarray(edges)
     weight = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
     if taken.ndim != 1 or taken.dtype.kind not in "iu":
         raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
