@@ -22,8 +22,7 @@ def add_commands(commands: Any) -> None:
     algorithms = "commands whose answers have a value per vertex, such as pagerank, core-number and louvain-communities"
     parser.add_argument("algorithms", nargs="+", metavar="ALGORITHM", help=f"{algorithms}; a beginning will do")
     parser.add_argument("--output", "-o", metavar="FILE", required=True, help="the file: .csv, .parquet or .feather")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
-    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    compute.add_device(parser)
     parser.set_defaults(run=run)
 
 
@@ -38,9 +37,7 @@ def run(options: Namespace) -> int:
     except ValueError as error:
         raise ValueError(f"--{error}") from None
     data.check_target(target)
-    compute.check_device(options.device)
-    if options.threads is not None:
-        compute.set_threads(options.threads)
+    compute.use_device(options.device, options.threads)
     with bar(f"reading {options.graph}"):
         named = data.load(options)
     columns: dict[str, Any] = {} if named.graph.names is not None else data.called(named)

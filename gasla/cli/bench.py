@@ -61,13 +61,12 @@ def add_commands(commands: Any) -> None:
     six = "default: bfs,sssp,pagerank,components,triangles,betweenness"
     add("--algorithms", type=names, metavar="A,...", help=six)
     add("--peers", type=names, default=[], metavar="P,...", help="libraries to compare with (default: none)")
-    add("--device", choices=("cpu", "gpu"), default="cpu", help="device on which gasla runs (default: cpu)")
+    compute.add_device(parser)
     add("--functions", metavar="FILE", help="also time the functions f(graph) or f(graph, source) in a Python file")
     add("--rounds", type=int, metavar="N", help="maximum number of calls per contestant (default: 8; on the GPU 56)")
     add(
         "--budget", type=float, default=3.0, metavar="S", help="seconds per algorithm and graph for timing (default: 3)"
     )
-    add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
     add("--json", metavar="FILE", help="write all times, and the hardware and software used, to a JSON file")
     add("--plot", metavar="FILE", help="plot the results: .png, .svg or .pdf (needs Matplotlib)")
     parser.set_defaults(run=run)
@@ -88,9 +87,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--graphs is empty; expected graphs such as rmat18,ny")
     json = data.check_target(options.json) if options.json else None
     picture = data.check_picture(options.plot, "--plot") if options.plot else None
-    compute.check_device(options.device)
-    if options.threads is not None:
-        compute.set_threads(options.threads)
+    compute.use_device(options.device, options.threads)
     from gasla.bench import cells, graphs, peers, tasks
     from gasla.bench.limits import ceilings
     from gasla.bench.reports import plot, table

@@ -37,20 +37,23 @@ def add_options(parser: ArgumentParser) -> None:
     data.add_reading(parser)
     parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer to a file: {', '.join(data.TABLES)}")
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
+    add_device(parser)
     said = "use the GPU, but keep the graph in host memory: for graphs larger than the GPU's"
     parser.add_argument("--stream", action="store_true", help=said)
-    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
     parser.add_argument("--top", type=text.count, default=10, metavar="N", help="lines of output (default: 10)")
+
+
+def add_device(parser: ArgumentParser) -> None:
+    """Options of all commands that compute."""
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
 
 def run(verb: Verb, options: Namespace) -> int:
     """Run one algorithm with the given options."""
     target = None if options.output is None else data.check_table(options.output, len(verb.columns(options)))
     device: Device = "gpu" if options.stream else options.device
-    check_device(device)
-    if options.threads is not None:
-        set_threads(options.threads)
+    use_device(device, options.threads)
     times: dict[str, float] = {}
     with bar(f"reading {options.graph}"):
         start = perf_counter()
@@ -120,19 +123,17 @@ def provenance() -> str:
     )
 
 
-def check_device(device: Device) -> None:
-    """Raise ValueError if there is no GPU, before the graph is read."""
+def use_device(device: Device, threads: int | None) -> None:
+    """Raise ValueError if there is no GPU, before the graph is read; set the number of threads of kernels."""
+    from gasla.cpu.runtime import cores
+    from gasla.cpu.runtime.threads import set_num_threads
+
     try:
         module_of(device)
     except RuntimeError as error:
         raise ValueError(f"--device {device}: {error}") from None
-
-
-def set_threads(threads: int) -> None:
-    """Set the number of threads of kernels."""
-    from gasla.cpu.runtime import cores
-    from gasla.cpu.runtime.threads import set_num_threads
-
+    if threads is None:
+        return
     most = cores.usable()
     if not 1 <= threads <= most:
         raise ValueError(f"--threads {threads}: expected 1 to {most}, the number of usable processors")

@@ -28,8 +28,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--labels", type=text.count, default=10, metavar="N", help=labels)
     parser.add_argument("--arrows", action="store_true", help="show directions; only where edges are lines")
     parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the layout (default: 0)")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
-    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    compute.add_device(parser)
     parser.set_defaults(run=run)
 
 
@@ -39,9 +38,7 @@ def run(options: Namespace) -> int:
     positions = None if options.positions is None else tuple(options.positions.split(","))
     if positions is not None and len(positions) != 2:
         raise ValueError(f"--positions {options.positions}: expected two vertex attributes, as in --positions x,y")
-    compute.check_device(options.device)
-    if options.threads is not None:
-        compute.set_threads(options.threads)
+    compute.use_device(options.device, options.threads)
     with bar(f"reading {options.graph}"):
         named = with_places(data.load(options))
     if positions is not None:
