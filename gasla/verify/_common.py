@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Array = NDArray[Any]
+BLOCK = 1 << 22  # neighbors that are looked up at once
 SAMPLES = 256  # default number of samples of a spot check
 
 
@@ -185,6 +186,10 @@ def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | Non
     """
     degree = np.diff(simple.indptr)
     low, high = np.where(degree[u] <= degree[v], (u, v), (v, u))
+    if len(u) > 1 and degree[low].sum(dtype=np.int64) > BLOCK:
+        half = len(u) // 2
+        first, second = slice(half), slice(half, None)
+        return np.append(*(common_weights(simple, u[some], v[some], weights) for some in (first, second)))
     neighbors, pair = simple[low].indices, np.repeat(np.arange(len(u)), degree[low])
     if not len(pair):  # without any index SciPy returns a matrix
         return np.zeros(len(u))
