@@ -184,7 +184,7 @@ def _csv(path: Path) -> Iterator[Contents]:
     for sign in SEPARATORS:
         for is_spaced in (False, True):
             rows = [row for row in csv.reader(lines, delimiter=sign, skipinitialspace=is_spaced) if row]
-            yield from _of_rows([[cell.rstrip(" \t") for cell in row] if is_spaced else row for row in rows])
+            yield from _of_rows([[cell.strip(" \t") for cell in row] if is_spaced else row for row in rows])
 
 
 def _edges(path: Path) -> Iterator[Contents]:
@@ -205,7 +205,7 @@ def _edges(path: Path) -> Iterator[Contents]:
     for sign in SEPARATORS:
         for is_spaced in (False, True):
             rows = [row for row in csv.reader(rest, delimiter=sign, skipinitialspace=is_spaced) if row]
-            yield from _of_rows([[cell.rstrip(" \t") for cell in row] if is_spaced else row for row in rows])
+            yield from _of_rows([[cell.strip(" \t") for cell in row] if is_spaced else row for row in rows])
     spaced = csv.reader([line.replace("\t", " ").strip() for line in rest], delimiter=" ", skipinitialspace=True)
     yield from _of_rows([row for row in spaced if row])
 
