@@ -117,7 +117,7 @@ def near_one(weight: Array) -> Array:
     return scaled
 
 
-def by_number(graph: Any) -> tuple[Array, Array, Array]:
+def edges_by_id(graph: Any) -> tuple[Array, Array, Array]:
     """Both ends and the weight of every edge, by edge id."""
     edges, order = edges_of(graph), np.argsort(as_graph(graph).out.numbers(), kind="stable")
     return edges.src[order].astype(np.int64), edges.dst[order].astype(np.int64), edges.weight[order]
@@ -205,7 +205,7 @@ def sample(count: int, samples: int) -> Array:
 
 
 def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Array:
-    """Mark the vertices that edges lead to from any of some vertices, and these, by SciPy."""
+    """Whether each vertex is one of `starts` or reachable from one of them, by SciPy."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 

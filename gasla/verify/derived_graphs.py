@@ -12,8 +12,8 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
-    by_number,
     check_source,
+    edges_by_id,
     edges_of,
     require,
     takes_names,
@@ -144,7 +144,7 @@ def _check_part(graph: Graph, part: Graph, inside: Array) -> None:
     )
     if part.n != inside.sum():
         raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
-    (src, dst, weight), found = by_number(graph), by_number(part)
+    (src, dst, weight), found = edges_by_id(graph), edges_by_id(part)
     inner = np.flatnonzero(inside[src] & inside[dst])
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):

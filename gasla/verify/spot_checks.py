@@ -15,11 +15,11 @@ from gasla.verify._common import (
     Array,
     Edges,
     VerificationError,
-    by_number,
     check_sources,
     common_weights,
     edge_answer,
     edge_name,
+    edges_by_id,
     edges_of,
     require,
     sample,
@@ -162,7 +162,7 @@ def similarity(
     gasla.verify.VerificationError: the jaccard of 0 and 2 is 1, not 0.5
     """
     score, edges = np.asarray(scores), edges_of(graph)
-    u, v = by_number(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
+    u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
     if score.shape != u.shape or score.dtype.kind != "f":
         raise VerificationError(
             f"scores: {len(u)} floating-point numbers were expected, one per pair, not {score.dtype}{score.shape}"
@@ -197,7 +197,7 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     gasla.verify.VerificationError: 1 and 2 have 0 common neighbors, not 1
     """
     given, edges = np.asarray(counts), edges_of(graph)
-    u, v = by_number(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
+    u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
     if given.shape != u.shape or given.dtype.kind not in "iu":
         raise VerificationError(
             f"counts: {len(u)} integers were expected, one per pair, not {given.dtype}{given.shape}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.arrays import moved
-from gasla.verify._common import SAMPLES, VerificationError, by_number, check_source, edges_of, sample, takes_names
+from gasla.verify._common import SAMPLES, VerificationError, check_source, edges_by_id, edges_of, sample, takes_names
 
 
 @takes_names
@@ -51,7 +51,7 @@ def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: A
         if np.isfinite(least):
             raise VerificationError(f"vertex {target} is unreached, but there is a path of length {least}")
         return
-    total = _length(by_number(graph), source, target, distance, path, _ids("edges", edges))
+    total = _length(edges_by_id(graph), source, target, distance, path, _ids("edges", edges))
     if not (total <= least or np.isclose(total, least, rtol=1e-5, atol=0)):
         raise VerificationError(
             f"the path from {source} to {target} has length {total}, but there is one of length {least}"
@@ -90,7 +90,7 @@ def k_shortest_paths(
     Traceback (most recent call last):
     gasla.verify.VerificationError: a path that begins with [0], and then goes to 2, is missing; its length is 5.0
     """
-    every, numbered = edges_of(graph), by_number(graph)
+    every, numbered = edges_of(graph), edges_by_id(graph)
     source, target = check_source(source, every.n), check_source(target, every.n)
     if len(paths) > k:
         raise VerificationError(f"there are {len(paths)} paths; expected {k} at most")

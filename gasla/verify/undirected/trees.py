@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import as_graph
-from gasla.verify._common import Array, VerificationError, by_number, require
+from gasla.verify._common import Array, VerificationError, edges_by_id, require
 
 SOME = 1 << 20  # edges per block
 
@@ -41,7 +41,7 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     gasla.verify.VerificationError: edge 2 weighs 2, but an edge on the path between its ends weighs 4
     """
     graph = as_graph(graph)
-    (src, dst, _), taken = by_number(graph), np.asarray(edges)
+    (src, dst, _), taken = edges_by_id(graph), np.asarray(edges)
     weight = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
     if taken.ndim != 1 or taken.dtype.kind not in "iu":
         raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
