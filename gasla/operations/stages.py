@@ -181,7 +181,7 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     xp: Any = module_of(graph.device)
     reached = xp.full(graph.n, edges is None)
     if edges is not None:
-        if getattr(edges, "n", graph.n) != graph.n:
+        if isinstance(edges, EdgeFrontier) and edges.n != graph.n:
             raise ValueError(f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}")
         reached[ends_of(graph, edges)[1]] = True
     if isinstance(on, State) and "mask" in on.has:

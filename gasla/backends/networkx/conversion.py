@@ -402,19 +402,22 @@ def add(G: Converted, made: Any, entries: Array) -> None:
 def induced(G: Converted, nodes: Iterable[Any]) -> Any:
     """A copy of the subgraph of some nodes.
 
-    As in NetworkX, nodes come in the order of a set where they are less than half of all; so do a node's neighbors in a
-    multigraph.
+    As in NetworkX, nodes come in the order of a set if they are less than half of all. In a multigraph, so do the
+    neighbors of a node if the nodes are less than half of its neighbors.
     """
     chosen = set(iter(nodes))
     names = list(chosen) if 2 * len(chosen) < len(G) else [name for name in G.names if name in chosen]
     places = np.full(len(G), -1, np.int64)
     places[G.numbered(names)] = np.arange(len(names))
     out = G.plain().out
-    tails, heads = places[out.owners()], places[out.indices]
+    owners = out.owners()
+    tails, heads = places[owners], places[out.indices]
     kept = np.flatnonzero((tails >= 0) & (heads >= 0))
-    as_set = G.is_multigraph() & (2 * len(chosen) < np.bincount(out.owners())[out.owners()[kept]])
+    second = np.zeros(len(kept), np.int64)  # orders the neighbors of a node
+    if G.is_multigraph():
+        second = np.where(2 * len(chosen) < np.bincount(owners)[owners[kept]], heads[kept], 0)
     made = like(G, names)
-    add(G, made, kept[np.lexsort((np.where(as_set, heads[kept], 0), tails[kept]))])
+    add(G, made, kept[np.lexsort((second, tails[kept]))])
     return made
 
 

@@ -162,11 +162,9 @@ def only(parameter: str, *values: Any) -> Condition:
         found = given[parameter]
         if any(found is value or (type(found) is type(value) and found == value) for value in values):
             return None
-        return (
-            f"{parameter} is given"
-            if values == (None,)
-            else f"{parameter} is other than {' or '.join(map(repr, values))}"
-        )
+        if values == (None,):
+            return f"{parameter} is given"
+        return f"{parameter} is other than {' or '.join(map(repr, values))}"
 
     return condition
 

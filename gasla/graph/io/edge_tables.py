@@ -253,7 +253,7 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
 
 
 def _schema(path: Path, file: Any) -> Any:
-    """The schema of a Parquet file, which has its metadata twice: pyarrow returns the one or the other."""
+    """The schema of a Parquet file. Its metadata are stored twice; readers of pyarrow return one copy or the other."""
     schema, own = file.schema_arrow, file.metadata.metadata or {}
     for entry, known in (schema.metadata or {}).items():
         if entry.startswith(b"gasla.") and own.get(entry, known) != known:
