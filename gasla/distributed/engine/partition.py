@@ -4,10 +4,9 @@ Ranks start with arbitrary subsets of the edges, and send each edge to the owner
 them. Arrays are NumPy's, or CuPy's where ranks have cards: then edges go from card to card.
 
 Memory on a card, in bytes per edge of a rank, with ids of 4 bytes and w bytes per value: lists take 8 + w. Edges come
-in `ROUNDS` rounds of equal sizes, or fewer. A rank needs some 40 bytes per edge of a round, 5 per edge of all, besides
-the lists it has so far. Then the lists of all rounds are merged, one column after the other: one more column of 4
-bytes, some 20 bytes per edge of a round, and the offsets of all rounds, 32 bytes per own vertex. With 16 edges per
-vertex, a build takes at most 2.1 times what it comes to without values, and 1.8 times with values of 4 bytes.
+in `ROUNDS` rounds of equal sizes, or fewer, and each goes to its place in the lists. For that ranks count the edges
+into every vertex first, which takes 4 or 8 bytes per vertex of all ranks. A round needs some 40 bytes per edge of its
+own, 5 per edge of all, besides the lists.
 """
 
 from collections.abc import Iterable, Sequence
@@ -182,21 +181,50 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
     if m and not 0 <= least <= most < n:
         raise ValueError(f"an edge has the vertex {least if least < 0 else most}; expected 0 to {n - 1}")
     count, together = source.plan(m)
-    bounds = balanced_bounds(communicator, n, (source.targets(number, count) for number in range(count)))
-    parts = (source.edges(number, count) for number in range(count))
-    return bounds, m, gather_rows(communicator, bounds, m, parts, together)
-
-
-def balanced_bounds(communicator: Communicator, n: int, targets: Iterable[Array]) -> np.ndarray:
-    """Bounds of ranges of vertices with about equal sums of vertices and in-edges."""
+    targets = (source.targets(number, count) for number in range(count))
     shift = max(0, (n - 1).bit_length() - BINS)
+    if count == together:
+        bounds, indptr = balanced_bounds(communicator, n, _in_bins(targets, n, shift), shift), None
+    else:
+        bounds, indptr = _counted(communicator, n, targets, shift, index_dtype(source.count))
+    parts = (source.edges(number, count) for number in range(count))
+    return bounds, m, gather_rows(communicator, bounds, m, parts, together, indptr)
+
+
+def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
+    """The number of edges of this rank into each bin of 2**shift vertices."""
     count = ((n - 1) >> shift) + 1
-    held = np.zeros(count, np.int64)
+    found = np.zeros(count, np.int64)
     for dst in targets:
-        if not len(dst):
-            continue
-        bins = array_module(dst).right_shift(dst, shift) if shift else dst
-        held += moved(lists_on(dst).count_ids(bins, count), "cpu").astype(np.int64)
+        if len(dst):
+            bins = array_module(dst).right_shift(dst, shift) if shift else dst
+            found += moved(lists_on(dst).count_ids(bins, count), "cpu").astype(np.int64)
+    return found
+
+
+def _counted(
+    communicator: Communicator, n: int, targets: Iterable[Array], shift: int, kind: np.dtype[Any]
+) -> tuple[np.ndarray, Array]:
+    """The bounds of ranges, and the offsets of own lists, from counts of the edges into all vertices."""
+    whole = (((n - 1) >> shift) + 1) << shift  # bins of equal size
+    counts: Any = None
+    for dst in targets:
+        found = lists_on(dst).count_ids(dst, whole).astype(kind)
+        counts = found if counts is None else counts + found
+        del dst, found
+    bins = moved(counts.reshape(-1, 1 << shift).sum(axis=1, dtype=np.int64), "cpu")
+    bounds = balanced_bounds(communicator, n, bins, shift)
+    parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(bounds.tolist())])
+    del counts
+    lengths: Any = sum(part.astype(np.int64) for part in parts)
+    return bounds, running_sums(lengths)
+
+
+def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift: int) -> np.ndarray:
+    """Bounds of ranges of vertices with about equal sums of vertices and in-edges.
+
+    `held` has the number of this rank's edges into each bin of 2**shift vertices, where ranges end.
+    """
     work = np.sum(communicator.allgather(held), axis=0) + (1 << shift)
     before = running_sums(work)
     wanted = before[-1] * np.arange(communicator.size + 1) / communicator.size
@@ -209,23 +237,61 @@ def balanced_bounds(communicator: Communicator, n: int, targets: Iterable[Array]
 
 
 def gather_rows(
-    communicator: Communicator, bounds: np.ndarray, numbers: int, parts: Iterable[Edges], together: int = 1
+    communicator: Communicator,
+    bounds: np.ndarray,
+    numbers: int,
+    parts: Iterable[Edges],
+    together: int = 1,
+    indptr: Array | None = None,
 ) -> Rows:
     """Send edges to the owners of their `dst`, in rounds, and make lists of those received (collective).
 
-    Edge numbers are below `numbers`, which gives their type. Each list is made of several rounds `together`.
+    Edge numbers are below `numbers`, which gives their type. Several rounds are processed `together`; if there are more
+    rounds, `indptr` has the offsets of the lists.
     """
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     vertex, kind = index_dtype(int(bounds[-1])), index_dtype(numbers)
-    found, received = [], list[Edges]()
+    lists, received = None if indptr is None else _Lists(indptr), list[Edges]()
     for number, edges in enumerate(parts, 1):
         src, dst, ids = edges.src.astype(vertex, copy=False), edges.dst.astype(vertex, copy=False), edges.ids
         edges = Edges(src, dst, ids.astype(kind, copy=False), edges.values)
         received.append(send_to(communicator, places_by_owner(bounds, dst), edges))
         del src, dst, ids, edges
         if number % together == 0:
-            found.append(_rows_of(_joined(received), first, last - first))
-    return _merged(found)
+            rows = _rows_of(_joined(received), first, last - first)
+            if lists is None:
+                return rows
+            lists.append(rows)
+            del rows
+    assert lists is not None
+    return lists.rows()
+
+
+class _Lists:
+    """Lists with known offsets, which are filled by the edges of one round after the other, in this order."""
+
+    def __init__(self, indptr: Array) -> None:
+        kind = index_dtype(int(indptr[-1]))
+        self._indptr, self._columns = indptr.astype(kind), list[Any]()
+        self._ends = self._indptr[:-1].copy()  # of what is already in each list
+
+    def append(self, rows: Rows) -> None:
+        """Append lists to the lists of the same vertices."""
+        parts, starts = rows[1:], rows.indptr
+        xp: Any = array_module(starts)
+        if not self._columns:
+            size = int(self._indptr[-1])
+            self._columns = [None if part is None else xp.empty(size, part.dtype) for part in parts]
+        places = (self._ends - starts[:-1])[lists_on(starts).owners(starts, xp.empty(len(rows.ids), np.int32))]
+        places += xp.arange(len(rows.ids), dtype=places.dtype)
+        for column, part in zip(self._columns, parts, strict=True):
+            if column is not None:
+                column[places] = part
+        self._ends += starts[1:] - starts[:-1]
+
+    def rows(self) -> Rows:
+        """The lists."""
+        return Rows(self._indptr, *self._columns)
 
 
 def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -> Edges:
@@ -275,33 +341,6 @@ def _grouped(own_targets: Array, edges: Edges, own: int) -> Rows:
     places = lists.numbers()
     values = None if edges.values is None else edges.values.take(places)
     return Rows(lists.indptr, lists.indices, edges.ids.take(places), values)
-
-
-def _merged(rounds: list[Rows]) -> Rows:
-    """The lists of all rounds together: each list has the edges of the first round, then those of the second, ..."""
-    if len(rounds) == 1:
-        return rounds[0]
-    xp: Any = array_module(rounds[0].indptr)
-    offsets = [rows.indptr for rows in rounds]
-    kind = index_dtype(sum(len(rows.ids) for rows in rounds))
-    columns: list[list[Any]] = [[rows[which] for rows in rounds] for which in (1, 2, 3)]
-    rounds.clear()  # so that a column's parts are freed as soon as they are copied
-    indptr = xp.zeros(len(offsets[0]), kind)
-    for starts in offsets:
-        indptr += starts
-    merged: list[Any] = []
-    while columns:
-        parts = columns.pop(0)
-        made: Any = None if parts[0] is None else xp.empty(sum(map(len, parts)), parts[0].dtype)
-        ends = indptr[:-1].copy()  # of what is already in each list
-        for starts in offsets if made is not None else ():
-            part = parts.pop(0)
-            places = (ends - starts[:-1])[lists_on(starts).owners(starts, xp.empty(len(part), np.int32))]
-            places += xp.arange(len(part), dtype=kind)
-            made[places] = part
-            ends += starts[1:] - starts[:-1]
-        merged.append(made)
-    return Rows(indptr, *merged)
 
 
 # --- between ranks ----------------------------------------------------------------------------------------------------
