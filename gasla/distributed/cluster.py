@@ -38,9 +38,11 @@ class Cluster:
         Use this number of threads. Without `client`, `threads` and `cards`, ranks are MPI processes, which needs ``pip
         install 'gasla[mpi]'``.
     gpus : bool
-        Under ``mpiexec``: each process uses a GPU, that of its number among the processes of its host. If all processes
-        are on one host and have GPUs of their own that reach each other's memory, values go from GPU to GPU, else by
-        way of the host's memory.
+        Under ``mpiexec`` and with `client`: each process uses a GPU, that of its number among the processes of its
+        host, or the one that dask-cuda gives it. Values go from GPU to GPU: under ``mpiexec`` by kernels, if all
+        processes are on one host and their GPUs reach each other's memory, and otherwise by NCCL (``pip install
+        'gasla[nccl12]'`` or ``'gasla[nccl13]'``). Without NCCL, and where processes share a GPU, they go by way of the
+        host's memory.
     cards : "all", int, or sequence of int, optional
         Use GPUs of this machine: all, a number of them, or those with the given device numbers. A device may be given
         twice, for tests on one GPU.
@@ -172,7 +174,8 @@ def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callabl
     """A function that makes the ranks, for the arguments of `Cluster`."""
     check_flags(gpus=gpus)
     given = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}
-    if len(names := [name for name, value in given.items() if value is not None]) > 1:
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1 and names != ["client", "gpus"]:
         raise ValueError(f"{' and '.join(names)} were given; expected one of them")
     if cards is not None:
         from gasla.distributed.thread_ranks import ThreadRanks
@@ -194,7 +197,7 @@ def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callabl
             )
         from gasla.distributed.dask_ranks import DaskRanks
 
-        return lambda: DaskRanks(client)
+        return lambda: DaskRanks(client, gpus)
     from gasla.distributed.mpi_ranks import MPIRanks
 
     return partial(MPIRanks, gpus=gpus)

@@ -24,6 +24,7 @@ class Communicator(Protocol):
     size: int
     superstep: int  # set by runs, for error messages; 0 outside of a run
     shares_memory: bool  # whether ranks are threads of one process; then parts may be any objects
+    link: Any  # between GPUs of several processes, see links.py; None if there is none
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` to each rank r, and return the parts received, in rank order (all-to-all).

@@ -15,7 +15,19 @@ from threading import Thread
 from typing import Any
 
 from gasla.distributed.communicator import Member, RankError
-from gasla.distributed.dask_worker import Outcome, hold, interrupt, keep, pack, paused, register, unregister, work
+from gasla.distributed.dask_worker import (
+    Outcome,
+    cards,
+    hold,
+    interrupt,
+    keep,
+    pack,
+    paused,
+    register,
+    unregister,
+    use_cards,
+    work,
+)
 from gasla.distributed.failures import WorkerLost, place, raise_first
 
 LOOK = 2.0  # seconds between checks whether all ranks have begun
@@ -28,11 +40,12 @@ class DaskRanks:
     Parameters
     ----------
     client : distributed.Client
+    gpus : bool
+        Whether each worker uses a GPU: its first one if no other worker of its host has that, as where dask-cuda starts
+        them; else that of its number among the workers of its host.
     """
 
-    has_cards = False
-
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, gpus: bool = False) -> None:
         import distributed
 
         if getattr(client, "asynchronous", False):
@@ -51,6 +64,11 @@ class DaskRanks:
         self._client.subscribe_topic("all", self._receive)
         found = self._client.run(register, self._session, self._addresses, workers=self._addresses)
         self._worlds = [found[address] for address in self._addresses]
+        self.has_cards = gpus
+        if gpus:
+            there = self._client.run(cards, workers=self._addresses)
+            numbers = choose_cards([there[address] for address in self._addresses])
+            self._client.run(use_cards, self._session, dict(zip(self._addresses, numbers, strict=True)))
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
     def _receive(self, event: Any) -> None:
@@ -184,6 +202,24 @@ class DaskRanks:
             self._client.run(unregister, self._session, workers=left, on_error="ignore")
         self._client.unsubscribe_topic("all")  # else the scheduler logs an error when the client closes
         self._client.close()
+
+
+def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
+    """The number of the GPU that each worker uses, from what `cards` returns on each.
+
+    Examples
+    --------
+    >>> choose_cards([(b"host1", b"GPU a", 2), (b"host1", b"GPU a", 2), (b"host2", b"GPU a", 2)])
+    [0, 1, 0]
+    >>> choose_cards([(b"host1", b"GPU a", 2), (b"host1", b"GPU b", 2)])
+    [0, 0]
+    """
+    found = []
+    for number, (host, _, count) in enumerate(there):
+        first = [gpu for other, gpu, _ in there if other == host]
+        before = sum(other == host for other, _, _ in there[:number])
+        found.append(0 if len(set(first)) == len(first) else before % count)
+    return found
 
 
 def _outcome(rank: int, future: Any) -> Outcome:

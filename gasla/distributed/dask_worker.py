@@ -4,15 +4,19 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gasla.arrays import require_gpu
 from gasla.distributed.communicator import Rank, RankError
 from gasla.distributed.failures import describe_failure
+from gasla.distributed.links import host_key
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
+from gasla.engines import peers
 
 Channel = tuple[int, ...]  # number of the call; after `split`, also numbers and colors of the splits
 
@@ -43,6 +47,8 @@ class _RankState:
     changed: threading.Condition = field(default_factory=threading.Condition)
     begun: int = 0  # the last call begun
     mpi: Any = None  # the communicator over MPI, if any
+    card: int | None = None  # the number of the rank's GPU, if ranks have one each
+    link: Any = None  # of the communicator over Dask's connections, as this is another one in each call
 
     def fail(self, call: int, why: str) -> None:
         """Make the rank raise in its current or next operation."""
@@ -83,10 +89,26 @@ def register(session: str, addresses: list[str], dask_worker: Any) -> int | None
     return int(MPI.COMM_WORLD.rank)
 
 
+def cards(dask_worker: Any) -> tuple[bytes, bytes, int]:
+    """The host of a worker, its first GPU, and how many it sees."""
+    count = int(require_gpu().cuda.runtime.getDeviceCount())
+    return host_key(), peers().shared_memory.bus_id(), count
+
+
+def use_cards(session: str, numbers: Mapping[str, int], dask_worker: Any) -> None:
+    """Set the GPU of the rank, by the worker's address."""
+    for (other, rank), state in _states.items():
+        if other == session and state.addresses[rank] == dask_worker.address:
+            state.card = numbers[dask_worker.address]
+
+
 def unregister(session: str) -> None:
     """Remove the states of a session."""
     for key in [key for key in _states if key[0] == session]:
-        del _states[key]
+        state = _states.pop(key)
+        for link in (state.link, getattr(state.mpi, "link", None)):
+            if link is not None:
+                link.close()
 
 
 def interrupt(session: str, call: int, why: str) -> None:
@@ -143,7 +165,8 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
 
     value, failure = None, None
     try:
-        value = invoke(Rank(communicator, state.kept), perform, ())
+        with _card(state):
+            value = invoke(_rank(communicator, state), perform, ())
     except BaseException as error:
         failure = _portable(error)
     return Outcome(value, failure, communicator.place, communicator.superstep)
@@ -161,7 +184,17 @@ def hold(session: str, rank: int, function: Callable[..., Any], arguments: Seque
     if state is None:
         raise RankError(f"rank {rank} no longer exists: its worker was lost, or the cluster was closed")
     no_communicator: Any = None
-    return function(Rank(no_communicator, state.kept), *arguments)
+    with _card(state):
+        return function(_rank(no_communicator, state), *arguments)
+
+
+def _rank(communicator: Any, state: _RankState) -> Rank:
+    return Rank(communicator, state.kept, state.card is not None)
+
+
+def _card(state: _RankState) -> AbstractContextManager[Any]:
+    """Make the rank's GPU the current one, if it has one."""
+    return nullcontext() if state.card is None else require_gpu().cuda.Device(state.card)
 
 
 def _portable(error: BaseException) -> BaseException:
@@ -224,6 +257,24 @@ class DaskCommunicator(Rounds):
         self._state, self._session, self._channel = state, session, channel
         self._number, self._splits = 0, 0
         self._worker, self._wanted = get_worker(), wanted
+
+    @property
+    def link(self) -> Any:
+        """See `links.py`: that of all ranks, also in later calls."""
+        return self._state.link if len(self._channel) == 1 else None
+
+    @link.setter
+    def link(self, link: Any) -> None:
+        self._state.link = link
+
+    def warn(self, number: int) -> None:
+        """See `WarningCommunicator`: `abort` notifies the others."""
+
+    def is_warned(self, number: int) -> bool:
+        """See `WarningCommunicator`."""
+        self._state.check(self._channel[0])
+        self._wanted.check()
+        return False
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """See `Rounds`."""

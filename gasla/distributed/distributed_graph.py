@@ -25,6 +25,7 @@ from gasla.distributed.engine.distributed_run import degrees_on, shard_on
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
 from gasla.distributed.engine.unsupported import unsupported
+from gasla.distributed.links import connect
 from gasla.distributed.loading.chunks import distribute_chunks
 from gasla.distributed.loading.dask_collections import distribute_parts, is_collection
 from gasla.distributed.loading.edge_numbering import take_share
@@ -553,6 +554,7 @@ def _load(
     rank: Rank, key: Any, n: int, load: Callable[..., Edges | Source], arguments: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     before = _free(rank)
+    connect(rank)
     given = load(rank, *arguments)
     if isinstance(given, Edges):
         given = Held(given, n, rank.device, rank.communicator.size)

@@ -127,6 +127,7 @@ class MPICommunicator(Rounds):
 
     def is_warned(self, number: int) -> bool:
         """See `WarningCommunicator`."""
+        self.raise_if_interrupted()
         content = np.zeros(1, np.int64)
         while self._comm.Iprobe(tag=_WARNING):
             self._comm.Recv(content, tag=_WARNING)
@@ -260,6 +261,8 @@ class MPIRanks:
     def leave(self, error: BaseException | None) -> None:
         """See `Ranks`."""
         shared = None
+        if self.communicator.link is not None:
+            self.communicator.link.close()
         if self._group is not None:
             with suppress(Exception), self._card:  # a GPU that has failed refuses this
                 shared = self._group.unmap()

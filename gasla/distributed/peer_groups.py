@@ -7,41 +7,23 @@ handles, which are exchanged once, when it is allocated, and kept.
 
 import os
 import select
-import socket
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gasla.arrays import address, device_of, finish, module_of, moved
-from gasla.distributed.communicator import Communicator, Member, Rank, Ranks
+from gasla.distributed.communicator import Member, Rank, Ranks
 from gasla.distributed.failures import place
+from gasla.distributed.links import PATIENCE, PeerFailed, WarningCommunicator, host_key
 from gasla.engines import peers
 
 ALIGNMENT = 256  # bytes
-PATIENCE = 1.0  # seconds in which a warning comes for certain
 MAY_SHARE_CARD = False
 """Whether processes that share a GPU may do so. Their kernels run in turns of milliseconds, so the host is faster."""
-
-
-class PeerFailed(Exception):
-    """Another process has failed, and says how in the next round. Not an error of a rank: none has this note."""
-
-
-class WarningCommunicator(Communicator, Protocol):
-    """A communicator whose ranks hear of a failure without taking part in a round."""
-
-    host: str
-
-    def warn(self, number: int) -> None:
-        """Warn the other ranks, which may wait for something else than a round, that this one gives up a task."""
-
-    def is_warned(self, number: int) -> bool:
-        """Whether another rank has given up a task."""
 
 
 class Shared:
@@ -132,7 +114,7 @@ class Processes:
         shared_memory = peers().shared_memory
         hosts, cards = (
             [found.tobytes() for found in self.gather([np.frombuffer(what, np.uint8)])]
-            for what in (_host_key(), shared_memory.bus_id())
+            for what in (host_key(), shared_memory.bus_id())
         )
         if len(set(hosts)) > 1:
             return "the processes are on several hosts, or in containers that do not see each other"
@@ -287,16 +269,6 @@ class Processes:
         for _, mapped in held.values():
             _unmap(mapped)
         return held
-
-
-def _host_key() -> bytes:
-    """The same for processes of one host that see each other, and for no others."""
-    found = [socket.gethostname()]
-    with suppress(OSError):
-        found.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-    with suppress(OSError):
-        found.append(str(Path("/proc/self/ns/pid").readlink()))
-    return " ".join(found).encode()
 
 
 def _unmap(addresses: Sequence[int]) -> None:

@@ -32,6 +32,7 @@ class Rounds:
     """Base class of communicators; subclasses implement `meet` (one round), `split` and `abort`."""
 
     shares_memory = False
+    link: Any = None  # see links.py
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size, self.superstep = rank, size, 0

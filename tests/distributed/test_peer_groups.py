@@ -101,7 +101,7 @@ def text(content: str | bytes) -> np.ndarray:
 )
 def test_why_kernels_cannot_meet(host: str | None, card: str, reaches: bool, message: str, memory: Memory) -> None:
     memory.reaches = reaches
-    there = [text(peer_groups._host_key() if host is None else host), text(card)]
+    there = [text(peer_groups.host_key() if host is None else host), text(card)]
     found = group([*there, text("")])
     assert message in found.obstacle()
     assert message in found.obstacle(), "it is found out once"
@@ -112,7 +112,7 @@ def test_why_kernels_cannot_meet(host: str | None, card: str, reaches: bool, mes
     [("theirs", "rank 0 reads other bytes in the memory of rank 1"), ("other", "rank 0 can't map .* invalid handle")],
 )
 def test_a_trial_decides(handle: str, message: str, memory: Memory) -> None:
-    there = [text(peer_groups._host_key()), text("0000:02:00.0"), text("")]
+    there = [text(peer_groups.host_key()), text("0000:02:00.0"), text("")]
     found = group([*there, np.ones(16, np.uint8), text(handle), text("")])
     assert re.search(message, found.obstacle())
 

@@ -17,12 +17,13 @@ import pytest
 import gasla
 import semirings
 from gasla import distributed
+from gasla.arrays import require_gpu
 from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import RankError
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
 from gasla.gpu.program import engine, relabel
-from gasla.gpu.runtime import compile
+from gasla.gpu.runtime import compile, nccl
 from gasla.operations.prepare import Variant, runs_of
 from gasla.program.binding import AUTO
 from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, GRAPH, SHAPES, Groups, random_graph
@@ -66,10 +67,39 @@ def test_processes_with_a_card_each(tmp_path: Path) -> None:
         "        np.testing.assert_allclose(np.asarray(call(spread)), call(graph), 1e-6)\n"
     )
     pytest.importorskip("mpi4py", reason="needs mpi4py")
-    command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, "script.py"]
+    run_script(["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", sys.executable, "script.py"], tmp_path)
+
+
+@pytest.mark.gpu
+def test_dask_workers_with_a_card_each(tmp_path: Path) -> None:
+    """Two workers share one card if there is only one; else they exchange values by NCCL."""
+    pytest.importorskip("distributed", reason="needs Dask")
+    (tmp_path / "script.py").write_text(
+        "import gasla, numpy as np\nfrom gasla import distributed\nfrom distributed import Client, LocalCluster\n"
+        "if __name__ == '__main__':\n"
+        "    graph = gasla.Graph.from_edges(*np.random.default_rng(1).integers(0, 60, (2, 240)), n=60)\n"
+        "    workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)\n"
+        "    with workers, Client(workers) as client, distributed.Cluster(client, gpus=True) as cluster:\n"
+        "        assert cluster.has_cards and cluster.size == 2\n"
+        "        spread = distributed.Graph.from_graph(graph)\n"
+        "        levels = gasla.bfs(spread, 3)\n"
+        "        assert (np.asarray(levels) == gasla.bfs(graph, 3)).all()\n"
+        "        assert (levels.to_dask_array().compute() == gasla.bfs(graph, 3)).all()\n"
+        "        for call in (lambda graph: gasla.pagerank(graph).ranks, gasla.betweenness_centrality):\n"
+        "            np.testing.assert_allclose(np.asarray(call(spread)), call(graph), 1e-6)\n"
+        "        print('link:', cluster.each(lambda rank: rank.communicator.link.obstacle), flush=True)\n"
+    )
+    said = run_script([sys.executable, "script.py"], tmp_path)
+    if require_gpu().cuda.runtime.getDeviceCount() > 1 and not nccl.obstacle():
+        assert "link: ['', '']" in said
+
+
+def run_script(command: list[str], folder: Path) -> str:
+    """Run a script in a folder; returns what it prints."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.gpu

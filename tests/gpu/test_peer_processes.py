@@ -5,9 +5,13 @@ Without GPUs kernels are emulated, and files that processes map are in the place
 
 import re
 import shutil
+from typing import Any
 
+import numpy as np
 import pytest
 
+from gasla.arrays import require_gpu
+from gasla.gpu.runtime import nccl
 from tests.distributed.test_clusters import Ended, needs_mpi, run
 
 SOON = {"gpu": 5.0, "emulated": 60.0}  # seconds from a failure to its error
@@ -36,6 +40,42 @@ def test_processes_exchange_values(way: str, job: str) -> None:
 def test_renumbered_vertices_are_exchanged() -> None:
     ended = run("gpu", "renumbered", module="tests.helpers.peer_processes")
     assert ended.code == 0 and ended.out.count("ended well") == 2, ended
+
+
+def lacks_link() -> str:
+    """Why two processes can't exchange values by NCCL here; empty if they can."""
+    cupy: Any = require_gpu()
+    return "needs two GPUs" if cupy.cuda.runtime.getDeviceCount() < 2 else nccl.obstacle()
+
+
+@needs_mpi
+@pytest.mark.gpu
+def test_processes_exchange_values_by_nccl() -> None:
+    if obstacle := lacks_link():
+        pytest.skip(obstacle)
+    ended = over_processes("gpu", "linked")
+    assert ended.code == 0 and ended.out.count("ended well") == 2, ended
+
+
+@needs_mpi
+@pytest.mark.gpu
+def test_a_failure_ends_the_wait_for_nccl() -> None:
+    if obstacle := lacks_link():
+        pytest.skip(obstacle)
+    ended = over_processes("gpu", "linked_fails")
+    assert ended.code == 0 and ended.out.count("ended well") == 2, ended
+    heard, failed = (np.array(re.findall(rf"{what} (\d+\.\d+)", ended.out), float) for what in ("caught", "failing"))
+    assert len(heard) == 4 and len(failed) == 2 and np.sort(heard)[::2].max() - failed.max() < SOON["gpu"], ended
+
+
+@needs_mpi
+@pytest.mark.gpu
+def test_a_killed_process_ends_the_wait_for_nccl() -> None:
+    if obstacle := lacks_link():
+        pytest.skip(obstacle)
+    ended = over_processes("gpu", "linked_killed")
+    assert ended.code != 0 and "ended well" not in ended.out, ended
+    assert ended.at - ended.said("failing") < SOON["gpu"], ended
 
 
 @needs_mpi

@@ -242,16 +242,89 @@ def check_failure(way: str, ranks: Any, kind: Any, begin: Callable[[], None], er
 
 def job_apart(way: str, ranks: Any, kind: Any) -> None:
     """Where memory can't be shared on one rank, values go by way of the host on all."""
-
-    def refuse(*_: Any) -> int:
-        raise OSError("no handles here")
-
     if ranks.here[0] == 1:
-        peers.shared_memory.map_handle = refuse
+        refuse_kernels()
     graph = random_graph(way)
     spread = distributed.Graph.from_graph(graph, ranks)
     np.testing.assert_array_equal(np.asarray(gasla.bfs(spread, 3)), np.asarray(gasla.bfs(graph, 3)))
     assert "rank 1 can't map memory of the GPU of rank 0: no handles here" in ranks._group._obstacle
+
+
+def refuse_kernels() -> None:
+    """Kernels exchange nothing by themselves, as between hosts."""
+
+    def refuse(*_: Any) -> int:
+        raise OSError("no handles here")
+
+    peers.shared_memory.map_handle = refuse
+
+
+def job_linked(way: str, ranks: Any, kind: Any) -> None:
+    """Where kernels exchange nothing by themselves, NCCL does."""
+    refuse_kernels()
+    graph = random_graph(way)
+    for _ in range(2):
+        began = time.perf_counter()
+        spread = distributed.Graph.from_graph(graph, ranks)
+        say(f"spread in {time.perf_counter() - began:.2f} s")
+    for name in ("bfs", "sssp", "pagerank", "core_number", "connected_components", "label_propagation"):
+        found, expected = (np.asarray(answer_of(getattr(gasla, name), g)) for g in (spread, graph))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=name)
+    assert ranks.communicator.link.obstacle == "" and ranks.communicator.link._exchanges > 9
+    large = gasla.Graph(gasla.datasets.rmat(18))
+    spread = distributed.Graph.from_graph(large, ranks)
+    for link in ("NCCL", "hosts"):
+        if link == "hosts":
+            ranks.communicator.link.obstacle = "not asked for"
+        for _ in range(2):
+            began = time.perf_counter()
+            gasla.pagerank(spread, tol=0, max_iter=50, weighted=False)
+            say(f"pagerank by {link}: {1e3 * (time.perf_counter() - began) / 50:.2f} ms an iteration")
+
+
+def answer_of(function: Callable[..., Any], graph: Any) -> Any:
+    """The array that a function finds."""
+    given: dict[str, Any] = {"bfs": {"source": 3}, "sssp": {"source": 3}}.get(function.__name__, {})
+    found = function(graph, **given)
+    return getattr(found, "ranks", getattr(found, "labels", found))
+
+
+def job_linked_fails(way: str, ranks: Any, kind: Any) -> None:
+    """An error on the last rank while the others wait for NCCL, then Ctrl-C."""
+    for error in (OSError("no such card"), KeyboardInterrupt()):
+        check_linked_failure(ranks, error)
+
+
+def job_linked_killed(way: str, ranks: Any, kind: Any) -> None:
+    """The last process is killed while the others wait for NCCL."""
+    check_linked_failure(ranks, None)
+
+
+def check_linked_failure(ranks: Any, error: BaseException | None) -> None:
+    """As `check_failure`, on the last rank in its ninth exchange; without an error it is killed."""
+    refuse_kernels()
+    exchange, left = peers.nccl.Connection.exchange, [9]
+
+    def fail(connection: Any, *given: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0 and ranks.here[0] == ranks.size - 1:
+            time.sleep(0.5)
+            say("failing", time.time())
+            if error is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            else:
+                raise error
+        return exchange(connection, *given)
+
+    spread = distributed.Graph.from_graph(gasla.Graph.from_edges(range(19), range(1, 20), n=20), ranks)
+    peers.nccl.Connection.exchange = fail
+    with pytest.raises((Exception, KeyboardInterrupt)) as caught:
+        gasla.run(Endless, spread, max_iterations=10**6)
+    say("caught", time.time(), repr(caught.value), getattr(caught.value, "__notes__", []))
+    assert type(caught.value) is (type(error) if ranks.here[0] == ranks.size - 1 else RankError)
+    peers.nccl.Connection.exchange = exchange
+    np.testing.assert_array_equal(np.asarray(gasla.bfs(spread, 0)), np.arange(20))
+    assert ranks.communicator.link.obstacle == "" and not ranks.communicator.link.ended
 
 
 JOBS = {name.removeprefix("job_"): job for name, job in list(globals().items()) if name.startswith("job_")}

@@ -18,7 +18,8 @@ from gasla.distributed.engine.local_state import InitialState, LocalArray, local
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.failures import note, place
-from gasla.distributed.peer_groups import OneProcess, PeerFailed, Processes
+from gasla.distributed.links import PeerFailed
+from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.engines import peers
 from gasla.names import given as given_name
 from gasla.program.frontier import Frontier

@@ -18,6 +18,7 @@ from gasla.distributed.engine.rank_run import RankRun, on_host
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard, degrees, shard_of
 from gasla.distributed.engine.unsupported import check_supported
+from gasla.distributed.links import connect
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.graph.arguments import NO_LIMIT
 from gasla.program.binding import PULL, PUSH, Found, Synchronous, require_attribute
@@ -319,6 +320,8 @@ def _begin(
     trace: bool,
 ) -> Status:
     shard, known = _part_on(rank, graph, program, options)
+    if options.has_card:
+        connect(rank)
     values = dict(sent)
     for name, x in sent.items():
         if isinstance(x, Reference):

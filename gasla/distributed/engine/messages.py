@@ -1,18 +1,20 @@
 """Encoding of messages between two ranks: a part common to all receivers, then updates of mirrored vertices.
 
-Updates are a header and the positions of updated vertices in the receiver's list of mirrors: as gaps in the smallest
-sufficient type, as a bitmap if that is smaller, or as nothing if all vertices are updated. Then follow a bitmap of the
-active ones, unless all are active, and the new values, one field after the other. Without updates the message ends
-after the common part.
+Updates are a header and their content: the positions of updated vertices in the receiver's list of mirrors, as gaps in
+the smallest sufficient type, as a bitmap if that is smaller, or as nothing if all vertices are updated; a bitmap of the
+active ones, unless all are active; and the new values, one field after the other. Without updates the message ends
+after the common part. Contents are on the device of the values, and may be sent apart from the rest.
 """
 
+import itertools
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import moved
+from gasla.arrays import array_module, moved
 
 HEAD = struct.Struct("=qBB")  # number of positions; their form; whether a bitmap of active vertices follows
 BITMAP, ALL = 0, 255  # forms of positions; all other values are the size of a gap in bytes
@@ -42,56 +44,80 @@ NO_VERTICES = np.zeros(0, np.int64)
 NO_UPDATES = Updates(NO_VERTICES, None, ())
 
 
+Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]  # types and shapes of the fields' entries
+
+
 def pack_message(common: bytes, news: Updates, held: int) -> np.ndarray:
     """A message with the common part and updates of some of the `held` vertices that the receiver mirrors."""
-    form, places = _encoded(news.places, held)
+    head, content = pack(news, held)
+    return np.frombuffer(b"".join([common, head, content.data]), np.uint8)
+
+
+def pack(news: Updates, held: int) -> tuple[bytes, Any]:
+    """The header and the content, an array of bytes, of updates of some of `held` vertices."""
+    form, parts = _encoded(news.places, held)
     active = news.is_active
-    parts = [common, HEAD.pack(len(news.places), form, active is not None), places]
+    head = HEAD.pack(len(news.places), form, active is not None)
     if active is not None:
-        parts.append(np.packbits(active, bitorder="little").data)
-    parts += [np.ascontiguousarray(array).data for array in news.values]
-    return np.frombuffer(b"".join(parts), np.uint8)
+        parts.append(array_module(active).packbits(active, bitorder="little"))
+    parts += [array_module(x).ascontiguousarray(x).reshape(-1).view(np.uint8) for x in news.values]
+    return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
 
 
-def _encoded(places: Any, held: int) -> tuple[int, Any]:
+def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
     """The shortest form of some positions, and its bytes."""
     if len(places) == held:
-        return ALL, b""
-    gaps = places.copy()
+        return ALL, []
+    xp, gaps = array_module(places), places.copy()
     gaps[1:] -= places[:-1]
-    width = np.min_scalar_type(gaps.max()).itemsize
+    width = np.min_scalar_type(int(gaps.max())).itemsize
     if width * len(places) <= -(-held // 8):
-        return width, gaps.astype(f"u{width}").data
-    bits = np.zeros(held, bool)
+        return width, [gaps.astype(f"u{width}").view(np.uint8)]
+    bits = xp.zeros(held, bool)
     bits[places] = True
-    return BITMAP, np.packbits(bits, bitorder="little").data
+    return BITMAP, [xp.packbits(bits, bitorder="little")]
 
 
-def unpack_message(
-    message: np.ndarray, at: int, held: int, kinds: Sequence[tuple[np.dtype, tuple[int, ...]]]
-) -> Updates:
-    """Decode the updates of `held` mirrors from byte `at` on; `kinds` are types and shapes of the fields' entries."""
+def _sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
+    """The bytes of each part of a content."""
+    places = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
+    active = -(-count // 8) if has_active else 0
+    return [places, active, *(count * kind.itemsize * math.prod(shape) for kind, shape in kinds)]
+
+
+def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
+    """The bytes of the content whose header begins at byte `at` of a message; 0 if there is none."""
+    if len(message) == at:
+        return 0
+    count, form, has_active = HEAD.unpack_from(message.data, at)
+    return sum(_sizes(count, form, has_active, held, kinds))
+
+
+def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
+    """Decode the updates of `held` mirrors from byte `at` of a message on; their content may have come apart."""
     if len(message) == at:
         return NO_UPDATES
     count, form, has_active = HEAD.unpack_from(message.data, at)
-    at += HEAD.size
-    size = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
-    found: Any = message[at : at + size]
-    at += size
+    content = message[at + HEAD.size :] if content is None else content
+    sizes = _sizes(count, form, has_active, held, kinds)
+    ends = list(itertools.accumulate(sizes))
+    encoded, bits, *each = (content[end - size : end] for size, end in zip(sizes, ends, strict=True))
+    if array_module(content) is not np:  # a GPU reads numbers where their type may begin, and new arrays begin there
+        encoded, each = encoded.copy(), [part.copy() for part in each]
+    active = _bits(bits, count) if has_active else None
+    values = [part.view(kind).reshape(count, *shape) for part, (kind, shape) in zip(each, kinds, strict=True)]
+    return Updates(_decoded(encoded, form, held), active, values)
+
+
+def _decoded(encoded: Any, form: int, held: int) -> Any:
+    """The positions."""
     if form == ALL:
-        places: Any = range(held)
-    elif form == BITMAP:
-        places = np.flatnonzero(np.unpackbits(found, count=held, bitorder="little"))
-    else:
-        places = np.cumsum(found.view(f"u{form}"), dtype=np.int64)
-    active = None
-    if has_active:
-        size = -(-count // 8)
-        active = np.unpackbits(message[at : at + size], count=count, bitorder="little").astype(bool)
-        at += size
-    values = []
-    for kind, shape in kinds:
-        size = count * kind.itemsize * int(np.prod(shape, dtype=np.int64))
-        values.append(message[at : at + size].view(kind).reshape(count, *shape))
-        at += size
-    return Updates(places, active, values)
+        return range(held)
+    xp = array_module(encoded)
+    if form == BITMAP:
+        return xp.flatnonzero(_bits(encoded, held))
+    return xp.cumsum(encoded.view(f"u{form}"), dtype=np.int64)
+
+
+def _bits(packed: Any, count: int) -> Any:
+    return array_module(packed).unpackbits(packed, bitorder="little")[:count].astype(bool)

@@ -18,6 +18,7 @@ import numpy as np
 
 from gasla.arrays import Device, array_module, device_of, finish, here, index_dtype, module_of, moved, running_sums
 from gasla.distributed.communicator import Communicator
+from gasla.distributed.links import find_link
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import ascends
 from gasla.graph.validate import range_of
@@ -365,5 +366,9 @@ def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array
         finish(device)  # before another rank releases its part
         return found
     kind, row = parts[0].dtype, parts[0].shape[1:]
+    if device == "gpu" and (link := find_link(communicator)) is not None:
+        sizes = np.array([[part.nbytes] for part in parts], np.int64).view(np.uint8)
+        lengths = [int(size.view(np.int64)[0]) for size in communicator.exchange(list(sizes))]
+        return [got.view(kind).reshape(-1, *row) for got in link.exchange(parts, lengths)]
     sent = [np.ascontiguousarray(moved(part, "cpu")).reshape(-1).view(np.uint8) for part in parts]
     return [moved(got.view(kind).reshape(-1, *row), device) for got in communicator.exchange(sent)]

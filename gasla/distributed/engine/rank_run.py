@@ -19,11 +19,20 @@ from gasla.distributed.engine.cards_run import exchanges
 from gasla.distributed.engine.edge_fields import scatter
 from gasla.distributed.engine.local_program import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, local_program
 from gasla.distributed.engine.local_state import InitialState, local_vertices
-from gasla.distributed.engine.messages import NO_UPDATES, NO_VERTICES, Updates, pack_message, unpack_message
+from gasla.distributed.engine.messages import (
+    NO_UPDATES,
+    NO_VERTICES,
+    Updates,
+    content_size,
+    pack,
+    pack_message,
+    unpack_message,
+)
 from gasla.distributed.engine.restarted import RestartedPart
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.engine.shard import Shard
 from gasla.distributed.engine.unsupported import check_supported
+from gasla.distributed.links import Link, find_link
 from gasla.engines import Part, Runs, runner
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
@@ -329,16 +338,43 @@ class RankRun:
             pairs: list[Any] = communicator.exchange(parts)
             self.bytes += len(head) * (communicator.size - 1) + sum(one.nbytes for _, one in found)
             return [part for part, _ in pairs], [(r, one) for r, (_, one) in enumerate(pairs) if len(one.places)]
+        if (link := find_link(communicator)) is not None:
+            return self._swap_apart(link, common, found)
         sent = [head] * communicator.size
         for rank, one in found:
             sent[rank] = pack_message(common, one.on_host() if self.has_card else one, len(self.shard.sends[rank]))
-        got, cuts = communicator.exchange(sent), self.shard.cuts
+        got = communicator.exchange(sent)
         self.bytes += sum(map(len, sent)) - len(common)
         return got, [
-            (rank, unpack_message(message, len(common), int(cuts[rank + 1] - cuts[rank]), self.kinds))
+            (rank, unpack_message(message, len(common), self._held_from(rank), self.kinds))
             for rank, message in enumerate(got)
             if len(message) > len(common)
         ]
+
+    def _swap_apart(
+        self, link: Link, common: bytes, found: Sequence[tuple[int, Updates]]
+    ) -> tuple[list[Any], list[tuple[int, Updates]]]:
+        """As `_swap`: hosts send what the updates are, and GPUs their contents."""
+        communicator, at = self.communicator, len(common)
+        sent = [np.frombuffer(common, np.uint8)] * communicator.size
+        contents = [self.xp.zeros(0, np.uint8)] * communicator.size
+        for rank, one in found:
+            header, contents[rank] = pack(one, len(self.shard.sends[rank]))
+            sent[rank] = np.frombuffer(common + header, np.uint8)
+        got = communicator.exchange(sent)
+        held = [self._held_from(rank) for rank in range(communicator.size)]
+        sizes = [content_size(message, at, held[rank], self.kinds) for rank, message in enumerate(got)]
+        received = link.exchange(contents, sizes)
+        self.bytes += sum(map(len, sent)) - at + sum(map(len, contents))
+        return got, [
+            (rank, unpack_message(message, at, held[rank], self.kinds, received[rank]))
+            for rank, message in enumerate(got)
+            if len(message) > at
+        ]
+
+    def _held_from(self, rank: int) -> int:
+        """How many vertices of a rank are mirrored here."""
+        return int(self.shard.cuts[rank + 1] - self.shard.cuts[rank])
 
     def _updates(self, rank: int, new: Any) -> Updates:
         """The updates of own vertices that a rank mirrors."""
@@ -509,7 +545,10 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]
             "Cards of one host that are peers run all supersteps themselves: each stores what changes at the others."
         )
     elif options.has_card:
-        found.append("Values are copied from card to card, and the host decides what follows after each superstep.")
+        found.append(
+            "Values are copied from card to card, between processes by NCCL if they have it, and the host decides what "
+            "follows after each superstep."
+        )
     if traced.looks_up:
         found.append(
             "Each rank mirrors all vertices of the others, as the program reads or reduces at any vertex: each rank "

@@ -20,14 +20,26 @@ from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
-from gasla.gpu.runtime import compile, shared_memory
+from gasla.gpu.runtime import compile, nccl, shared_memory
 from gasla.gpu.runtime.waiting import is_idle
 from gasla.graph.graph import Graph
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
-__all__ = ["MOST", "Mirrors", "PeerRun", "are_peers", "can_exchange", "enable", "meet", "on", "part", "shared_memory"]
+__all__ = [
+    "MOST",
+    "Mirrors",
+    "PeerRun",
+    "are_peers",
+    "can_exchange",
+    "enable",
+    "meet",
+    "nccl",
+    "on",
+    "part",
+    "shared_memory",
+]
 
 MOST = 32  # GPUs: each is served by one lane of a warp
 KINDS = ("notice", "bits", "values")

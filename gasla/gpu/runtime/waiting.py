@@ -31,6 +31,17 @@ def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, patience
         time.sleep(0 if now - began < WAKEFUL else 5e-5)
 
 
+def wait_for_stream(show: Callable[[], Any]) -> None:
+    """Wait until the current stream is idle; `show` is called ten times a second. Raises CuPy's error as `wait`."""
+    began = shown = time.perf_counter()
+    while not is_idle():
+        now = time.perf_counter()
+        if now - shown > 0.1:
+            shown = now
+            show()
+        time.sleep(0 if now - began < WAKEFUL else 5e-5)
+
+
 def is_idle() -> bool:
     """Whether the current stream is idle. Raises CuPy's error if a kernel failed.
 

@@ -1,0 +1,81 @@
+"""Arrays between GPUs of several processes by NCCL, over whatever joins them: NVLink, PCIe or a network."""
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import require_gpu
+from gasla.gpu.runtime.waiting import wait_for_stream
+
+PATIENCE = 2.0  # seconds for the end of a connection, which may wait for a stream
+
+
+def obstacle() -> str:
+    """Why NCCL can't be used here; empty if it can."""
+    require_gpu()
+    with warnings.catch_warnings():  # of CuPy, if it finds no library
+        warnings.simplefilter("ignore")
+        from cupy.cuda import nccl
+    return "" if nccl.available else "CuPy finds no NCCL: pip install gasla[nccl12], or gasla[nccl13]"
+
+
+def new_key() -> np.ndarray:
+    """What all processes of a new connection have to know: one makes it, and sends it to the others."""
+    from cupy.cuda import nccl
+
+    return np.frombuffer(nccl.get_unique_id(), np.uint8)
+
+
+class Connection:
+    """The current GPU among those of all ranks (collective).
+
+    Parameters
+    ----------
+    rank, size : int
+    key : ndarray
+        The same on all ranks; see `new_key`.
+    """
+
+    def __init__(self, rank: int, size: int, key: np.ndarray) -> None:
+        from cupy.cuda import nccl
+
+        self._nccl, self._of_rank = nccl, nccl.NcclCommunicator(size, key.tobytes(), rank)
+
+    def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
+        """Send each rank an array of bytes; returns those received, of the given sizes.
+
+        `show` is called ten times a second while this waits.
+        """
+        cupy: Any = require_gpu()
+        received, stream = [cupy.empty(size, np.uint8) for size in sizes], cupy.cuda.get_current_stream().ptr
+        self._nccl.groupStart()
+        try:
+            for rank, (out, into) in enumerate(zip(sent, received, strict=True)):
+                if out.size:
+                    self._of_rank.send(out.data.ptr, out.size, self._nccl.NCCL_UINT8, rank, stream)
+                if into.size:
+                    self._of_rank.recv(into.data.ptr, into.size, self._nccl.NCCL_UINT8, rank, stream)
+        finally:
+            self._nccl.groupEnd()
+
+        def look() -> None:
+            show()
+            self._of_rank.check_async_error()
+
+        wait_for_stream(look)
+        return received
+
+    def abort(self) -> None:
+        """End the connection, whatever other ranks do."""
+
+        def end() -> None:
+            with suppress(Exception):
+                self._of_rank.abort()
+
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
