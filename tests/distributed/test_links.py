@@ -140,7 +140,7 @@ def test_programs_have_the_bits_of_one_process(wire: Wire) -> None:
 
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_failure_while_others_wait_is_heard_by_all(rank: int, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others give up the exchange, and the next run is as if nothing had been."""
+    """Those that wait for it give up the exchange, and the next run is as if nothing had been."""
     exchange, failures, ended = Connection.exchange, [0], list[int]()
 
     def fail(self: Connection, *given: Any) -> list[Any]:
@@ -156,7 +156,7 @@ def test_a_failure_while_others_wait_is_heard_by_all(rank: int, wire: Wire, monk
     with pytest.raises(MemoryError, match="the GPU is full") as caught:
         gasla.pagerank(spread, tol=0, max_iter=9)
     assert time.monotonic() - begun < 10 and caught.value.__notes__[0].startswith(f"on rank {rank} of 3")
-    assert sorted(ended) == [0, 1, 2]
+    assert rank in ended and len(ended) == len(set(ended))
     np.testing.assert_array_equal(np.asarray(gasla.pagerank(spread).ranks), gasla.pagerank(graph).ranks)
 
 
