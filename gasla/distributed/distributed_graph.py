@@ -22,6 +22,7 @@ from gasla.distributed.edge_columns import (
     sent_columns,
 )
 from gasla.distributed.engine.distributed_run import degrees_on, shard_on
+from gasla.distributed.engine.one_card import alone
 from gasla.distributed.engine.partition import Edges, Held, Source
 from gasla.distributed.engine.shard import distribute
 from gasla.distributed.engine.unsupported import unsupported
@@ -381,6 +382,10 @@ class Graph(OneGraph):
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
         """The product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`."""
         return product(self, x, semiring, by_column)
+
+    def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
+        """See `gasla.Graph.on_one_device`."""
+        return alone(self, function)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
         """See `gasla.Graph.map_shares`: each rank has the whole graph, and computes a range of the rows."""

@@ -1580,6 +1580,28 @@ class Graph:
         src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
         return src, dst
 
+    def on_one_device(self, function: Callable[[Graph], Any]) -> Any:
+        """Call a function with the whole graph on one device, if that is possible.
+
+        Parameters
+        ----------
+        function : function of graph
+            Called with this graph. For a `distributed.Graph` over GPUs of one process it is called with the whole graph
+            on the first of them, which is the current one then, if that has room for it and `one_card` is not False.
+
+        Returns
+        -------
+        object
+            What the function returns; None if it was not called, as no device of this process has the whole graph.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> gasla.Graph.from_edges([0, 1, 2], [1, 2, 0]).on_one_device(lambda graph: graph.m)
+        3
+        """
+        return function(self)
+
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
         """Compute rows of a result independently, one for each item; ranks of a distributed graph share the items.
 

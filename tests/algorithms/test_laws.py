@@ -45,6 +45,7 @@ WITHOUT = {
     "set_num_threads get_num_threads": "of no graph",
 }
 NOT_MADE = {
+    "on_one_device",
     "map_shares",
     "sum_shares",
     "placed",

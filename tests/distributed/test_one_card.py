@@ -38,6 +38,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[one_card.OneCardRun]:
 
     without_gpus(monkeypatch)
     monkeypatch.setattr(one_card, "is_free", lambda graph, options: True)
+    monkeypatch.setattr(one_card, "exchanges", distributed_run.exchanges)
     monkeypatch.setattr(distributed_run, "exchanges", lambda *_: False)
     monkeypatch.setattr(one_card, "OneCardRun", Noted)
     return made
@@ -86,6 +87,41 @@ def test_large_graphs_are_divided_except_for_searches(alone: list[Any], monkeypa
     np.testing.assert_array_equal(levels, gasla.bfs(random_graph(), 3))
     np.testing.assert_array_equal(gasla.bfs(spread, 3, parents=True).levels, levels)
     assert len(alone) == 2
+
+
+def test_programs_whose_supersteps_end_on_the_host_are_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_card, "DIVIDED", 0)
+    options, spread = distributed_run.Options(0, False, True, np.dtype(np.int32), True), over(random_graph(), 2)
+    bucketed = type("Bucketed", (programs.Cheapest,), {"bucket": lambda self, vertex: vertex.id, "priority": None})
+    assert not one_card.choose(programs.Cheapest(), spread, options).is_one
+    chosen = one_card.choose(bucketed(), spread, options)
+    assert chosen == (True, "over several cards the host takes part in each of its supersteps")
+
+
+@pytest.mark.parametrize("is_weighted", [True, False])
+def test_communities_are_found_on_one_card(is_weighted: bool, alone: list[Any]) -> None:
+    graph = random_graph(120, 700)
+    expected = gasla.louvain_communities(graph, weighted=is_weighted, refine=True, seed=3)
+    found = gasla.louvain_communities(over(graph, 3), weighted=is_weighted, refine=True, seed=3)
+    assert isinstance(found.labels, np.ndarray) and len(found.levels) == len(expected.levels)
+    for labels, right in zip(found.levels, expected.levels, strict=True):
+        np.testing.assert_array_equal(labels, right)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+
+
+def test_a_function_is_called_with_the_whole_graph_where_there_is_room(alone: list[Any]) -> None:
+    graph = random_graph()
+    spread = over(graph, 3)
+    assert graph.on_one_device(lambda whole: whole) is graph
+    found = spread.on_one_device(lambda whole: (type(whole), whole.m))
+    assert found == (gasla.Graph, graph.m) and held(spread) == [True, False, False]
+    other = over(graph, 3)
+    other.one_card = False
+    assert other.on_one_device(lambda whole: whole) is None and held(other) == [False] * 3
+
+
+def test_ranks_without_gpus_have_no_device_of_their_own() -> None:
+    assert over(random_graph(), 2).on_one_device(lambda whole: whole) is None
 
 
 def test_a_caller_may_decide(alone: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,13 @@ With refinement (Leiden), parts of communities are contracted instead. Every ver
 still alone joins the best part within its community, unless that neighbor has its turn as well. So parts are connected.
 The parts of one community start the next level as one community, and may separate there.
 
-Over ranks the first level is the same, with turns; the contracted graph is one of the calling process.
+Over ranks the first level is the same, with turns; the contracted graph is one of the calling process. Of GPUs in one
+process the first does it all, if it has room for the graph.
 
 S. Sahu: GVE-Leiden: Fast Leiden Algorithm for Community Detection in Shared Memory Setting. arXiv:2312.13936 (2023).
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +27,7 @@ import numpy as np
 import semirings
 from gasla.algorithms.community.label_propagation import SmallestMembers
 from gasla.algorithms.independence.undirected import undirected
-from gasla.arrays import module_of
+from gasla.arrays import module_of, moved
 from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import check_sums, in_range
@@ -286,6 +288,15 @@ def louvain_communities(
     graph = as_graph(graph)
     check_flags(weighted=weighted, refine=refine)
     seed, resolution = whole_number("seed", seed, MOST_SEED), real_number("resolution", resolution)
+    find = partial(_find_levels, weighted=weighted, resolution=resolution, seed=seed, refine=refine)
+    found: CommunitiesResult = graph.on_one_device(find) or find(graph)
+    if graph.is_whole:
+        return found
+    return CommunitiesResult(moved(found.labels, "cpu"), [moved(labels, "cpu") for labels in found.levels])
+
+
+def _find_levels(graph: Graph, *, weighted: bool, resolution: float, seed: int, refine: bool) -> CommunitiesResult:
+    """See `louvain_communities`."""
     graph = _undirected(graph, weighted)
     xp: Any = module_of(graph.device)
     labels = community = xp.arange(graph.n, dtype=graph.id_dtype)
@@ -309,7 +320,7 @@ def louvain_communities(
             programs = [WeighParts(), Join(direction=_direction(graph))]
             found = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
             parts = _numbered(graph, found.part)
-        smaller = graph.contract(parts, semirings.plus)
+        smaller: Any = graph.contract(parts, semirings.plus)
         if smaller.n == graph.n:
             if _modularity(graph, degree, resolution) < singletons:  # possible, since several vertices move at once
                 labels, levels = xp.arange(len(labels), dtype=labels.dtype), []

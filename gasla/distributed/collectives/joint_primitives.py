@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import finish
 from gasla.distributed.block_array import BlockArray, Handle, divide
 from gasla.distributed.collectives.card_components import label_on_cards
 from gasla.distributed.collectives.components import label_components
@@ -13,8 +12,8 @@ from gasla.distributed.communicator import Rank
 from gasla.distributed.engine import one_card
 from gasla.distributed.engine.unsupported import unsupported
 from gasla.distributed.replicas import bytes_of_replica, rooms
-from gasla.distributed.thread_ranks import turn_over_cards
 from gasla.engines import engine
+from gasla.graph.graph import Graph
 
 
 class DistributedPrimitives:
@@ -22,12 +21,9 @@ class DistributedPrimitives:
 
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
         """The number of components, and the component of each vertex."""
-        handle, whole = Handle(graph.ranks), one_card.whole_graph_for_all_edges(graph)
-        if whole is not None:
-            with turn_over_cards, one_card.on_card(graph):
-                count, labels = engine(whole.engine).primitives().label_components(whole)
-                labels, count = labels.astype(graph.id_dtype, copy=False), int(count)
-                finish(whole.device)
+        handle, found = Handle(graph.ranks), one_card.alone(graph, _label_alone)
+        if found is not None:
+            count, labels = found
             return count, divide(handle, {"labels": (labels, one_card.vertex_bounds(graph))})["labels"]
         count = graph.ranks.each(_label, graph.handle.key, handle.key, graph.id_dtype)[0]
         return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)
@@ -50,6 +46,12 @@ class DistributedPrimitives:
 
     def __getattr__(self, name: str) -> Any:
         raise unsupported(f"distributed graphs don't support {name}: it needs the neighbor lists of the whole graph")
+
+
+def _label_alone(whole: Graph) -> tuple[int, Any]:
+    """The number of components, and the component of each vertex."""
+    count, labels = engine(whole.engine).primitives().label_components(whole)
+    return int(count), labels.astype(whole.id_dtype, copy=False)
 
 
 def _label(rank: Rank, *arguments: Any) -> int:

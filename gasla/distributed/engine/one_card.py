@@ -1,7 +1,7 @@
 """Runs over GPUs of one process that the first GPU does alone, because it has room for the whole graph.
 
-Supersteps over several GPUs meet, and a call takes the host some time for each of them. So small graphs, and searches,
-which visit each edge at most once, take longer over several GPUs than on one.
+Supersteps over several GPUs meet, and a call takes the host some time for each of them. So small graphs, searches,
+which visit each edge at most once, and programs whose supersteps end on the host take longer there than on one GPU.
 """
 
 import functools
@@ -15,6 +15,7 @@ from gasla.arrays import array_module, finish, here, moved
 from gasla.distributed.block_array import BlockArray, Handle, divide, fill_out
 from gasla.distributed.checkpoint import is_saving
 from gasla.distributed.collectives.properties import SHARE
+from gasla.distributed.engine.cards_run import exchanges
 from gasla.distributed.engine.run_options import Options
 from gasla.distributed.replicas import on_first_card
 from gasla.distributed.thread_ranks import turn_over_cards
@@ -53,6 +54,8 @@ def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
     kind: Any = type(program)
     if searches(kind, options.id_type):
         return Choice(True, "each vertex receives at most once, as in a search")
+    if not exchanges(program, options):
+        return Choice(True, "over several cards the host takes part in each of its supersteps")
     return Choice(False, f"the graph has {graph.m:,} edges, {DIVIDED:,} or more")
 
 
@@ -73,6 +76,17 @@ def whole_graph_for_all_edges(graph: Any) -> Graph | None:
     if graph.one_card is False or not graph.ranks.members():
         return None
     return on_first_card(graph)
+
+
+def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
+    """The result of a function on the whole graph on the first GPU; None if all ranks take part."""
+    whole = whole_graph_for_all_edges(graph)
+    if whole is None:
+        return None
+    with turn_over_cards, on_card(graph):
+        found = function(whole)
+        finish(whole.device)
+    return found
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[list[str], bool]:
