@@ -167,6 +167,7 @@ def test_text_tables_are_not_read_as_a_whole(
         ("a.csv", "a,b\n0,1\n,2\n", "line 3: column 'a' holds ''"),
         ("a.txt", "0,1\n1,2\n1,2,3\n", "line 3: 3 columns"),
         ("a.csv", "a,b\n0,1\n07,2\n", "with a leading 0"),
+        ("a.csv", "a,b\n0,1\n 07,2\n", "with a leading 0"),
     ],
 )
 def test_bad_rows_of_text_tables_are_refused_with_their_lines(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -174,6 +175,15 @@ def test_bad_rows_of_text_tables_are_refused_with_their_lines(tmp_path: Path, na
     with pytest.raises(io.FormatError, match=said):
         io.convert(tmp_path / name, tmp_path / "a.gasla")
     assert sorted(os.listdir(tmp_path)) == [name]
+
+
+def test_other_spaces_than_ascii_are_no_part_of_a_number(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n0,1\n \t7 ,2\n", encoding="utf-8")
+    assert io.convert(tmp_path / "a.csv", tmp_path / "a.gasla", names=False).n == 8
+    (tmp_path / "a.csv").write_text("a,b\n0,1\n\u00a07,2\n", encoding="utf-8")
+    for call in (io.read, lambda path, **names: io.convert(path, tmp_path / "b.gasla", **names)):
+        with pytest.raises(io.FormatError, match=r"line 3: column 'a' holds '\\xa07'; expected a whole number"):
+            call(tmp_path / "a.csv", names=False)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "b.txt", "a.csv", "a.parquet", "a.feather"])

@@ -413,6 +413,9 @@ def test_csv_files_are_read_as_tables(tmp_path, text: str, arguments: dict, expe
         ("source,target\na,b\n,c\n", {"names": True}, 3, "column 'source' holds ''; expected a name"),
         ("", {}, 1, "the file is empty"),
         ("u,v\n7,0\n1,007\n", {}, None, "'v' holds '007', .* names=True if that is another vertex than 7, names=False"),
+        ("u,v\n7,0\n1, 007\t\n", {}, None, "'v' holds '007', .* names=True if that is another vertex than 7"),
+        ("002 ,7000000003\n", {}, None, "'src' holds '002', .* names=True if that is another vertex than 2"),
+        ("u,v\n7,0\n1,0x1F\n", {}, None, "'v' holds '0x1F', .* names=True if that is another vertex than 31"),
         (
             "0,1,5,x\n1,2,6,y\n",
             {},

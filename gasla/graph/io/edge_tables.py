@@ -404,18 +404,18 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
     pc = arrow("pyarrow.compute")
     numbered = table
     for end in ends:
-        texts = table[end]
+        texts = _trimmed(table[end])
         if (ids := _integers(texts)) is None:
             _refuse_comments(path, end, texts)
             return None
         led = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
         if pc.any(led).as_py():
-            led = texts.filter(led)[0].as_py()
+            text, number = (column.filter(led)[0].as_py() for column in (texts, ids))
             raise FormatError(
                 path,
                 None,
-                f"column {end!r} holds {led!r}, with a leading 0; pass names=True if that is another vertex than "
-                f"{int(led)}, names=False if it is the same (--vertices names or --vertices numbers)",
+                f"column {end!r} holds {text!r}, with a leading 0; pass names=True if that is another vertex than "
+                f"{number}, names=False if it is the same (--vertices names or --vertices numbers)",
             )
         numbered = numbered.set_column(table.column_names.index(end), end, ids)
     return numbered
@@ -432,6 +432,11 @@ def _refuse_comments(path: Path, end: str, texts: Any) -> None:
             f"column {end!r} holds numbers and {texts.filter(is_sign)[0].as_py()[:60]!r}; pass names=True if that is "
             "the name of a vertex (--vertices names), or remove the line if it is a comment",
         )
+
+
+def _trimmed(texts: Any) -> Any:
+    """A column of strings without the spaces and tabs around them, which pyarrow.csv ignores around numbers."""
+    return arrow("pyarrow.compute").ascii_trim(texts, " \t")
 
 
 def _integers(texts: Any) -> Any:
@@ -525,11 +530,10 @@ def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
 
 
 def _by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Part]:
-    pc = arrow("pyarrow.compute")
     for table in _text_blocks(path, layout, header, chosen):
         try:
             for title in chosen.titles:
-                texts = pc.utf8_trim_whitespace(table[title])
+                texts = _trimmed(table[title])
                 found = _integers(texts)
                 if found is None and title not in chosen.ends:
                     found = texts.cast("float64")
