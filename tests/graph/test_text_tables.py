@@ -160,6 +160,18 @@ def test_the_first_bad_row_is_named_whatever_is_wrong_with_it(tmp_path) -> None:
         assert edges(io.read(path, on_bad_rows="skip")) == [(0, 1, 1.5)]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+@pytest.mark.parametrize("names", [None, False])
+def test_spaces_around_an_id_do_not_make_a_row_bad(tmp_path, suffix: str, names: bool | None) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_text(" 0,1,1\n1,2\t ,2\n-1,2,3\n2, 3,4\n")
+    with pytest.raises(io.FormatError, match="column 'src' holds '-1'") as caught:
+        io.read(path, names=names)
+    assert caught.value.line == 3
+    with pytest.warns(UserWarning, match="1 bad row is skipped, the first in line 3"):
+        assert edges(io.read(path, names=names, on_bad_rows="skip")) == [(0, 1, 1), (1, 2, 2), (2, 3, 4)]
+
+
 def test_good_rows_are_read_without_a_word(tmp_path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("0,1\n1,2\n")

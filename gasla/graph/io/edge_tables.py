@@ -681,7 +681,7 @@ def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names
         cells = [row[place] for place in places]
         if kinds is None:
             others = list(zip(chosen.titles, cells))[2:]
-            is_numbered = names is False or (not names and all(is_whole(cell, 2**64) for cell in cells[:2]))
+            is_numbered = names is False or (not names and all(map(_is_id, cells[:2])))
             end = _NUMBER if is_numbered else _NAME
             kinds = [end, end, *(_WEIGHT if title == chosen.weight else _kind(cell) for title, cell in others)]
         for title, cell, kind in zip(chosen.titles, cells, kinds):
@@ -706,7 +706,12 @@ def _is_date(cell: str) -> bool:
     return True
 
 
-_NUMBER = _Kind(lambda cell: is_whole(cell, 2**64) and int(cell) >= 0, EXPECTED_ID)
+def _is_id(cell: str) -> bool:
+    """Whether a cell is an integer, which may be an id; pyarrow.csv ignores spaces and tabs around it."""
+    return is_whole(cell.strip(" \t"), 2**64)
+
+
+_NUMBER = _Kind(lambda cell: _is_id(cell) and int(cell) >= 0, EXPECTED_ID)
 _NAME = _Kind(lambda cell: cell != "" and "\ufffd" not in cell, "expected a name, in UTF-8")
 _WEIGHT = _Kind(is_number, EXPECTED_WEIGHT)
 _DATE = _Kind(_is_date, "expected a date, as in the first row")
