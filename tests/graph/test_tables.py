@@ -451,6 +451,21 @@ def test_damaged_files_are_refused(tmp_path, ending: str) -> None:
         io.read(tmp_path / f"none{ending}")
 
 
+@pytest.mark.parametrize("read", [io.read, lambda path: io.convert(path, path.with_suffix(".gasla"))])
+@pytest.mark.parametrize("damaged", [("src", "dst"), ("weight",)])
+def test_indices_outside_a_dictionary_are_refused(tmp_path, read: Callable[[Path], object], damaged: tuple) -> None:
+    path, texts = tmp_path / "edges.parquet", pa.array(["1", "2"]).dictionary_encode()
+    columns = {"src": [0, 1], "dst": [1, 0], "weight": [1.5, 2.5]} | dict.fromkeys(damaged, texts)
+    parquet.write_table(pa.table(columns), path, 1, compression="none", use_dictionary=[*damaged])
+    content = path.read_bytes()
+    # a page of one value: lengths of the levels and of the indices, then a run of one index, which becomes 64
+    changed = content.replace(b"\2\0\0\0\2\1\1\2\0", b"\2\0\0\0\2\1\1\2\x40")
+    assert changed != content
+    path.write_bytes(changed)
+    with pytest.raises(io.FormatError, match=r"is damaged .* out of bounds: 64"):
+        read(path)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
 @pytest.mark.parametrize("read", [io.read, lambda path: io.convert(path, path.with_suffix(".gasla"))])
 def test_columns_of_one_title_are_refused(tmp_path, ending: str, read: Callable[[Path], object]) -> None:

@@ -249,7 +249,13 @@ def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, (size if {*titles} == {*chosen.titles} else 0) + 24 * rows)
     with _open(path) as source:
         table = parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles)
-        return table.replace_schema_metadata(schema.metadata), chosen
+        return _validated(table).replace_schema_metadata(schema.metadata), chosen
+
+
+def _validated(table: Any) -> Any:
+    """The table, whose offsets of strings and indices of dictionaries are valid: pyarrow would follow them anywhere."""
+    table.validate(full=True)
+    return table
 
 
 def _schema(path: Path, file: Any) -> Any:
@@ -302,8 +308,7 @@ def _groups(path: Path, format: str, titles: list[str]) -> Iterator[Any]:
                 table = file.read_row_group(i, columns=titles)
             else:
                 table = arrow().Table.from_batches([file.get_batch(i)])
-                table.validate(full=True)  # offsets of strings, which pyarrow would follow anywhere
-            yield table.select(titles)
+            yield _validated(table).select(titles)
 
 
 def _are_narrow(path: Path, format: str, ends: list[str]) -> bool:
@@ -331,8 +336,7 @@ def _by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterator[Part
 def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, path.stat().st_size)
     with _open(path) as source:
-        table = arrow("pyarrow.feather").read_table(source)
-        table.validate(full=True)  # offsets of strings, which pyarrow would follow anywhere
+        table = _validated(arrow("pyarrow.feather").read_table(source))
     chosen = _chosen(path, table.column_names, _kept(path, columns, table.schema), places_of_numbers(table.schema))
     return table.select(chosen.titles), chosen
 
