@@ -60,6 +60,20 @@ def test_another_reader_finds_the_same_and_nothing_else(format: str, tmp_path: P
     assert compared >= 5 and refused == REFUSED.get(format, 0)
 
 
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("gml", "graph [ directed 1 node [ id 1 ] node [ id 2 ] edge [ source 1 target 02.0 ] ]"),  # 2.0 is node 2
+    ],
+)
+def test_another_reader_finds_the_same_in_rare_forms(format: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{FUZZER['suffix'](format)}"
+    path.write_text(text)
+    graph = FUZZER["outcome"](path)[-1]
+    assert graph.m == 1
+    assert difference(graph, file_contents(path, format)) == ""
+
+
 def altered(graph: Graph) -> list[Graph]:
     """Graphs that differ from one."""
     made = [graph.with_values(np.full(graph.m, 77))] if graph.m else []

@@ -275,10 +275,11 @@ def _networkx(read: Callable[[Path], Any]) -> Callable[[Path], Iterator[Contents
         nodes = [*G.nodes(data=True)]
         of_edges, of_nodes = (_columns([row[-1] for row in rows]) for rows in (arcs, nodes))
         weights = of_edges.pop("weight", [None] * len(arcs))
-        ends = [[str(arc[side]) for arc in arcs] for side in (0, 1)]
+        called = {node: str(node) for node, _ in nodes}  # an edge may have its end 2.0 at node 2
+        ends = [[called[arc[side]] for arc in arcs] for side in (0, 1)]
         edges = zip(*ends, weights, *(of_edges[name] for name in sorted(of_edges)))
         numbers = [of_nodes[name] for name in sorted(of_nodes)]
-        vertices = dict(zip([str(node) for node, _ in nodes], zip(*numbers) if numbers else [()] * len(nodes)))
+        vertices = dict(zip(called.values(), zip(*numbers) if numbers else [()] * len(nodes)))
         yield Contents(len(nodes), in_order(edges), sorted(of_edges), vertices, sorted(of_nodes))
 
     return contents
