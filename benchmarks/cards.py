@@ -6,10 +6,10 @@ mpiexec -n 2 python -m benchmarks.cards --processes --calls PageRank BFS SSSP
 
 With `--processes` each process of the job has a card, in place of the cards of one process; the times are those of the
 first. A graph on one card is a `gasla.Graph` there; on several it is spread over `distributed.Cluster(cards=K)`.
-Betweenness and triangles are shared out, each card with the whole graph. Everything else divides the graph, or is left
-to the first card where that is faster; with --divided all cards take part. The time of
-an iteration of PageRank is a hundredth of the difference that 100 further iterations make, so it excludes the time of a
-call on the host; the time of BFS includes it.
+Betweenness, closeness and triangles are shared out, each card with the whole graph. Everything else divides the graph,
+or is left to the first card where that is faster; with --divided all cards take part. The time of an iteration of
+PageRank is a hundredth of the difference that 100 further iterations make, so it excludes the time of a call on the
+host; the time of BFS includes it.
 """
 
 import argparse
@@ -40,6 +40,8 @@ CALLS: dict[str, Callable[[Any, int], Any]] = {
     "components": lambda g, s: gasla.connected_components(g).labels,
     "triangles": lambda g, s: gasla.triangle_count(g, per_vertex=True).per_vertex,
     "betweenness, 64 sources": lambda g, s: gasla.betweenness_centrality(g, sources=SOURCES, weighted=False),
+    "closeness, 4,096 sources": lambda g, s: gasla.closeness_centrality(g, sources=range(4096)),
+    "Louvain": lambda g, s: gasla.louvain_communities(g, weighted=False).labels,
 }
 REPETITIONS = 5
 
