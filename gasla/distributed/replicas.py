@@ -4,6 +4,7 @@ Nothing is exchanged until results come. Rows of results stay with the ranks tha
 order of the items, whatever rank has computed a term, so they have the bits of one process.
 """
 
+import itertools
 import socket
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +26,7 @@ from gasla.graph.graph import Graph
 REPLICA = "replica"  # the key under which a rank keeps the whole graph
 ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
 EMPTY = np.zeros(0)  # the sum of no terms
+TOGETHER, ROOM = 8, 1 << 28  # terms of a rank that are exchanged at once, and their bytes; a GPU must not wait for each
 
 
 def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[Any] | np.ndarray) -> BlockArray:
@@ -40,8 +42,9 @@ def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items:
     if not len(items):
         raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
     require_room(graph)
-    found: np.ndarray = graph.ranks.each(_sum, graph.handle.key, function, list(items), compiles())[0]
-    return found
+    handle = Handle(graph.ranks)
+    shape, kind = graph.ranks.each(_sum, graph.handle.key, handle.key, function, list(items), compiles())[0]
+    return BlockArray(handle, "sum", shape, kind).compute()
 
 
 def require_room(graph: Any) -> None:
@@ -160,30 +163,42 @@ def _map(
 
 
 def _sum(
-    rank: Rank, graph: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
-) -> np.ndarray:
-    """Sum the terms of all items, in rounds of one item per rank; each rank adds up a range of entries."""
+    rank: Rank, graph: Any, result: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
+) -> tuple[Any, ...]:
+    """Sum the terms of all items, in rounds of a few items per rank; each rank keeps a range of entries.
+
+    Returns shape and type of all entries.
+    """
     communicator, whole = rank.communicator, replica_on(rank, graph)
-    size, total, bounds, kind = communicator.size, EMPTY, None, np.dtype(np.float64)
+    size, here, total = communicator.size, communicator.rank, EMPTY
     device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)
+    counts = [len(range(other, len(items), size)) for other in range(size)]  # items of each rank
     with running_as(compiled):
-        terms = iter(function(whole, items[communicator.rank :: size]))
-        for first in range(0, len(items), size):
+        terms = iter(function(whole, items[here::size]))
+        first = [next(terms)] if counts[here] else []
+        length = int(communicator.allgather(np.array([len(term) for term in first], np.int64))[0][0])
+        kind = np.dtype(bytes(communicator.allgather(_name_of(first))[0]).decode())  # rank 0 has an item
+        together = max(1, min(TOGETHER, ROOM // max(1, length * kind.itemsize)))
+        bounds = (length * np.arange(size + 1) // size).tolist()
+        width = bounds[here + 1] - bounds[here]
+        for begin in range(0, counts[0], together):
             communicator.superstep += 1
-            term = xp.ascontiguousarray(moved(next(terms), device)) if first + communicator.rank < len(items) else None
-            if bounds is None:  # rank 0 has an item in every round
-                length = communicator.allgather(np.array([0 if term is None else len(term)], np.int64))[0][0]
-                kind = np.dtype(bytes(communicator.allgather(_name_of(term))[0]).decode())
-                bounds = length * np.arange(size + 1) // size
-            if term is None:
-                term = xp.zeros(0, kind)
-            spans = [term[a:b] for a, b in pairwise(bounds)]
-            for part in exchange_arrays(communicator, spans)[: len(items) - first]:
-                total = part if total is EMPTY else total + part
-    return np.concatenate(communicator.allgather(moved(total, "cpu")))
+            here_now, *now = (min(together, max(0, count - begin)) for count in [counts[here], *counts])
+            block = xp.empty((here_now, length), kind)
+            for row in range(here_now):
+                block[row] = moved(first.pop() if first else next(terms), device)
+            spans = [xp.ascontiguousarray(block[:, a:b]).reshape(-1) for a, b in pairwise(bounds)]
+            del block
+            parts = exchange_arrays(communicator, spans)
+            rows = [part.reshape(count, width) for part, count in zip(parts, now, strict=True)]
+            for row, other in itertools.product(range(together), range(size)):  # items in their order
+                if row < now[other]:
+                    total = rows[other][row] if total is EMPTY else total + rows[other][row]
+    rank.kept[result] = {"sum": total}
+    return (length,), kind
 
 
-def _name_of(term: Any) -> np.ndarray:
-    """The type of an array as bytes."""
-    return np.frombuffer(b"" if term is None else term.dtype.str.encode(), np.uint8)
+def _name_of(terms: Sequence[Any]) -> np.ndarray:
+    """The type of the first array as bytes."""
+    return np.frombuffer(terms[0].dtype.str.encode() if terms else b"", np.uint8)

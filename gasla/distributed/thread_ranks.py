@@ -3,8 +3,8 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -15,6 +15,7 @@ from gasla.distributed.communicator import Member, Rank, RankError
 from gasla.distributed.failures import describe_failure, raise_first
 from gasla.distributed.peer_groups import OneProcess
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
+from gasla.engines import peers
 
 PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
 
@@ -82,6 +83,16 @@ class ThreadCommunicator(Rounds):
         """See `Communicator`."""
         if not isinstance(error, RankError):  # all ranks have it
             self._table.fail(self.place, error)
+
+
+@contextmanager
+def _driving(card: int | None) -> Iterator[None]:
+    """Make a GPU the current one of this thread, while other threads drive others."""
+    if card is None:
+        yield
+    else:
+        with require_gpu().cuda.Device(card), peers().yielding():
+            yield
 
 
 def _wait_for(ended: SimpleQueue[int]) -> None:
@@ -163,7 +174,7 @@ class ThreadRanks:
         def work(rank: int) -> None:
             _on_rank.is_here = True
             try:
-                with nullcontext() if cards[rank] is None else require_gpu().cuda.Device(cards[rank]):
+                with _driving(cards[rank]):
                     results[rank] = invoke(
                         Rank(communicators[rank], self._stores[rank], self.has_cards), function, arguments
                     )

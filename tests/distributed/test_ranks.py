@@ -21,6 +21,7 @@ import gasla
 import semirings
 from gasla import distributed
 from gasla.arrays import moved
+from gasla.distributed import replicas
 from gasla.distributed.engine import unsupported
 from gasla.distributed.engine.any_vertex import VertexAggregates
 from gasla.distributed.engine.messages import NO_UPDATES, Updates, pack_message, unpack_message
@@ -623,8 +624,10 @@ def test_walks_are_those_of_one_process(weighted: bool) -> None:
     assert len(gasla.random_walks(over(GRAPH, 2), np.zeros(0, int), 3)) == 0
 
 
-def test_terms_are_added_in_the_order_of_items() -> None:
+@pytest.mark.parametrize("together", [1, 2, 8])
+def test_terms_are_added_in_the_order_of_items(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirds and large numbers, whose sum depends on the order; more ranks than items, and than entries."""
+    monkeypatch.setattr(replicas, "TOGETHER", together)
     items = [1e16, 1.0, -1e16, 1 / 3, 1e8, 7.0]
 
     def terms(graph: gasla.Graph, some: list[float]) -> Any:

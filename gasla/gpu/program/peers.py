@@ -21,7 +21,7 @@ from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
 from gasla.gpu.runtime import compile, nccl, shared_memory
-from gasla.gpu.runtime.waiting import is_idle
+from gasla.gpu.runtime.waiting import is_idle, yielding
 from gasla.graph.graph import Graph
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
@@ -39,6 +39,7 @@ __all__ = [
     "on",
     "part",
     "shared_memory",
+    "yielding",
 ]
 
 MOST = 32  # GPUs: each is served by one lane of a warp

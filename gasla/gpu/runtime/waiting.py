@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # Seconds of waiting. Up to PATIENCE a wait polls the page without a pause; up to WAKEFUL it yields to other threads
 # between polls; after that it also sleeps, and the system may wake it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
 NOT_READY = 600  # cudaErrorNotReady
+_here = threading.local()  # `yields`: whether other threads drive other GPUs
+
+
+@contextmanager
+def yielding() -> Iterator[None]:
+    """Let other threads of Python run whenever this one waits for a kernel, because they drive other GPUs."""
+    _here.yields = True
+    try:
+        yield
+    finally:
+        _here.yields = False
 
 
 def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, patience: float = PATIENCE) -> None:
     """Poll `page.ended` until it is the number of the launch; `show` is called ten times a second.
 
-    Up to `patience` seconds it does not pause, and no other thread of Python runs. Returns as well when the current
-    stream is idle. Raises CuPy's error if a kernel failed.
+    Up to `patience` seconds it does not pause, and no other thread of Python runs, unless this one is `yielding`.
+    Returns as well when the current stream is idle. Raises CuPy's error if a kernel failed.
     """
+    patience = 0.0 if getattr(_here, "yields", False) else patience
     began = shown = time.perf_counter()
     while page.ended != launch:
         now = time.perf_counter()
