@@ -23,8 +23,8 @@ class Cluster:
     Workers started by dask-mpi communicate over MPI, all others over Dask's connections, which takes about a
     millisecond per superstep.
 
-    Cards: the ranks are threads of this process, each with a GPU: it holds a part of the graph and of the fields, and
-    copies what its edges read from the other cards' memory after each superstep. No launcher is needed.
+    Cards: the ranks are GPUs of this process. Each holds a part of the graph and of the fields, and kernels write what
+    changes into the memory of the others. No launcher is needed.
 
     Threads: the ranks are threads of this process and share its cores, for tests and experiments.
 
