@@ -60,6 +60,7 @@ def test_any_text_is_read(tmp_path, suffix: str, sign: str, ids: str, has_header
         ("a.csv", "# x\nann;bob\n", {}, r"line 2: 'ann;bob' may be a header or an edge; pass src= and dst="),
         ("a.csv", "0,1\n# by me, today\n1,2\n", {}, r"holds numbers and '# by me'; pass names=True .* comment"),
         ("a.csv", "\ufeff0,1\n", {"encoding": "utf-16-le"}, "line 1: the file looks like UTF-16"),
+        ("a.txt", "#\n\ufeffa b 2\na b 3\n", {"encoding": "utf-8"}, "line 2: the line begins with a byte order mark"),
         ("a.txt", "0 1 1,5\n1 2 2,5\n", {}, r"line 1: weight '1,5'; expected a number, with a point"),
         ("a.txt", "9223372036854775808 1\n", {}, r"line 1: vertex '9223372036854775808'; .* pass names=True if ids"),
         ("a.csv", "source,target\na,b\n\xe9,b\n", {"encoding": "latin-1"}, "line 3: .* expected a name, in UTF-8"),

@@ -37,6 +37,10 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
         raise FormatError(path, 1, "the file looks like UTF-16 by its first two bytes; expected UTF-8")
     is_comment = [line[:1] in ("#", "%") or not line.strip() for line in lines]
     head = 0 if all(is_comment) else is_comment.index(False)
+    if 0 < head < len(lines) and lines[head][:1] == "\ufeff":
+        raise FormatError(
+            path, head + 1, "the line begins with a byte order mark; expected one at the begin of the file at most"
+        )
     first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
     separator = separator or _separator(path, head + 1, first, is_csv)
     pairs = f"{separator} ", f" {separator}"
