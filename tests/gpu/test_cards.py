@@ -1,5 +1,6 @@
 """Ranks with a card each have the results of one process. Two ranks may share a card, so one card suffices here."""
 
+import ctypes
 import os
 import re
 import shutil
@@ -20,9 +21,12 @@ from gasla import distributed
 from gasla.arrays import require_gpu
 from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import RankError
+from gasla.distributed.engine.local_program import local_program
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
-from gasla.gpu.program import engine, relabel
+from gasla.gpu.program import engine, peers, relabel
+from gasla.gpu.program.generate import Module
+from gasla.gpu.program.plan import Variant as KernelVariant
 from gasla.gpu.runtime import compile, nccl
 from gasla.operations.prepare import Variant, runs_of
 from gasla.program.binding import AUTO
@@ -100,6 +104,20 @@ def run_script(command: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [programs.Hops, programs.Cheapest, programs.Flow])
+def test_kernels_that_exchange_values_compile(kind: Any) -> None:
+    """NVRTC also finds the struct of arguments to have the size that Python gives it."""
+    pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
+    local = local_program(kind, np.dtype(np.int32), True, together=True)
+    lanes = 4 if local.everyone else 0
+    module = Module(
+        local.traced(np.dtype(np.int32)), peers.peers_variant(KernelVariant(np.dtype(np.int32), row_lanes=lanes))
+    )
+    size = f"static_assert(sizeof(Program::Arguments) == {ctypes.sizeof(module.struct)});"
+    assert compile.compile_source(f"{module.source}\n{size}", "compute_90", "peers")
 
 
 @pytest.mark.gpu
@@ -371,6 +389,7 @@ import gasla
 from gasla import distributed
 from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import RankError
+from gasla.distributed.engine.local_program import local_program
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
 from tests.helpers import programs

@@ -87,10 +87,10 @@ class EmulatedPeerRun(EmulatedRun):
         """Memory, not zero at first."""
         return np.full(size, 0xAB, np.uint8)
 
-    def join(self, known: np.ndarray, ranks: int, rounds: int) -> None:
+    def join(self, known: np.ndarray, rank: int, ranks: int, rounds: int) -> None:
         """Set what the kernel knows of the others."""
         self.put("peers", known)
-        self.arguments.ranks, self.arguments.met = ranks, rounds
+        self.arguments.rank, self.arguments.ranks, self.arguments.met = rank, ranks, rounds
 
     @property
     def rounds(self) -> int:

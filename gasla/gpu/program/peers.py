@@ -224,10 +224,10 @@ class PeerRun(Run):
         """Memory on this GPU, of some bytes."""
         return self.xp.empty(size, np.uint8)
 
-    def join(self, peers: Any, ranks: int, rounds: int) -> None:
-        """Pass the structs of the other GPUs to the kernel, and the number of meetings so far."""
+    def join(self, peers: Any, rank: int, ranks: int, rounds: int) -> None:
+        """Pass the structs of the other GPUs to the kernel, the rank of this one, and the number of meetings so far."""
         self._set("peers", peers)
-        self._arguments.ranks, self._arguments.met = ranks, rounds
+        self._arguments.rank, self._arguments.ranks, self._arguments.met = rank, ranks, rounds
 
     @property
     def rounds(self) -> int:
@@ -354,8 +354,8 @@ def meet(
     of_all = np.stack(group.gather([np.array(mine, np.int64)]))
     if kept is None or not (of_all[:, 1:] == of_all[0, 1:]).all():
         kept = Meeting(int(of_all[:, 0].max()), runs, mirrors, on, group)
-    for run, peers in zip(runs, kept.peers, strict=True):
-        run.join(peers, group.size, kept.rounds)
+    for run, peers, rank in zip(runs, kept.peers, group.here, strict=True):
+        run.join(peers, rank, group.size, kept.rounds)
     return kept
 
 

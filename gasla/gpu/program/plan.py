@@ -312,7 +312,8 @@ class GpuPlan(Plan):
             result += [(f"start_{n}", ctype(kind), kind), (f"seed_{n}", ctype(kind), kind)]
             result += [(f"at_{n}", "long long", np.int64), (f"fills_{n}", "int", np.int32)]
         if self.variant.peers:
-            result += [("ranks", "unsigned int", np.uint32), ("met", "unsigned long long", np.uint64)]
+            result += [(name, "unsigned int", np.uint32) for name in ("rank", "ranks")]
+            result += [("met", "unsigned long long", np.uint64)]
         return result + ([("rows", "gasla::Rows<offset_t>", ROWS)] if self.partitions_rows else [])
 
     @functools.cached_property

@@ -66,14 +66,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::pass() {
 }
 
 // Store the values of active vertices, and which are active, at the peers that mirror them; if every vertex takes part,
-// all values.
+// all values. Each GPU begins with the one after itself, so that they do not all store into the same at once.
 template <class P> __device__ __forceinline__ void Loop<P>::send() {
     constexpr int AT_ONCE = 8;  // vertices per lane whose loads overlap
     if constexpr (P::KEEPS_ACTIVE)
         if (now.form == LIST) to_bits();
     const u32 half = now.round & 1;
-    for (u32 rank = 0; rank < c.a.ranks; ++rank) {
-        const Peer& peer = c.a.peers[rank];
+    for (u32 step = 1; step < c.a.ranks; ++step) {
+        const Peer& peer = c.a.peers[(c.a.rank + step) % c.a.ranks];
         const vertex_t* sends = peer.sends;
         const u64 count = peer.sent, entries = entries_of(count);
         char* values = peer.values_there[half];
