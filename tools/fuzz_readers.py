@@ -377,7 +377,7 @@ def changed_array(content: bytes, drawn: random.Random) -> bytes:
     except Exception:
         return content
     kind = drawn.randrange(8)
-    with np.errstate(all="ignore"), suppress(ValueError, TypeError, IndexError):
+    with np.errstate(all="ignore"), suppress(ValueError, TypeError, IndexError, OverflowError):
         if kind < 5 and array.size and array.dtype.kind in "iufb":
             number = drawn.choice([-1, 0, 1, 2, array.size, 100, 2**31 - 1, -(2**63), 2**63 - 1])
             array.reshape(-1)[drawn.randrange(array.size)] = np.array(number).astype(array.dtype)

@@ -4,6 +4,7 @@ Each is read in two ways, which agree, and by another reader, which finds the sa
 """
 
 import io
+import random
 import runpy
 import shutil
 import zipfile
@@ -73,6 +74,14 @@ def test_another_reader_finds_the_same_in_rare_forms(format: str, text: str, tmp
     graph = FUZZER["outcome"](path)[-1]
     assert graph.m == 1
     assert difference(graph, file_contents(path, format)) == ""
+
+
+def test_the_fuzzer_changes_any_array() -> None:
+    """Texts of negative numbers have no unsigned type, and an array without entries has no last one."""
+    for array in (np.array(["-1"]), np.zeros(0)):
+        for seed in range(100):
+            changed = FUZZER["changed_array"](FUZZER["npy"](array), random.Random(seed))
+            assert np.load(io.BytesIO(changed)).ndim in (1, 2)
 
 
 def altered(graph: Graph) -> list[Graph]:
