@@ -1,6 +1,6 @@
 """Arrays between GPUs of ranks in several processes, by NCCL: on other hosts, or where kernels don't exchange them.
 
-A `Link` belongs to a communicator, by which ranks agree on it, and hear that one of them has failed while NCCL waits.
+Ranks agree on a `Link` by their communicator, and hear by it that one of them has failed while NCCL waits.
 """
 
 import socket
@@ -41,53 +41,56 @@ class Link:
 
     Parameters
     ----------
-    communicator : WarningCommunicator
     number : int
-        Of this link among those of the communicator, the same on all ranks.
+        Of this link among those of the ranks, the same on all of them.
     connection : Connection or None
         See `gasla.gpu.runtime.nccl`.
     obstacle : str
         Why there is no connection; then ranks exchange by way of their hosts.
     """
 
-    def __init__(self, communicator: WarningCommunicator, number: int, connection: Any, obstacle: str = "") -> None:
-        self.communicator, self.number, self.obstacle, self.ended = communicator, number, obstacle, False
+    def __init__(self, number: int, connection: Any, obstacle: str = "") -> None:
+        self.number, self.obstacle, self.ended = number, obstacle, False
         self._connection, self._exchanges = connection, 0
 
-    def exchange(self, sent: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
-        """Send each rank an array of bytes on this GPU; returns those received, of the given sizes (collective)."""
+    def exchange(self, communicator: Any, sent: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
+        """Send each rank an array of bytes on this GPU; returns those received, of the given sizes (collective).
+
+        By the communicator of the current call, a `WarningCommunicator`, this rank hears of failures.
+        """
         self._exchanges += 1
-        task, own = TASKS * self.number + self._exchanges, self.communicator.rank
-        sent = [array_module(part).ascontiguousarray(part).reshape(-1).view(np.uint8) for part in sent]
-        kept, empty = sent[own], sent[own][:0]
-        sent[own] = empty
+        task, own = TASKS * self.number + self._exchanges, communicator.rank
+
+        def look() -> None:
+            if communicator.is_warned(task):
+                raise PeerFailed
+
         try:
-            received: list[Any] = self._connection.exchange(
-                sent, [0 if rank == own else size for rank, size in enumerate(sizes)], lambda: self._look(task)
-            )
+            sent = [array_module(part).ascontiguousarray(part).reshape(-1).view(np.uint8) for part in sent]
+            kept, sent[own] = sent[own], sent[own][:0]
+            sizes = [0 if rank == own else size for rank, size in enumerate(sizes)]
+            received: list[Any] = self._connection.exchange(sent, sizes, look)
         except BaseException as error:
-            self._give_up(task, error)
+            self._give_up(communicator, task, error)
             raise
         received[own] = kept
         return received
 
-    def _look(self, task: int) -> None:
-        if self.communicator.is_warned(task):
-            raise PeerFailed
-
-    def _give_up(self, task: int, error: BaseException) -> None:
+    def _give_up(self, communicator: WarningCommunicator, task: int, error: BaseException) -> None:
         """End the link after an error; if that of another rank has caused it, this raises a RankError with it."""
         until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)  # perhaps one of NCCL
         is_caused = isinstance(error, PeerFailed)
-        with suppress(Exception):  # what had failed before is raised
+        try:
             while not is_caused and time.monotonic() < until:
-                is_caused = self.communicator.is_warned(task)
+                is_caused = communicator.is_warned(task)
                 time.sleep(0.01)
+            if is_caused:
+                communicator.barrier()  # at once, as the other rank does not wait long
+        finally:
             if not is_caused:
-                self.communicator.warn(task)
-        self.close()
-        if is_caused:
-            self.communicator.barrier()
+                with suppress(Exception):  # what had failed before is raised
+                    communicator.warn(task)
+            self.close()
 
     def close(self) -> None:
         """End the connection."""
@@ -98,9 +101,9 @@ class Link:
 
 
 def find_link(communicator: Any) -> Link | None:
-    """The link of a communicator, if there is one that can be used."""
+    """The link of a communicator, if there is one that can be used. All ranks have one, or none: see `invoke`."""
     link: Link | None = communicator.link
-    return None if link is None or link.obstacle else link
+    return None if link is None or link.ended or link.obstacle else link
 
 
 def connect(rank: Rank) -> None:
@@ -120,7 +123,7 @@ def connect(rank: Rank) -> None:
     if not obstacle:
         key = peers().nccl.new_key() if communicator.rank == 0 else np.zeros(0, np.uint8)
         connection = peers().nccl.Connection(communicator.rank, communicator.size, communicator.allgather(key)[0])
-    communicator.link = Link(communicator, number, connection, obstacle)
+    communicator.link = Link(number, connection, obstacle)
 
 
 def _first(communicator: Communicator, text: str) -> str:

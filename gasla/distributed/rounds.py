@@ -94,7 +94,10 @@ def _name(kind: int) -> str:
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a function on a rank, and return after it has returned on all ranks; an exception makes the others raise."""
+    """Call a function on a rank, and return after it has returned on all ranks; an exception makes the others raise.
+
+    After an exception no rank has a link, because one may have ended its own.
+    """
     communicator: Any = rank.communicator
     communicator.superstep = 0
     try:
@@ -102,5 +105,7 @@ def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -
         communicator.end()
     except BaseException as error:
         communicator.abort(error)
+        if communicator.link is not None:
+            communicator.link.close()
         raise
     return found

@@ -25,84 +25,15 @@ from tests.distributed.test_ranks import CLOSE, EXACT, check, is_taken, over, ra
 from tests.helpers import programs
 from tests.helpers.emulated_ranks import Emulated
 from tests.helpers.generated_programs import Case, cases
+from tests.helpers.linked_ranks import ApartCommunicator, Connection, Wire, join_threads
 from tests.helpers.strict_cupy import without_gpu
-
-
-class Wire:
-    """What connections of all ranks share."""
-
-    def __init__(self) -> None:
-        self.changed, self.sent = threading.Condition(), dict[tuple[int, int], Sequence[Any]]()
-        self.count, self.bytes = 0, 0
-
-
-class Connection:
-    """See `gasla.gpu.runtime.nccl.Connection`."""
-
-    def __init__(self, rank: int, wire: Wire) -> None:
-        self._rank, self._wire, self._turn = rank, wire, 0
-        self.aborted = False
-
-    def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
-        wire, self._turn = self._wire, self._turn + 1
-        with wire.changed:
-            wire.sent[self._turn, self._rank] = sent
-            wire.count += 1
-            wire.bytes += sum(part.nbytes for part in sent)
-            wire.changed.notify_all()
-        received = []
-        for rank, size in enumerate(sizes):
-            if not size:
-                received.append(sent[rank][:0])
-                continue
-            with wire.changed:
-                while (self._turn, rank) not in wire.sent:
-                    wire.changed.wait(0.01)
-                    show()
-                received.append(wire.sent[self._turn, rank][self._rank].copy())
-            assert received[-1].nbytes == size and received[-1].dtype == np.uint8
-        return received
-
-    def abort(self) -> None:
-        self.aborted = True
-
-
-class ApartCommunicator(ThreadCommunicator):
-    """Threads in place of processes that are joined by NCCL."""
-
-    shares_memory = False
-    wire = Wire()
-    warnings: set[int] = set()
-
-    def __init__(self, rank: int, table: Any, card: int | None = None) -> None:
-        super().__init__(rank, table, card)
-        if type(self).wire is not None:
-            self.link = Link(self, 1, Connection(rank, self.wire))
-
-    def warn(self, number: int) -> None:
-        self.warnings.add(number)
-
-    def is_warned(self, number: int) -> bool:
-        return number in self.warnings
 
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    """Each call of a function on ranks has a new one, as it has new communicators."""
-    made = Wire()
-    table = thread_ranks._Table
-
-    def begin(size: int) -> Any:
-        made.sent.clear()
-        ApartCommunicator.warnings.clear()  # links of a call have the numbers of those before
-        return table(size)
-
-    monkeypatch.setattr(thread_ranks, "_Table", begin)
-    monkeypatch.setattr(ApartCommunicator, "wire", made)
-    monkeypatch.setattr(ApartCommunicator, "warnings", set())
-    monkeypatch.setattr(thread_ranks, "ThreadCommunicator", ApartCommunicator)
+    """Threads in place of processes whose GPUs are joined by NCCL."""
     monkeypatch.setattr(RankRun, "has_card", True)
-    return made
+    return join_threads(monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "connected_components", "core_number", "pagerank"])
@@ -160,36 +91,70 @@ def test_a_failure_while_others_wait_is_heard_by_all(rank: int, wire: Wire, monk
     np.testing.assert_array_equal(np.asarray(gasla.pagerank(spread).ranks), gasla.pagerank(graph).ranks)
 
 
+class Waiting:
+    """The communicator of a rank whose connection fails, and the connection."""
+
+    rank = 0
+
+    def __init__(self, error: BaseException, warned: Any) -> None:
+        self.error, self.warned, self.happened = error, warned, list[str]()
+        self.link = Link(1, self)
+
+    def is_warned(self, number: int) -> bool:
+        if isinstance(self.warned, Exception):
+            raise self.warned
+        return bool(self.warned)
+
+    def warn(self, number: int) -> None:
+        self.happened.append("warned")
+
+    def barrier(self) -> None:
+        self.happened.append("met")
+        raise RankError("rank 1 failed")
+
+    def exchange(self, sent: Any, sizes: Any, show: Callable[[], None]) -> Any:
+        raise self.error
+
+    def abort(self) -> None:
+        self.happened.append("ended")
+
+    def fail(self) -> list[str]:
+        """What happens in an exchange."""
+        with pytest.raises((Exception, KeyboardInterrupt)) as caught:
+            self.link.exchange(self, [np.zeros(3)] * 2, [0, 24])
+        assert self.link.ended and find_link(self) is None
+        return [type(caught.value).__name__, str(caught.value), *self.happened]
+
+
 def test_an_error_of_another_rank_is_not_taken_for_an_own_one() -> None:
-    """NCCL notices that a peer has gone before this rank hears why."""
-    link, barriers = _failing(RuntimeError("NCCL: remote error"), warned=True)
-    with pytest.raises(RankError, match="rank 1 failed"):
-        link.exchange([np.zeros(3)] * 2, [0, 24])
-    assert barriers == ["met"] and link.ended
+    """NCCL notices that a peer has gone before this rank hears why. The peer does not wait for the end of the link."""
+    failed = Waiting(RuntimeError("NCCL: remote error"), True).fail()
+    assert failed == ["RankError", "rank 1 failed", "met", "ended"]
+
+
+def test_an_error_that_others_tell_at_once_is_raised() -> None:
+    """Over Dask's connections a warning is the error itself."""
+    failed = Waiting(RuntimeError("NCCL: remote error"), RankError("rank 1 failed")).fail()
+    assert failed[:2] == ["RankError", "rank 1 failed"] and failed[-1] == "ended"
 
 
 def test_ctrl_c_is_raised_at_once() -> None:
-    link, barriers = _failing(KeyboardInterrupt(), warned=False)
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        link.exchange([np.zeros(3)] * 2, [0, 24])
-    assert time.monotonic() - began < 0.5 and barriers == ["warned"] and link.ended
+    assert Waiting(KeyboardInterrupt(), False).fail() == ["KeyboardInterrupt", "", "warned", "ended"]
+    assert time.monotonic() - began < 0.5
 
 
-def _failing(error: BaseException, warned: bool) -> tuple[Link, list[str]]:
-    happened: list[str] = []
-
-    def fail(*_: Any) -> Any:
-        raise error
-
-    def meet() -> None:
-        happened.append("met")
-        raise RankError("rank 1 failed")
-
-    communicator: Any = SimpleNamespace(
-        rank=0, is_warned=lambda _: warned, warn=lambda _: happened.append("warned"), barrier=meet
-    )
-    return Link(communicator, 1, SimpleNamespace(exchange=fail, abort=lambda: None)), happened
+def test_runs_on_the_cpu_do_not_use_the_link(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks with GPUs run programs there that are not compiled."""
+    graph = random_graph()
+    spread = over(graph, 3)
+    monkeypatch.undo()
+    monkeypatch.setattr(thread_ranks, "ThreadCommunicator", ApartCommunicator)
+    monkeypatch.setattr(ApartCommunicator, "wire", wire)
+    found = gasla.run(programs.Hops, spread, active=[3], hops={3: 0}, compile=False)
+    expected = gasla.run(programs.Hops, graph, active=[3], hops={3: 0})
+    np.testing.assert_array_equal(np.asarray(found.hops), expected.hops)
+    assert wire.count == 0
 
 
 # --- who has a link ---------------------------------------------------------------------------------------------------
@@ -281,8 +246,12 @@ def test_contents_that_come_apart_are_those_of_messages(data: Any) -> None:
     held = data.draw(st.sampled_from([1, 9, 300, 70_000]))
     places = np.unique(data.draw(st.lists(st.integers(0, held - 1), min_size=1, max_size=100))).astype(np.int64)
     some = np.arange(len(places))
-    news = Updates(places, data.draw(st.sampled_from([None, some % 3 == 0])), [some.astype(np.float32), some > 2])
-    kinds = [(np.dtype(np.float32), ()), (np.dtype(bool), ())]
+    wide = (some[:, None] + np.arange(3)).astype(
+        data.draw(st.sampled_from([np.int8, np.float16, np.complex64, np.int64]))
+    )
+    values = [some.astype(np.float32), some > 2, wide]
+    news = Updates(places, data.draw(st.sampled_from([None, some % 3 == 0])), values)
+    kinds = [(value.dtype, value.shape[1:]) for value in values]
     header, content = pack(news, held)
     message = np.frombuffer(b"123" + header, np.uint8)
     assert content_size(message, 3, held, kinds) == len(content)

@@ -319,9 +319,8 @@ def _begin(
     until: int,
     trace: bool,
 ) -> Status:
+    connect(rank)
     shard, known = _part_on(rank, graph, program, options)
-    if options.has_card:
-        connect(rank)
     values = dict(sent)
     for name, x in sent.items():
         if isinstance(x, Reference):

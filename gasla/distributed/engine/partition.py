@@ -369,6 +369,6 @@ def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array
     if device == "gpu" and (link := find_link(communicator)) is not None:
         sizes = np.array([[part.nbytes] for part in parts], np.int64).view(np.uint8)
         lengths = [int(size.view(np.int64)[0]) for size in communicator.exchange(list(sizes))]
-        return [got.view(kind).reshape(-1, *row) for got in link.exchange(parts, lengths)]
+        return [got.view(kind).reshape(-1, *row) for got in link.exchange(communicator, parts, lengths)]
     sent = [np.ascontiguousarray(moved(part, "cpu")).reshape(-1).view(np.uint8) for part in parts]
     return [moved(got.view(kind).reshape(-1, *row), device) for got in communicator.exchange(sent)]

@@ -338,7 +338,7 @@ class RankRun:
             pairs: list[Any] = communicator.exchange(parts)
             self.bytes += len(head) * (communicator.size - 1) + sum(one.nbytes for _, one in found)
             return [part for part, _ in pairs], [(r, one) for r, (_, one) in enumerate(pairs) if len(one.places)]
-        if (link := find_link(communicator)) is not None:
+        if self.has_card and (link := find_link(communicator)) is not None:
             return self._swap_apart(link, common, found)
         sent = [head] * communicator.size
         for rank, one in found:
@@ -364,7 +364,7 @@ class RankRun:
         got = communicator.exchange(sent)
         held = [self._held_from(rank) for rank in range(communicator.size)]
         sizes = [content_size(message, at, held[rank], self.kinds) for rank, message in enumerate(got)]
-        received = link.exchange(contents, sizes)
+        received = link.exchange(communicator, contents, sizes)
         self.bytes += sum(map(len, sent)) - at + sum(map(len, contents))
         return got, [
             (rank, unpack_message(message, at, held[rank], self.kinds, received[rank]))
