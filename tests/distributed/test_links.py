@@ -1,5 +1,6 @@
 """Values between GPUs of several processes by NCCL: what ranks do with it, with a wire between threads in its place."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.links import Link, connect, find_link
 from gasla.distributed.thread_ranks import ThreadCommunicator
 from gasla.engines import peers
+from gasla.gpu.runtime import nccl as nccl_runtime
 from tests.distributed.test_ranks import CLOSE, EXACT, check, is_taken, over, random_graph
 from tests.helpers import programs
 from tests.helpers.emulated_ranks import Emulated
@@ -278,6 +280,37 @@ def test_contents_stay_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.values[0].data.ptr % 8 == 0
     assert content_size(np.zeros(0, np.uint8), 0, 4, kinds) == 0
     assert unpack_message(np.zeros(0, np.uint8), 0, 4, kinds) is NO_UPDATES
+
+
+def test_gpus_are_joined_before_anything_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rank can't leave NCCL's first exchange with another one that has failed."""
+    done: list[Any] = []
+
+    class Communicator:
+        def __init__(self, size: int, key: bytes, rank: int) -> None:
+            done.append((size, key, rank))
+
+        def send(self, at: int, size: int, kind: str, peer: int, stream: int) -> None:
+            done.append(("send", size, kind, peer))
+
+        def recv(self, at: int, size: int, kind: str, peer: int, stream: int) -> None:
+            done.append(("recv", size, kind, peer))
+
+    without_gpu(monkeypatch)
+    cupy: Any = gasla.arrays.require_gpu()
+    cupy.cuda.get_current_stream = lambda: SimpleNamespace(ptr=0)
+    of_cupy: Any = SimpleNamespace(
+        NcclCommunicator=Communicator,
+        NCCL_UINT8="uint8",
+        groupStart=lambda: done.append("start"),
+        groupEnd=lambda: done.append("end"),
+    )
+    monkeypatch.setattr(sys.modules["cupy.cuda"], "nccl", of_cupy, raising=False)
+    monkeypatch.setattr(nccl_runtime, "require_gpu", lambda: cupy)
+    monkeypatch.setattr(nccl_runtime, "wait_for_stream", lambda show: done.append("waited"))
+    nccl_runtime.Connection(1, 3, np.array([7], np.uint8))
+    each = [(what, 1, "uint8", peer) for peer in range(3) for what in ("send", "recv")]
+    assert done == [(3, b"\7", 1), "start", *each, "end", "waited"]
 
 
 def test_links_has_no_numbers_of_kernels() -> None:

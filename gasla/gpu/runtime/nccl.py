@@ -44,6 +44,10 @@ class Connection:
         from cupy.cuda import nccl
 
         self._nccl, self._of_rank = nccl, nccl.NcclCommunicator(size, key.tobytes(), rank)
+        # NCCL joins two GPUs in their first exchange. It waits for a peer there without an end, so this is done now,
+        # when all ranks take part for certain.
+        bytes_of_all = [require_gpu().zeros(1, np.uint8) for _ in range(size)]
+        self.exchange(bytes_of_all, [1] * size, lambda: None)
 
     def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
         """Send each rank an array of bytes; returns those received, of the given sizes.
