@@ -17,7 +17,7 @@ from typing import Any
 from gasla.distributed.communicator import Member, RankError
 from gasla.distributed.dask_worker import (
     Outcome,
-    cards,
+    find_cards,
     hold,
     interrupt,
     keep,
@@ -25,10 +25,9 @@ from gasla.distributed.dask_worker import (
     paused,
     register,
     unregister,
-    use_cards,
     work,
 )
-from gasla.distributed.failures import WorkerLost, place, raise_first
+from gasla.distributed.failures import WorkerLost, note, place, raise_first
 
 LOOK = 2.0  # seconds between checks whether all ranks have begun
 PATIENCE = 1.5  # seconds that ranks have to end after one was lost
@@ -54,7 +53,9 @@ class DaskRanks:
         self.size, self.here = len(self._addresses), range(len(self._addresses))
         if self.size == 0:
             raise ValueError("the Dask cluster has no workers; expected at least one: client.wait_for_workers(n)")
-        self._user = client
+        self._user, self.has_cards, numbers = client, gpus, list[int]()
+        if gpus:
+            numbers = choose_cards(self._find_cards())
         # A second client, because a client has a single event handler, which the user may need.
         self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
         self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
@@ -62,14 +63,18 @@ class DaskRanks:
         self._stuck = False
         self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._client.subscribe_topic("all", self._receive)
-        found = self._client.run(register, self._session, self._addresses, workers=self._addresses)
+        found = self._client.run(register, self._session, self._addresses, numbers, workers=self._addresses)
         self._worlds = [found[address] for address in self._addresses]
-        self.has_cards = gpus
-        if gpus:
-            there = self._client.run(cards, workers=self._addresses)
-            numbers = choose_cards([there[address] for address in self._addresses])
-            self._client.run(use_cards, self._session, dict(zip(self._addresses, numbers, strict=True)))
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
+
+    def _find_cards(self) -> list[Any]:
+        """What `find_cards` returns on each worker."""
+        found = self._user.run(find_cards, workers=self._addresses, on_error="return")
+        for rank, address in enumerate(self._addresses):
+            if isinstance(found[address], BaseException):
+                note(found[address], place(rank, self.size, address, 0))
+                raise found[address]
+        return [found[address] for address in self._addresses]
 
     def _receive(self, event: Any) -> None:
         """Handle events of the scheduler, on the client's thread: note lost workers."""
@@ -205,7 +210,7 @@ class DaskRanks:
 
 
 def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
-    """The number of the GPU that each worker uses, from what `cards` returns on each.
+    """The number of the GPU that each worker uses, from what `find_cards` returns on each.
 
     Examples
     --------

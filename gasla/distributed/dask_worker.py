@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +39,7 @@ class _RankState:
 
     rank: int
     addresses: Sequence[str]
+    card: int | None  # the number of the rank's GPU, if ranks have one each
     kept: dict[Any, Any] = field(default_factory=dict)
     mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(
         default_factory=dict
@@ -47,7 +48,6 @@ class _RankState:
     changed: threading.Condition = field(default_factory=threading.Condition)
     begun: int = 0  # the last call begun
     mpi: Any = None  # the communicator over MPI, if any
-    card: int | None = None  # the number of the rank's GPU, if ranks have one each
     link: Any = None  # of the communicator over Dask's connections, as this is another one in each call
 
     def fail(self, call: int, why: str) -> None:
@@ -77,10 +77,13 @@ def pack(what: Any) -> bytes:
 # --- on the thread of a worker's event loop ---------------------------------------------------------------------------
 
 
-def register(session: str, addresses: list[str], dask_worker: Any) -> int | None:
-    """Create the rank's state and message handlers; returns its rank in MPI.COMM_WORLD if in an MPI job."""
+def register(session: str, addresses: list[str], cards: Sequence[int], dask_worker: Any) -> int | None:
+    """Create the rank's state and message handlers; returns its rank in MPI.COMM_WORLD if in an MPI job.
+
+    `cards` are the numbers of the GPUs of all ranks, if they have one each.
+    """
     rank = addresses.index(dask_worker.address)
-    _states[session, rank] = _RankState(rank, addresses)
+    _states[session, rank] = _RankState(rank, addresses, cards[rank] if cards else None)
     dask_worker.handlers["gasla_deliver"] = _deliver
     dask_worker.handlers["gasla_fail"] = _fail
     MPI = sys.modules.get("mpi4py.MPI")  # not imported here, because a worker under a nanny is not in the MPI job
@@ -89,17 +92,10 @@ def register(session: str, addresses: list[str], dask_worker: Any) -> int | None
     return int(MPI.COMM_WORLD.rank)
 
 
-def cards(dask_worker: Any) -> tuple[bytes, bytes, int]:
-    """The host of a worker, its first GPU, and how many it sees."""
+def find_cards() -> tuple[bytes, bytes, int]:
+    """The host of this worker, its first GPU, and how many it sees."""
     count = int(require_gpu().cuda.runtime.getDeviceCount())
     return host_key(), peers().shared_memory.bus_id(), count
-
-
-def use_cards(session: str, numbers: Mapping[str, int], dask_worker: Any) -> None:
-    """Set the GPU of the rank, by the worker's address."""
-    for (other, rank), state in _states.items():
-        if other == session and state.addresses[rank] == dask_worker.address:
-            state.card = numbers[dask_worker.address]
 
 
 def unregister(session: str) -> None:
@@ -161,12 +157,12 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
         function, arguments, dropped = pickle.loads(message)
         for key in dropped:
             rank.kept.pop(key, None)
-        return function(rank, *arguments)
+        with _card(state):
+            return function(rank, *arguments)
 
     value, failure = None, None
     try:
-        with _card(state):
-            value = invoke(_rank(communicator, state), perform, ())
+        value = invoke(_rank(communicator, state), perform, ())
     except BaseException as error:
         failure = _portable(error)
     return Outcome(value, failure, communicator.place, communicator.superstep)
