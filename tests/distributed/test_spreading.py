@@ -133,6 +133,23 @@ def test_edges_in_any_order(ranks: Any) -> None:
     check(distributed.Graph.from_shares(ranks(3), graph.n, part), graph)
 
 
+def test_ranks_with_few_and_many_edges(ranks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some need wider types for what they count than others."""
+
+    def kind_for(bound: int) -> np.dtype[Any]:
+        return np.dtype(np.int32 if bound < 200 else np.int64)
+
+    monkeypatch.setattr(partition, "index_dtype", kind_for)
+    graph = gasla.Graph.from_edges(*np.random.default_rng(3).integers(0, 50, (2, 300)), n=50)
+    src, dst = graph.edges()
+
+    def part(rank: distributed.Rank) -> Edges:
+        mine = [np.arange(250), np.arange(250, 299), np.arange(299, 300)][rank.communicator.rank]
+        return Edges(src[mine], dst[mine], mine, None)
+
+    check(distributed.Graph.from_shares(ranks(3), graph.n, part), graph)
+
+
 @pytest.mark.parametrize("sparse", [0, 10**9])
 def test_numbers_with_and_without_room_for_all_vertices(
     sparse: int, ranks: Any, monkeypatch: pytest.MonkeyPatch

@@ -187,7 +187,7 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
     if count == together:
         bounds, indptr = balanced_bounds(communicator, n, _in_bins(targets, n, shift), shift), None
     else:
-        bounds, indptr = _counted(communicator, n, targets, shift, index_dtype(source.count))
+        bounds, indptr = _counted(communicator, n, targets, shift, index_dtype(int(found[:, 2].max())))
     parts = (source.edges(number, count) for number in range(count))
     return bounds, m, gather_rows(communicator, bounds, m, parts, together, indptr)
 
