@@ -8,6 +8,7 @@ import numpy as np
 
 from gasla.arrays import array_module, finish, imported, moved
 from gasla.distributed.block_array import BlockArray, Handle
+from gasla.distributed.checkpoint import is_saving
 from gasla.distributed.cluster import current
 from gasla.distributed.collectives.product import product
 from gasla.distributed.collectives.properties import FREE, SHARE, find_properties, simple_edges
@@ -385,7 +386,7 @@ class Graph(OneGraph):
 
     def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
         """See `gasla.Graph.on_one_device`."""
-        return alone(self, function)
+        return None if is_saving() else alone(self, function)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
         """See `gasla.Graph.map_shares`: each rank has the whole graph, and computes a range of the rows."""

@@ -294,7 +294,10 @@ def test_runs_that_are_saved_go_over_all_cards(alone: list[Any], tmp_path: Path)
         spread = over(random_graph(), 2)
         gasla.run(programs.Hops, spread, **HOPS)
         assert "because a Checkpoint is open, although" in gasla.explain(programs.Hops, spread)
-    assert not alone
+        assert spread.on_one_device(lambda whole: whole) is None
+        with pytest.raises(ValueError, match="can't be saved"):
+            gasla.louvain_communities(spread)
+    assert not alone and held(spread) == [False, False]
 
 
 class Numbered(Emulated):
