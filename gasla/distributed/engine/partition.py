@@ -5,8 +5,9 @@ them. Arrays are NumPy's, or CuPy's where ranks have cards: then edges go from c
 
 Memory on a card, in bytes per edge of a rank, with ids of 4 bytes and w bytes per value: lists take 8 + w. Edges come
 in `ROUNDS` rounds of equal sizes, or fewer, and each goes to its place in the lists. For that ranks count the edges
-into every vertex first, which takes 4 or 8 bytes per vertex of all ranks. A round needs some 40 bytes per edge of its
-own, 5 per edge of all, besides the lists.
+into every vertex first. Counts take 4 or 8 bytes per vertex of all ranks, and as much again while a round is counted;
+they are freed before edges are sent. A round needs some 40 bytes per edge of its own, which is 5 per edge of all,
+besides the lists.
 """
 
 from collections.abc import Iterable, Sequence
@@ -210,8 +211,11 @@ def _counted(
     whole = (((n - 1) >> shift) + 1) << shift  # bins of equal size
     counts: Any = None
     for dst in targets:
-        found = lists_on(dst).count_ids(dst, whole).astype(kind)
-        counts = found if counts is None else counts + found
+        found = lists_on(dst).count_ids(dst, whole).astype(kind, copy=False)
+        if counts is None:
+            counts = found
+        else:
+            counts += found
         del dst, found
     bins = moved(counts.reshape(-1, 1 << shift).sum(axis=1, dtype=np.int64), "cpu")
     bounds = balanced_bounds(communicator, n, bins, shift)
@@ -359,14 +363,14 @@ def exchange_joined(communicator: Communicator, parts: Sequence[Array]) -> Array
 
 def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
     """The arrays received, on the device of the parts, for use before the next exchange."""
-    device = device_of(parts[0])
-    if array_module(parts[0]) is not np and communicator.shares_memory:
+    device, is_on_card = device_of(parts[0]), array_module(parts[0]) is not np
+    if is_on_card and communicator.shares_memory:
         finish(device)
         found = [here(part, device) for part in communicator.exchange(parts)]
         finish(device)  # before another rank releases its part
         return found
     kind, row = parts[0].dtype, parts[0].shape[1:]
-    if device == "gpu" and (link := find_link(communicator)) is not None:
+    if is_on_card and (link := find_link(communicator)) is not None:
         sizes = np.array([[part.nbytes] for part in parts], np.int64).view(np.uint8)
         lengths = [int(size.view(np.int64)[0]) for size in communicator.exchange(list(sizes))]
         return [got.view(kind).reshape(-1, *row) for got in link.exchange(communicator, parts, lengths)]
