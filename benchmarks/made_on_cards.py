@@ -5,8 +5,8 @@ python -m benchmarks.made_on_cards [--runs 1:25 2:26 4:27 4:29] [--output FILE]
 A run is a number of cards and a scale. A graph of scale S is Graph500's: 2^S vertices and 16 * 2^S random edges, stored
 in both directions, loops and repeated edges among them. Each card draws its share of the edges when they are sent, so
 no card and no host memory ever has all of them. Runs of equal edges per card show weak scaling: efficiency is the time
-of the first run by that of another. GTEPS of a search are the edges of the vertices that it reaches, by seconds; those
-of PageRank are all stored edges by the seconds of an iteration.
+of the first run by that of another. GTEPS of a search are the stored edges of the vertices that it reaches, by seconds:
+twice what Graph500 counts. Those of PageRank are all stored edges by the seconds of an iteration.
 
 Answers are checked by what must hold of them: ranks sum to 1, a search gives no neighbor of a reached vertex a level
 that is higher by more than one, and a graph of scale 16 has the answers that one card gives for the same edges.

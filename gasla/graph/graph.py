@@ -1587,7 +1587,8 @@ class Graph:
         ----------
         function : function of graph
             Called with this graph. For a `distributed.Graph` over GPUs of one process it is called with the whole graph
-            on the first of them, which is the current one then, if that has room for it and `one_card` is not False.
+            on the first of them, if that has room for it, `one_card` is not False, and no `Checkpoint` is open. It
+            is the current GPU during the call.
 
         Returns
         -------
