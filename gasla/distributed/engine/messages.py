@@ -49,19 +49,24 @@ Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]  # types and shapes of the fi
 
 def pack_message(common: bytes, news: Updates, held: int) -> np.ndarray:
     """A message with the common part and updates of some of the `held` vertices that the receiver mirrors."""
-    head, content = pack(news, held)
-    return np.frombuffer(b"".join([common, head, content.data]), np.uint8)
+    head, parts = _packed(news, held)
+    return np.frombuffer(b"".join([common, head, *(part.data for part in parts)]), np.uint8)
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
     """The header and the content, an array of bytes, of updates of some of `held` vertices."""
+    head, parts = _packed(news, held)
+    return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
+
+
+def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
+    """The header, and the parts of the content as arrays of bytes."""
     form, parts = _encoded(news.places, held)
     active = news.is_active
-    head = HEAD.pack(len(news.places), form, active is not None)
     if active is not None:
         parts.append(array_module(active).packbits(active, bitorder="little"))
     parts += [array_module(x).ascontiguousarray(x).reshape(-1).view(np.uint8) for x in news.values]
-    return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
+    return HEAD.pack(len(news.places), form, active is not None), parts
 
 
 def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
