@@ -85,10 +85,10 @@ def test_a_failed_call_does_not_fail_later_ones(client: Any, cards: SimpleNamesp
         assert cluster.each(exchange) == [(1, [5, 6])] * 2
         for number in (2, 3):
             with pytest.raises(ValueError, match="not today") as caught:
-                cluster.each(exchange, 0.3, "not today")
+                cluster.each(exchange, 0.05, "not today")
             assert caught.value.__notes__[0].startswith("on rank 1 of 2")
             assert cluster.each(lambda rank: find_link(rank.communicator)) == [None, None]
-            assert cluster.each(exchange, 0.3) == [(number, [5, 6])] * 2
+            assert cluster.each(exchange, 0.05) == [(number, [5, 6])] * 2
 
 
 def test_a_gpu_that_is_lost_fails_the_call(client: Any, cards: SimpleNamespace) -> None:
@@ -105,7 +105,7 @@ def test_a_gpu_that_is_lost_fails_the_call(client: Any, cards: SimpleNamespace) 
 def test_clusters_have_links_of_their_own(client: Any, cards: SimpleNamespace) -> None:
     with distributed.Cluster(client, gpus=True) as outer, distributed.Cluster(client, gpus=True) as inner:
         for cluster in (outer, inner, outer):
-            assert cluster.each(exchange, 0.3) == [(1, [5, 6])] * 2
+            assert cluster.each(exchange, 0.05) == [(1, [5, 6])] * 2
         assert len(cards.made) == 4
     with distributed.Cluster(client, gpus=True) as again:
         assert again.each(exchange) == [(1, [5, 6])] * 2
