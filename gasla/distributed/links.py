@@ -5,6 +5,7 @@ Ranks agree on a `Link` by their communicator, and hear by it that one of them h
 
 import socket
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -122,8 +123,21 @@ def connect(rank: Rank) -> None:
     obstacle = _first(communicator, peers().nccl.obstacle()) or _shared_card(communicator)
     if not obstacle:
         key = peers().nccl.new_key() if communicator.rank == 0 else np.zeros(0, np.uint8)
-        connection = peers().nccl.Connection(communicator.rank, communicator.size, communicator.allgather(key)[0])
+        connection, problem = _joined(communicator, communicator.allgather(key)[0])
+        obstacle = _first(communicator, problem)
+        if obstacle and connection is not None:
+            connection.abort()
+        if obstacle and communicator.rank == 0:
+            warnings.warn(f"values between GPUs go through the memory of the hosts, as {obstacle}", stacklevel=2)
     communicator.link = Link(number, connection, obstacle)
+
+
+def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
+    """The connection of this rank, or what goes wrong."""
+    try:
+        return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
+    except RuntimeError as error:  # of NCCL, which may find no network
+        return None, f"NCCL can't join them: {error}"
 
 
 def _first(communicator: Communicator, text: str) -> str:

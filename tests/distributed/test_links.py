@@ -220,6 +220,23 @@ def test_a_gpu_of_two_processes_has_no_link(nccl: SimpleNamespace) -> None:
     assert {link.obstacle for link in connected(nccl, 3)} == {"processes share a GPU"} and not nccl.keys
 
 
+@pytest.mark.filterwarnings("error")
+def test_where_nccl_fails_ranks_do_without_and_say_so(nccl: SimpleNamespace) -> None:
+    made: list[Connection] = []
+
+    def join(rank: int, size: int, key: np.ndarray) -> Connection:
+        if rank == 1:
+            raise RuntimeError("no socket interface found")
+        made.append(Connection(rank, Wire()))
+        return made[-1]
+
+    peers().nccl.Connection = join
+    with pytest.warns(UserWarning, match="through the memory of the hosts, as NCCL can't join them: no socket"):
+        found = connected(nccl, 3)
+    assert ["no socket" in link.obstacle for link in found] == [True] * 3
+    assert len(made) == 2 and all(one.aborted for one in made)
+
+
 def test_ranks_that_need_none_have_no_link(nccl: SimpleNamespace) -> None:
     def join(rank: Rank) -> Any:
         connect(rank)

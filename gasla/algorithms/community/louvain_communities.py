@@ -288,6 +288,8 @@ def louvain_communities(
     graph = as_graph(graph)
     check_flags(weighted=weighted, refine=refine)
     seed, resolution = whole_number("seed", seed, MOST_SEED), real_number("resolution", resolution)
+    if not graph.is_whole:
+        _check_over_ranks(graph, weighted)
     find = partial(_find_levels, weighted=weighted, resolution=resolution, seed=seed, refine=refine)
     found: CommunitiesResult = graph.on_one_device(find) or find(graph)
     if graph.is_whole:
@@ -337,7 +339,7 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
     Over ranks it is the given one, whose edges programs follow in both directions if necessary.
     """
     if not graph.is_whole:
-        return _over_ranks(graph, weighted)
+        return _over_ranks(graph)
     if not weighted or graph.values is None:
         graph = graph.with_values(module_of(graph.device).ones(graph.m))
     else:
@@ -351,12 +353,16 @@ def _undirected(graph: Graph, weighted: bool) -> Graph:
     return both.with_values(both.values * (loops + 1.0))
 
 
-def _over_ranks(graph: Graph, weighted: bool) -> Graph:
+def _check_over_ranks(graph: Graph, weighted: bool) -> None:
+    """Raise TypeError for what programs over ranks can't do, also where one GPU could do it alone."""
     if not weighted and graph.value_type is not None:
         raise TypeError(
             "louvain_communities: weighted=False with a distributed graph that has values, which programs would read; "
             "expected a graph without values"
         )
+
+
+def _over_ranks(graph: Graph) -> Graph:
     if graph.value_type is not None:
         graph.notice_values()
         graph, _ = in_range(graph)
