@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import socket
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -722,6 +723,50 @@ def test_closeness_divides_a_graph_that_does_not_fit_each_rank(monkeypatch: pyte
     divided = gasla.closeness_centrality(spread, distance=distance)
     for found in (shared, divided):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+SHARED: dict[str, Callable[[Any], Any]] = {
+    "searches": lambda g: gasla.multi_source_bfs(g, [3, 5, 3, 40, 1], depth_limit=4),
+    "paths": lambda g: gasla.multi_source_shortest_paths(g, [3, 5, 3, 40, 1]),
+    "near paths": lambda g: gasla.multi_source_shortest_paths(g, [3, 5], cutoff=9.0, dtype=np.float32),
+    "ranks": lambda g: gasla.pagerank(
+        g, personalization=[{v: 1.0} for v in range(0, 60, 3)], dangling={2: 1.0}, dtype=np.float32, tol=1e-4
+    ),
+    "ranks of arrays": lambda g: gasla.pagerank(
+        g, personalization=np.eye(9, 60), nstart=np.ones((9, 60)), tol=0, max_iter=3, weighted=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_rows_of_many_sources_are_shared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And are those of one process: ranks have the whole graph, or divide it where one has no room."""
+    graph = random_graph().with_values(None) if name == "ranks of arrays" else random_graph()
+    expected, shares = SHARED[name](graph), []
+    share = distributed.Graph.map_shares
+    monkeypatch.setattr(distributed.Graph, "map_shares", lambda *given: shares.append(1) or share(*given))
+    for ranks in (1, 4):
+        found = SHARED[name](over(graph, ranks))
+        assert len(shares) == 1 and shares.pop()
+        same_rows(found, expected)
+    monkeypatch.setattr(distributed.Graph, "map_shares", _no_room)
+    same_rows(SHARED[name](over(graph, 2)), expected)
+
+
+def same_rows(found: Any, expected: Any) -> None:
+    if isinstance(expected, np.ndarray):
+        found, expected = (found,), (expected,)
+    assert (np.asarray(found[0]).dtype, found[0].shape) == (expected[0].dtype, expected[0].shape)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-12)
+
+
+def test_errors_of_many_personalizations_are_those_of_one_process() -> None:
+    for wrong, message in (([{0: -1.0}], "vertex 0 is -1.0"), ([{0: 1.0}, {400: 1.0}], "vertex 400 is outside")):
+        with pytest.raises(ValueError, match=message):
+            gasla.pagerank(over(random_graph(), 2), personalization=wrong)
+    with pytest.raises(ValueError, match="dangling has 3 distributions; expected one, or 2"):
+        gasla.pagerank(over(random_graph(), 2), personalization=[{0: 1.0}] * 2, dangling=[{0: 1.0}] * 3)
 
 
 def _no_room(*_: Any) -> None:

@@ -8,15 +8,17 @@ Several personalizations at once are in personalized_pagerank.py.
 The form without normalization, in which only vertices whose rank changes activate others, is that of VertexAPI2.
 """
 
-from functools import lru_cache
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 import semirings
-from gasla.algorithms.centrality.personalized_pagerank import Rows, personalized_ranks
+from gasla.algorithms.centrality.personalized_pagerank import BATCH, Rows, personalized_ranks
 from gasla.algorithms.centrality.ranking import check_converged, distribution, weights_dtype
-from gasla.arrays import array_module, module_of
+from gasla.arrays import array_module, module_of, moved
 from gasla.graph.arguments import check_choice, check_flags, check_weights, real_number, score_type, whole_number
 from gasla.graph.graph import Graph, as_graph
 from gasla.graph.validate import range_of
@@ -207,18 +209,15 @@ def pagerank(
         shape = (len(personalization), 0) if _is_batch(personalization) else 0
         return PageRankResult(module_of(graph.device).zeros(shape, kind), 0, 0.0, True)
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
-    rows, shares = None, {}
     if _is_batch(personalization):
-        rows = _batch(graph, chosen, normalized)
-    else:
-        shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
+        find = partial(_many, normalized, weights, kind, alpha, tol, max_iter)
+        many = PageRankResult(*(_shared(graph, chosen, kind, find) if normalized else find(graph, chosen)))
+        converged = check_converged("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
+        return many._replace(converged=converged)
+    shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
     scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
     if scaled is not None:
         graph, weights = scaled, scaled.values.dtype
-    if rows is not None:
-        many = PageRankResult(*personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter))
-        converged = check_converged("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
-        return many._replace(converged=converged)
     if not normalized:
         shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if shares:
@@ -302,6 +301,63 @@ def _is_batch(given: Any) -> bool:
     if isinstance(given, list | tuple):
         return bool(given) and (isinstance(given[0], dict) or np.ndim(given[0]) > 0)
     return getattr(given, "ndim", 1) > 1
+
+
+Found = tuple[Any, int, float, bool]  # ranks, iterations, residual, convergence
+
+
+def _many(
+    normalized: bool,
+    weights: np.dtype | None,
+    kind: np.dtype,
+    alpha: float,
+    tol: float,
+    max_iter: int,
+    graph: Graph,
+    chosen: dict[str, Any],
+) -> Found:
+    """The ranks for several personalizations."""
+    rows = _batch(graph, chosen, normalized)
+    scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
+    if scaled is not None:
+        graph, weights = scaled, scaled.value_type
+    return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
+
+
+def _shared(
+    graph: Graph, chosen: dict[str, Any], kind: np.dtype, find: Callable[[Graph, dict[str, Any]], Found]
+) -> Found:
+    """As `find`. Over a distributed graph its ranks share the batches of personalizations, if each has room."""
+    if graph.is_whole:
+        return find(graph, chosen)
+    _batch(graph, chosen, True)  # raises an error for what is wrong with it
+    count = len(chosen["personalization"])
+    chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
+
+    def batch(which: slice) -> dict[str, Any]:
+        return {name: x[which] if _is_batch(x) else x for name, x in chosen.items()}
+
+    with suppress(MemoryError):
+        batches = [batch(slice(first, first + BATCH)) for first in range(0, count, BATCH)]
+        found = graph.map_shares(partial(_numbers_of_batches, find), batches).compute()
+        ranks = np.concatenate([row[:-OTHERS].reshape(BATCH, graph.n) for row in found], dtype=kind)[:count]
+        return ranks, int(found[:, -3].max()), float(found[:, -2].max()), bool(found[:, -1].all())
+    return find(graph, chosen)
+
+
+OTHERS = 3  # numbers besides the ranks
+
+
+def _numbers_of_batches(
+    find: Callable[[Graph, dict[str, Any]], Found], graph: Graph, batches: list[dict[str, Any]], first: int
+) -> np.ndarray:
+    """A row for each batch: the ranks for up to `BATCH` personalizations, and the other results."""
+    found = np.zeros((len(batches), BATCH * graph.n + OTHERS))
+    for row, batch in zip(found, batches, strict=True):
+        ranks, *others = find(graph, batch)
+        row[: ranks.size] = moved(ranks, "cpu").reshape(-1)
+        row[-OTHERS:] = others
+    return found
 
 
 def _batch(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:

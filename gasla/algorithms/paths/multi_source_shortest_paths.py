@@ -6,6 +6,8 @@ go first and visits fewer edges in total. So do searches up to a cutoff, which v
 """
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from gasla.algorithms.paths.sssp import length_types, search_within, sssp
 from gasla.algorithms.traversal.multi_source_bfs import probe
 from gasla.arrays import module_of
 from gasla.graph.arguments import float_type, score_type, several_vertices, weight_range
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import Graph, as_graph
 from gasla.graph.weights import check_lengths, may_overflow
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program.fields import edge, vertex
@@ -93,6 +95,10 @@ def multi_source_shortest_paths(
     chosen = several_vertices(graph, "sources", sources)
     graph.notice_values()
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
+    if not graph.is_whole and chosen:
+        with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
+            shared: np.ndarray = graph.map_shares(partial(_rows, cutoff, kind), chosen).compute()
+            return shared
     is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
     if cutoff is not None:
@@ -110,6 +116,11 @@ def multi_source_shortest_paths(
         for row, source in track(list(enumerate(chosen)), "sources"):
             distances[row] = sssp(graph, source, dtype=kind)
     return distances
+
+
+def _rows(cutoff: float | None, kind: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+    """The distances from some sources, by one of the ranks that share them."""
+    return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=kind)
 
 
 def _search(search: Prepared, sources: list[int], distances: Any) -> None:

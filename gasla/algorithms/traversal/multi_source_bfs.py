@@ -7,6 +7,8 @@ iteration, or if iterations are so short that a search mostly waits for the next
 """
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,6 +175,10 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
+    if not graph.is_whole and chosen:
+        with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
+            shared: np.ndarray = graph.map_shares(partial(_rows, limit), chosen).compute()
+            return shared
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:
         return levels
@@ -185,6 +191,11 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
         for row, source in track(list(enumerate(chosen)), "sources"):
             levels[row] = seen.level if row == seen.which else bfs(graph, source, depth_limit=limit)
     return levels
+
+
+def _rows(limit: int | None, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+    """The levels from some sources, by one of the ranks that share them."""
+    return multi_source_bfs(graph, sources, depth_limit=limit)
 
 
 class Probe(NamedTuple):
