@@ -25,7 +25,7 @@ import numpy as np
 import gasla
 from benchmarks.graphs import load, module_at
 from gasla import distributed
-from gasla.arrays import finish, moved, require_gpu
+from gasla.arrays import Device, finish, moved, require_gpu
 from gasla.bench.reports.provenance import provenance
 from gasla.distributed.mpi_ranks import card_of, mpi
 
@@ -50,15 +50,15 @@ def ranks(graph: Any, iterations: int) -> Any:
     return gasla.pagerank(graph, tol=0, max_iter=iterations, weighted=False).ranks
 
 
-def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+def seconds(call: Callable[[], Any], device: Device = "gpu") -> tuple[float, Any]:
     """The median time of a call after a first one, and its answer in the host's memory."""
     answer = np.asarray(moved(call(), "cpu"))
     times = []
     for _ in range(REPETITIONS):
-        finish("gpu")
+        finish(device)
         began = time.perf_counter()
         call()
-        finish("gpu")
+        finish(device)
         times.append(time.perf_counter() - began)
     return statistics.median(times), answer
 

@@ -13,9 +13,7 @@ that is higher by more than one, and a graph of scale 16 has the answers that on
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +21,16 @@ import numpy as np
 
 import gasla
 import semirings
+from benchmarks.cards import ranks as ranked
+from benchmarks.cards import seconds
 from gasla import distributed
-from gasla.arrays import index_dtype, module_of
+from gasla.arrays import Device, index_dtype, module_of
 from gasla.bench.reports.provenance import provenance
 from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.engine.partition import Edges, Rounds, rounds_of
+from gasla.graph.generators import kronecker_ends
 
 FACTOR = 16  # edges per vertex
-FIRST, SECOND, THIRD = 0.57, 0.76, 0.95  # sums of Graph500's probabilities of quadrants
-REPETITIONS = 5
 FEW, MANY = 5, 25  # iterations
 DRAWN = 1 << 26  # edges that are drawn at once
 
@@ -64,40 +63,20 @@ class Kronecker:
         src, dst = (xp.empty(last - first, np.int32) for _ in range(2))
         for begin in range(first, last, DRAWN):
             ids = xp.arange(begin, min(begin + DRAWN, last), dtype=np.uint64)
-            ends = self._drawn(xp, ids >> np.uint64(1))
+            ends = [self._renamed(end) for end in kronecker_ends(ids >> np.uint64(1), self._scale)]
             is_back = (ids & np.uint64(1)).astype(bool)
             part = slice(begin - first, begin - first + len(ids))
             src[part], dst[part] = xp.where(is_back, *ends[::-1]), xp.where(is_back, *ends)
         return Edges(src, dst, xp.arange(first, last, dtype=index_dtype(self._m)), None)
 
-    def _drawn(self, xp: Any, number: Any) -> list[Any]:
-        """The two ends of some edges: each bit of both by a hash of the edge and the bit."""
-        ends = [xp.zeros(len(number), np.uint32) for _ in range(2)]
-        for bit in range(self._scale):
-            drawn = (hashed(number * np.uint64(64) + np.uint64(bit)) >> np.uint64(32)).astype(np.uint32)
-            below = [drawn < np.uint32(int(share * 2**32)) for share in (FIRST, SECOND, THIRD)]
-            bits = ~below[1], (below[1] & ~below[0]) | ~below[2]
-            for end, one in zip(ends, bits, strict=True):
-                end <<= np.uint32(1)
-                end |= one.astype(np.uint32)
-        return [self._renamed(end) for end in ends]
-
     def _renamed(self, ids: Any) -> Any:
         """Other names, so that the vertices with many edges are not neighbors: a permutation of `scale` bits."""
         mask, half = np.uint32((1 << self._scale) - 1), np.uint32(self._scale // 2 + 1)
+        ids = ids.astype(np.uint32)
         for factor in (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D):  # odd
             ids = (ids * np.uint32(factor) + np.uint32(0x27D4EB2F)) & mask
             ids ^= ids >> half
         return ids.astype(np.int32)
-
-
-def hashed(x: Any) -> Any:
-    """Splitmix64 of each number."""
-    with np.errstate(over="ignore"):
-        z = x * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x123456789ABCDEF0)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
 
 
 def made(scale: int, ranks: Ranks) -> distributed.Graph:
@@ -115,11 +94,6 @@ def check_small(ranks: Ranks) -> None:
     one, spread = gasla.Graph.from_edges(edges.src, edges.dst, n=1 << scale), made(scale, ranks)
     np.testing.assert_array_equal(gasla.bfs(spread, 1).compute(), gasla.bfs(one, 1))
     np.testing.assert_allclose(ranked(spread, FEW).compute(), ranked(one, FEW), rtol=1e-6)
-
-
-def ranked(graph: Any, iterations: int) -> Any:
-    """The ranks of PageRank."""
-    return gasla.pagerank(graph, tol=0, max_iter=iterations, weighted=False).ranks
 
 
 class Worst(gasla.VertexProgram):
@@ -141,30 +115,20 @@ class Worst(gasla.VertexProgram):
         return after.worst
 
 
-def seconds(call: Callable[[], Any]) -> float:
-    """The median time of a call after a first one."""
-    call()
-    times = []
-    for _ in range(REPETITIONS):
-        began = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
-
-
 def row(cards: int, scale: int, ranks: Ranks) -> str:
     """Make a graph, and time what it is for."""
     began = time.perf_counter()
     graph = made(scale, ranks)
     built = time.perf_counter() - began
-    few, many = (seconds(lambda count=count: ranked(graph, count)) for count in (FEW, MANY))  # type: ignore[misc]
-    iteration, total = (many - few) / (MANY - FEW), float(ranked(graph, MANY).compute().sum())
+    device: Device = "gpu" if ranks.has_cards else "cpu"
+    few, _ = seconds(lambda: ranked(graph, FEW), device)
+    many, answer = seconds(lambda: ranked(graph, MANY), device)
+    iteration, total = (many - few) / (MANY - FEW), float(answer.sum())
     if abs(total - 1) > 1e-6:
         raise AssertionError(f"the ranks sum to {total}; expected 1")
     degrees = np.asarray(graph.in_degrees)
     source = int(degrees.argmax())
-    search = seconds(lambda: gasla.bfs(graph, source))
-    levels = gasla.bfs(graph, source).compute()
+    search, levels = seconds(lambda: gasla.bfs(graph, source), device)
     reached = levels >= 0
     most = gasla.run(Worst, graph, level=np.where(reached, levels, 1 << 30).astype(np.int32), max_iterations=1)
     if int(most.aggregates["most"]) > 1:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import index_dtype
+from gasla.arrays import array_module, index_dtype
 from gasla.progress import track
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def rmat(scale: int, edge_factor: int = 16) -> csr_array:
     """
     n = _vertices(scale)
     order = np.argsort(_hash(np.arange(n, dtype=np.uint64), _PERMUTATION))
-    drawn = (_kronecker(edges, scale) for edges in _counters(edge_factor * n))
+    drawn = (kronecker_ends(edges, scale) for edges in _counters(edge_factor * n))
     return _graph(n, ((order[u], order[v]) for u, v in drawn), largest_weight=255)
 
 
@@ -304,10 +304,13 @@ def _graph(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
     return upper + upper.T.tocsr()
 
 
-def _kronecker(edges: Array, scale: int) -> tuple[Array, Array]:
-    """Return both ends of the edges with these numbers; each bit of the ids is one draw of a quadrant of the matrix."""
+def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
+    """Return both ends of the edges with these numbers; each bit of the ids is one draw of a quadrant of the matrix.
+
+    `edges` is an array of uint64, of NumPy or CuPy; so are the ends.
+    """
     a, ab, abc = (np.uint64(int(share * 2**32)) for share in (0.57, 0.76, 0.95))
-    u, v = np.zeros_like(edges), np.zeros_like(edges)
+    u, v = (array_module(edges).zeros_like(edges) for _ in range(2))
     for level in range(scale):
         drawn = _hash(edges * np.uint64(64) + np.uint64(level), _EDGE) >> _HALF
         lower = drawn >= ab
