@@ -120,11 +120,11 @@ def connect(rank: Rank) -> None:
     if link is not None:
         link.close()
     number, connection = int(of_all[:, 0].max()) + 1, None
-    obstacle = _first(communicator, peers().nccl.obstacle()) or _shared_card(communicator)
+    obstacle = first_text(communicator, peers().nccl.obstacle()) or _shared_card(communicator)
     if not obstacle:
         key = peers().nccl.new_key() if communicator.rank == 0 else np.zeros(0, np.uint8)
         connection, problem = _joined(communicator, communicator.allgather(key)[0])
-        obstacle = _first(communicator, problem)
+        obstacle = first_text(communicator, problem)
         if obstacle and connection is not None:
             connection.abort()
         if obstacle and communicator.rank == 0:
@@ -140,7 +140,7 @@ def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
         return None, f"NCCL can't join them: {error}"
 
 
-def _first(communicator: Communicator, text: str) -> str:
+def first_text(communicator: Communicator, text: str) -> str:
     """The first text of all ranks that is not empty."""
     texts = communicator.allgather(np.frombuffer(text.encode(), np.uint8))
     return next((found.tobytes().decode() for found in texts if len(found)), "")

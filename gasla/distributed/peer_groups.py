@@ -18,7 +18,7 @@ import numpy as np
 from gasla.arrays import address, device_of, finish, module_of, moved
 from gasla.distributed.communicator import Member, Rank, Ranks
 from gasla.distributed.failures import place
-from gasla.distributed.links import PATIENCE, PeerFailed, WarningCommunicator, host_key
+from gasla.distributed.links import PATIENCE, PeerFailed, WarningCommunicator, first_text, host_key
 from gasla.engines import peers
 
 ALIGNMENT = 256  # bytes
@@ -99,15 +99,11 @@ class Processes:
     def obstacle(self) -> str:
         """Why the kernels of these ranks can't meet; empty if they can. Found out once, by a trial (collective)."""
         if self._obstacle is None:
-            self._obstacle = self._first(self._obstacle_before_trial()) or self._first(self._try_sharing())
+            self._obstacle = first_text(self._communicator, self._obstacle_before_trial())
+            self._obstacle = self._obstacle or first_text(self._communicator, self._try_sharing())
             if not self._obstacle:
                 self._watch_processes()
         return self._obstacle
-
-    def _first(self, text: str) -> str:
-        """The first text of all ranks that is not empty."""
-        texts = self.gather([np.frombuffer(text.encode(), np.uint8)])
-        return next((found.tobytes().decode() for found in texts if len(found)), "")
 
     def _obstacle_before_trial(self) -> str:
         """Why kernels of these processes can't meet; empty if nothing speaks against a trial."""
@@ -199,7 +195,7 @@ class Processes:
         (memory,) = memories
         found, problem = self._map(number, memory)
         unused.clear()  # all have unmapped this, as they have sent handles since
-        if problem := self._first(problem):
+        if problem := first_text(self._communicator, problem):
             raise RuntimeError(f"{problem}, though a trial had succeeded")
         return found
 

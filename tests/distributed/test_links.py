@@ -159,7 +159,7 @@ def test_runs_on_the_cpu_do_not_use_the_link(wire: Wire, monkeypatch: pytest.Mon
     assert wire.count == 0
 
 
-# --- who has a link ---------------------------------------------------------------------------------------------------
+# --- making a link ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -278,7 +278,7 @@ class _Lists:
     def __init__(self, indptr: Array) -> None:
         kind = index_dtype(int(indptr[-1]))
         self._indptr, self._columns = indptr.astype(kind), list[Any]()
-        self._ends = self._indptr[:-1].copy()  # of what is already in each list
+        self._ends = self._indptr[:-1].copy()  # of the filled part of each list
 
     def append(self, rows: Rows) -> None:
         """Append lists to the lists of the same vertices."""
