@@ -211,13 +211,11 @@ def pagerank(
     chosen = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_batch(personalization):
         find = partial(_many, normalized, weights, kind, alpha, tol, max_iter)
-        many = PageRankResult(*(_shared(graph, chosen, kind, find) if normalized else find(graph, chosen)))
+        many = PageRankResult(*_shared(graph, chosen, normalized, kind, find))
         converged = check_converged("ranks", many.converged, many.residual, max_iter, silent=tol == 0)
         return many._replace(converged=converged)
     shares = {name: _shares(graph, x, name, normalized) for name, x in chosen.items() if x is not None}
-    scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
-    if scaled is not None:
-        graph, weights = scaled, scaled.values.dtype
+    graph, weights, fields = _prepared(graph, weights, kind)
     if not normalized:
         shares["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if shares:
@@ -244,6 +242,12 @@ def pagerank(
 def _number(value: Any) -> Any:
     """A Python float; a CuPy array stays one, since a GPU may not have computed it yet."""
     return float(value) if array_module(value) is np else value
+
+
+def _prepared(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
+    """The graph to run on, with scaled weights if their sums overflow, the type of its weights, and start values."""
+    scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
+    return (graph, weights, fields) if scaled is None else (scaled, scaled.value_type, fields)
 
 
 def _fields(graph: Graph, weights: np.dtype | None, kind: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
@@ -318,19 +322,21 @@ def _many(
 ) -> Found:
     """The ranks for several personalizations."""
     rows = _batch(graph, chosen, normalized)
-    scaled, fields = graph.kept(("pagerank", weights, kind), lambda graph: _fields(graph, weights, kind))
-    if scaled is not None:
-        graph, weights = scaled, scaled.value_type
+    graph, weights, fields = _prepared(graph, weights, kind)
     return personalized_ranks(graph, weights, fields["inverse"], rows, alpha, tol, max_iter)
 
 
 def _shared(
-    graph: Graph, chosen: dict[str, Any], kind: np.dtype, find: Callable[[Graph, dict[str, Any]], Found]
+    graph: Graph,
+    chosen: dict[str, Any],
+    normalized: bool,
+    kind: np.dtype,
+    find: Callable[[Graph, dict[str, Any]], Found],
 ) -> Found:
     """As `find`. Over a distributed graph its ranks share the batches of personalizations, if each has room."""
     if graph.is_whole:
         return find(graph, chosen)
-    _batch(graph, chosen, True)  # raises an error for what is wrong with it
+    _batch(graph, chosen, normalized)  # raises the errors of invalid distributions before work begins
     count = len(chosen["personalization"])
     chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
 

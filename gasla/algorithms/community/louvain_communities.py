@@ -363,6 +363,7 @@ def _check_over_ranks(graph: Graph, weighted: bool) -> None:
 
 
 def _over_ranks(graph: Graph) -> Graph:
+    """A graph over ranks, with weights whose sums do not overflow."""
     if graph.value_type is not None:
         graph.notice_values()
         graph, _ = in_range(graph)
