@@ -42,26 +42,24 @@ def test_renumbered_vertices_are_exchanged() -> None:
     assert ended.code == 0 and ended.out.count("ended well") == 2, ended
 
 
-def lacks_link() -> str:
-    """Why two processes can't exchange values by NCCL here; empty if they can."""
+@pytest.fixture
+def needs_nccl() -> None:
+    """Skip where two processes can't exchange values by NCCL."""
     cupy: Any = require_gpu()
-    return "needs two GPUs" if cupy.cuda.runtime.getDeviceCount() < 2 else nccl.obstacle()
+    if obstacle := "needs two GPUs" if cupy.cuda.runtime.getDeviceCount() < 2 else nccl.obstacle():
+        pytest.skip(obstacle)
 
 
 @needs_mpi
 @pytest.mark.gpu
-def test_processes_exchange_values_by_nccl() -> None:
-    if obstacle := lacks_link():
-        pytest.skip(obstacle)
+def test_processes_exchange_values_by_nccl(needs_nccl: None) -> None:
     ended = over_processes("gpu", "linked")
     assert ended.code == 0 and ended.out.count("ended well") == 2, ended
 
 
 @needs_mpi
 @pytest.mark.gpu
-def test_a_failure_ends_the_wait_for_nccl() -> None:
-    if obstacle := lacks_link():
-        pytest.skip(obstacle)
+def test_a_failure_ends_the_wait_for_nccl(needs_nccl: None) -> None:
     ended = over_processes("gpu", "linked_fails")
     assert ended.code == 0 and ended.out.count("ended well") == 2, ended
     heard, failed = (np.array(re.findall(rf"{what} (\d+\.\d+)", ended.out), float) for what in ("caught", "failing"))
@@ -70,9 +68,7 @@ def test_a_failure_ends_the_wait_for_nccl() -> None:
 
 @needs_mpi
 @pytest.mark.gpu
-def test_a_killed_process_ends_the_wait_for_nccl() -> None:
-    if obstacle := lacks_link():
-        pytest.skip(obstacle)
+def test_a_killed_process_ends_the_wait_for_nccl(needs_nccl: None) -> None:
     ended = over_processes("gpu", "linked_killed")
     assert ended.code != 0 and "ended well" not in ended.out, ended
     assert ended.at - ended.said("failing") < SOON["gpu"], ended
