@@ -37,7 +37,7 @@ LOOPS = ("each", "fold")
 
 
 def means(function: Any) -> Callable[[F], F]:
-    """Register the implementation of a NumPy function, or of str, for symbolic values; `np.ufunc` is for all ufuncs."""
+    """Register what a function or a method of NumPy, or str, does with symbols; `np.ufunc` is for all ufuncs."""
 
     def register(meaning: F) -> F:
         _MEANINGS[function] = meaning
@@ -139,7 +139,8 @@ class Expr:
 
     def astype(self, dtype: Any) -> Expr:
         """Convert to another type; see `semirings.cast`."""
-        return cast_expr(self, as_type(dtype))
+        result: Expr = _MEANINGS[np.ndarray.astype](self, dtype)
+        return result
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -308,6 +309,8 @@ def constant(value: Any, type: Any = None) -> Expr:
     if type is not None:
         return cast_expr(constant(value), as_type(type))
     scalar = np.asarray(value)[()]
+    if not hasattr(scalar, "dtype"):
+        raise OverflowError(f"the constant {value} needs more than 64 bits: expected -2**63 to 2**64 - 1, or a float")
     dtype = scalar_type(scalar.dtype)
     return node("constant", dtype, payload=dtype.type(scalar))
 

@@ -123,9 +123,10 @@ def _names(value: Any) -> tuple[str, ...] | None:
     return getattr(value, "_fields", None)
 
 
+@means(np.ndarray.astype)
 def cast(value: Any, type: Any) -> Any:
     """
-    Convert a value to another type.
+    Convert a value to another type; a vector item by item, and a scalar to a vector by repetition.
 
     Integers wrap. Floats are truncated to integers; a float outside the integer's range becomes the
     nearest integer in it, and NaN becomes 0.
@@ -141,15 +142,24 @@ def cast(value: Any, type: Any) -> Any:
     array([         1, 2147483647,          0], dtype=int32)
     """
     target = as_type(type)
-    if is_symbolic(value):
-        return cast_expr(as_expr(value), target)
-    return _cast_arrays(value, target)
+    if not is_symbolic(value):
+        return _cast_arrays(value, target)
+    expr = settled(as_expr(value))
+    if isinstance(expr.type, VectorType) and isinstance(target, np.dtype):
+        target = VectorType(target, len(expr))
+    return cast_expr(expr, target)
 
 
 def _cast_arrays(value: Any, target: Type) -> Any:
     if isinstance(target, TupleType):
         return tuple(_cast_arrays(part, kind) for part, kind in zip(value, target.items, strict=True))
-    return cast_array(value, target.scalar if isinstance(target, VectorType) else target)
+    if not isinstance(target, VectorType):
+        return cast_array(value, target)
+    items = cast_array(value, target.scalar)
+    if np.ndim(items) == 0:
+        return np.full(target.length, items)
+    is_vector = np.ndim(items) == 2 or type(items) is np.ndarray  # a plain array of one dimension: of constants
+    return items if is_vector else np.broadcast_to(items, (target.length, *items.shape), subok=True)
 
 
 @means(np.clip)
@@ -214,7 +224,7 @@ def hash(*values: Any) -> Any:
     if not values:
         raise TypeError("hash() has no arguments; give at least one integer")
     with np.errstate(over="ignore"):
-        return functools.reduce(_mixed, (_word(value) for value in values), np.uint64(1))
+        return functools.reduce(splitmix64, (_word(value) for value in values), np.uint64(1))
 
 
 def random(seed: Any, *counters: Any) -> Any:
@@ -256,7 +266,7 @@ def _word(x: Any) -> Any:
     return x.astype(np.uint64)
 
 
-def _mixed(state: Any, number: Any) -> Any:
+def splitmix64(state: Any, number: Any) -> Any:
     """Output `number` of the generator SplitMix64 with seed `state`."""
     z = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -278,7 +288,8 @@ def vector(*items: Any) -> Any:
     if not items:
         raise ValueError("vector() without items: give at least one")
     if not is_symbolic(items):
-        return np.stack(np.broadcast_arrays(*items))
+        dtype = common_type(items)
+        return np.stack(np.broadcast_arrays(*(strong(item, dtype, "vector") for item in items)))
     values = [operand(item) for item in items]
     dtype = common_type(values)
     return make_vector([operand_as(value, dtype, "vector") for value in values])

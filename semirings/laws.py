@@ -6,6 +6,7 @@ range) rounding and overflow break even ordinary addition, so a law that fails o
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product as combinations
@@ -20,6 +21,7 @@ from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
 Values = tuple[np.ndarray[Any, Any], ...]  # one array for each item; a scalar type has one item
 Function = Callable[..., Values]
+MOST = 100  # given values
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class _Law(NamedTuple):
     is_needed: bool = True
 
 
-def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
+def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> LawReport:
     """
     Check the laws of a monoid or semiring on test values of a type.
 
@@ -99,6 +101,10 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     algebra : Monoid or Semiring
     type : dtype-like or tuple of types
         The type of the values. For a vector its items are checked.
+    values : array-like, optional
+        At most 100 values to try, for an algebra whose laws hold for some values only, such as probabilities; of a
+        tuple type, tuples. The addition of a semiring is tried on their products. By default small numbers of both
+        signs, and the extreme values of the type.
 
     Returns
     -------
@@ -115,6 +121,9 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
       holds   commutative: op(x, y) = op(y, x)
       FAILS   identity: op(e, x) = x: for x = 1 the left side is 0, the right side 1
       ...
+    >>> either = Monoid(lambda x, y: x + y - x * y, 0, name="either", terminal=1, commutative=True)
+    >>> bool(check_laws(either, np.float64)), bool(check_laws(either, np.float64, values=[0, 0.25, 0.5, 1]))
+    (False, True)
     """
     if not isinstance(algebra, Monoid | Semiring):
         raise TypeError(f"check_laws of {algebra!r}; expected a Monoid or a Semiring")
@@ -127,47 +136,49 @@ def check_laws(algebra: Monoid | Semiring, type: Any) -> LawReport:
     else:
         places = [Symbol(name, np.int64) for name in ("i", "k", "j")] if algebra.positional else []
         trace(algebra.operator.function, x, y, *places)
-    report = LawReport(algebra.name, kind, [], [], [])
+    report, given = LawReport(algebra.name, kind, [], [], []), None if values is None else _given(values, kind)
     with np.errstate(all="ignore"):
         if isinstance(algebra, Monoid):
-            _try_monoid(algebra, kind, report)
+            _try_monoid(algebra, kind, given, report)
         else:
             product_type = _product_type(algebra, kind)
-            _try_monoid(algebra.monoid, product_type, report)
+            products = None if given is None or algebra.positional else _products(algebra, given)
+            _try_monoid(algebra.monoid, product_type, products, report)
             if not algebra.positional:
-                _try(_semiring_laws(algebra, kind, product_type), kind, report)
+                _try(_semiring_laws(algebra, kind, product_type), kind, given, report)
     return report
 
 
-def _try_monoid(monoid: Monoid, kind: Type, report: LawReport) -> None:
+def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
     """Check a monoid's laws, if its operator is closed in the type; for a product those of each item."""
     if isinstance(monoid, Product):
-        return _try_items(monoid, kind, report)
+        return _try_items(monoid, kind, given, report)
     sample = _unpack(_values(kind, False))
     result = _type_of(monoid.combine(sample, sample))
     if result != kind and not (isinstance(kind, TupleType) and result == TupleType(kind.items)):
         closed = "closed: op(x, y) has the type of x and y"
         report.failures.append(Violation(closed, {"x": kind, "y": kind}, result, kind))
     else:
-        _try(_monoid_laws(monoid, kind), kind, report)
+        _try(_monoid_laws(monoid, kind), kind, given, report)
     return None
 
 
-def _try_items(monoid: Product, kind: Type, report: LawReport) -> None:
+def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
     """Check the laws of each item's monoid."""
     for i, (part, item) in enumerate(monoid.each(kind)):
-        found, prefix = check_laws(part, item), f"item {i}, "
+        found, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
         report.holds.extend(prefix + law for law in found.holds)
         for to, violations in ((report.failures, found.failures), (report.caveats, found.caveats)):
             to.extend(replace(violation, law=prefix + violation.law) for violation in violations)
 
 
-def _try(laws: Iterable[_Law], kind: Type, report: LawReport) -> None:
-    """Check each law on ordinary values of a type, then on all, and add it to the report."""
-    ordinary, extreme = _values(kind, False), _values(kind, True)
+def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
+    """Check each law on given values; or on ordinary values of a type, then on all. Add it to the report."""
+    ordinary = _values(kind, False) if given is None else given
+    every = _join(ordinary, _values(kind, True)) if given is None else given
     for law in laws:
         on_ordinary = _counterexample(law, ordinary)
-        found = on_ordinary or _counterexample(law, _join(ordinary, extreme))
+        found = on_ordinary or _counterexample(law, every)
         if found is None:
             report.holds.append(law.text)
         elif law.is_needed and (on_ordinary or law.must_hold_on_extremes):
@@ -266,6 +277,32 @@ def _nearer(result: Values, x: Values, y: Values) -> Values:
 
 
 # --- values -------------------------------------------------------------------------------------------------------
+
+
+def _given(values: Any, kind: Type) -> Values:
+    """The values to try, checked, one array for each item."""
+    kinds: tuple[Any, ...] = kind.items if isinstance(kind, TupleType) else (kind,)
+    each = [*values] if np.ndim(values) or isinstance(kind, TupleType) else []
+    columns = [*zip(*each, strict=True)] if isinstance(kind, TupleType) else [each]
+    if not 0 < len(each) <= MOST or len(columns) != len(kinds):
+        raise ValueError(f"values is {reprlib.repr(values)}; expected 1 to {MOST} values of type {kind}")
+    try:
+        found = tuple(np.array(column, item) for column, item in zip(columns, kinds, strict=True))
+        are_same = all(item.tolist() == [*column] for column, item in zip(columns, found, strict=True))
+    except (TypeError, ValueError, OverflowError):
+        are_same = False
+    if not are_same:
+        raise ValueError(f"values is {reprlib.repr(values)}; expected numbers that {kind} can hold")
+    return found
+
+
+def _products(semiring: Semiring, given: Values) -> Values:
+    """The different products of two of the given values, `MOST` at most."""
+    one, other = np.indices((len(given[0]),) * 2).reshape(2, -1)
+    pairs = (_unpack(tuple(part[index] for part in given)) for index in (one, other))
+    products = tuple(np.broadcast_to(part, one.shape) for part in _pack(semiring.multiply(*pairs)))
+    found: dict[tuple[Any, ...], None] = dict.fromkeys(zip(*(part.tolist() for part in products), strict=True))
+    return tuple(np.array(column, part.dtype) for column, part in zip(zip(*[*found][:MOST]), products))
 
 
 def _values(kind: Type, extreme: bool) -> Values:

@@ -12,7 +12,7 @@ import numpy as np
 
 from semirings.advice import monoid_for
 from semirings.bounds import Bounds, bounds
-from semirings.expr import Expr, as_expr, at_lane, fold, make_tuple
+from semirings.expr import Expr, Symbol, as_expr, at_lane, fold, make_tuple
 from semirings.functions import is_symbolic, is_tuple, where
 from semirings.types import TupleType, Type, VectorType, as_type, has_wide, scalar_type
 
@@ -261,6 +261,26 @@ class Monoid:
             )
         return result
 
+    def combination(self, type: Any, x: str = "x", y: str = "y") -> Expr:
+        """
+        ``op(x, y)`` as an expression in two symbols of a type.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If values of the type can't be reduced: the operator does not work on them or returns another type, or the
+            identity or the terminal value is not of the type.
+
+        Examples
+        --------
+        >>> import semirings
+        >>> semirings.min.combination(np.int8)
+        <minimum(x, y): int8>
+        """
+        kind = as_type(type)
+        _ = self.identity(kind), self.terminal(kind)
+        return as_expr(self.combine(Symbol(x, kind), Symbol(y, kind)))
+
     def __call__(self, x: Any, *y: Any) -> Any:
         """
         `combine` two values; or reduce the items of a single vector from the first to the last.
@@ -314,10 +334,11 @@ class Monoid:
         """Combine adjacent values, which keeps the order; an odd last value is carried over."""
         even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
         odd = tuple(part[..., 1:count:2] for part in parts)
-        combined = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
+        results = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
+        combined = tuple(np.broadcast_to(c, p.shape) for c, p in zip(results, even, strict=True))  # perhaps constants
         if count % 2:
             combined = tuple(np.concatenate([c, p[..., -1:]], axis=-1) for c, p in zip(combined, parts, strict=True))
-        return tuple(combined)
+        return combined
 
     def __repr__(self) -> str:
         return f"Monoid({self.name!r})"
@@ -475,6 +496,7 @@ def scalars(value: Expr) -> list[Expr]:
     return [at_lane(value)]
 
 
+@functools.cache
 def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     """The type for `ufunc.reduce`: the given one if the operation is closed in it, as NumPy widens small integers."""
     return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from semirings.expr import Expr, Symbol, as_expr, free_symbols, in_order, rebuilt
+from semirings.expr import Expr, Symbol, free_symbols, in_order, rebuilt
 from semirings.functions import maximum, minimum, where
 from semirings.operators import Monoid, scalars
 from semirings.types import as_type
@@ -59,7 +59,7 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
     """
     x, y = (Symbol(name, as_type(type)) for name in "xy")
     found = []
-    for part, *places in zip(*(scalars(as_expr(e)) for e in (monoid.combine(x, y), x, y)), strict=True):
+    for part, *places in zip(*map(scalars, (monoid.combination(type), x, y)), strict=True):
         own = {place: Symbol(name, place.type) for place, name in zip(places, "xy", strict=True)}
         part = rebuilt(part, lambda e, _, own=own: own.get(e))  # type: ignore[misc]
         if any(all(symbol is not known for known in own.values()) for symbol in free_symbols(part)):

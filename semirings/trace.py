@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from semirings.constant_calls import constant_call
 from semirings.expr import Expr, as_expr, reading
 from semirings.ufuncs import settled
 
@@ -34,6 +35,12 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     """
     named = getattr(function, "func", function)  # a functools.partial hides the function it calls
     name = getattr(named, "__qualname__", repr(named))
+    if (call := constant_call(function)) is not None:
+        raise TypeError(
+            f"{name} calls {call}, but is called only once, with symbols in place of numbers: that would be "
+            "one number for a whole run; expected semirings.random(seed, edge.id, self.iteration), or vertex.id, or a "
+            "constant that is computed outside the function"
+        )
     try:
         with reading():
             result = function(*args)

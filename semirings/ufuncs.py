@@ -15,7 +15,7 @@ import numpy as np
 
 from semirings import advice
 from semirings.expr import Expr, as_expr, cast_expr, constant, each, lanewise, means, node
-from semirings.types import SCALAR_NAMES, TupleType, VectorType, scalar_type
+from semirings.types import SCALAR_NAMES, TupleType, VectorType, cast_array, scalar_type
 
 BOOL: np.dtype[Any] = np.dtype(np.bool_)
 FLOAT_FUNCTIONS = (
@@ -58,7 +58,17 @@ class Weak(NamedTuple):
     highest: int = 0
 
 
-class WeakArray(np.ndarray[Any, Any]):
+class Computed(np.ndarray[Any, Any]):
+    """An array of which ``x += y`` makes a new one, as of a symbol: nothing else that holds `x` changes."""
+
+    def _not_in_place(self, _: Any) -> Any:
+        return NotImplemented  # so Python computes x + y
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = _not_in_place
+    __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _not_in_place
+
+
+class WeakArray(Computed):
     """The result of `where` of Python numbers on arrays, which is weak; operations on it return ordinary arrays."""
 
     of: type[np.ndarray[Any, Any]] = np.ndarray
@@ -71,22 +81,28 @@ class WeakArray(np.ndarray[Any, Any]):
         if any(isinstance(value, Expr) for value in operands):
             return NotImplemented  # left to Expr
         types = resolve(ufunc, list(operands)) if method == "__call__" else [value.dtype for value in operands]
-        values = [strong(value, dtype, ufunc.__name__) for value, dtype in zip(operands, types, strict=False)]
+        given = zip(operands, types, strict=False)
+        values = [strong(x, dtype, ufunc.__name__) if isinstance(x, WeakArray) else x for x, dtype in given]
         return getattr(ufunc, method)(*values, **options)
 
-    def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        plain = tuple(x.view(x.of) if isinstance(x, WeakArray) else x for x in args)  # whose class then decides
+        if all(x is y for x, y in zip(plain, args, strict=True)):
+            return super().__array_function__(function, types, args, kwargs)
+        return function(*plain, **kwargs)
+
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
         """Convert to an ordinary array of a type."""
-        return self.view(self.of).astype(dtype, *arguments, **options)
+        return cast_array(self.view(self.of), np.dtype(dtype))
 
 
 def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """A WeakArray as an ordinary array of the type in which operation `name` computes; other values unchanged."""
-    if not isinstance(value, WeakArray):
-        return value
-    plain: np.ndarray[Any, Any] = value.view(value.of)
-    for end in (plain.min(), plain.max()) if plain.size else ():
-        _check_fits(end, dtype, name)
-    return plain.astype(dtype)
+    """An array or a number as an ordinary array of the type in which operation `name` computes."""
+    plain = value.view(value.of) if isinstance(value, WeakArray) else np.asanyarray(value)
+    if kind_of(value) is int:
+        for end in (plain.min(), plain.max()) if plain.size else ():
+            _check_fits(end, dtype, name)
+    return plain.astype(dtype, copy=False)
 
 
 def kind_of(value: Any) -> Any:
@@ -119,14 +135,23 @@ def settled(value: Any) -> Any:
 
 def operand(value: Any) -> Any:
     """A value as an Expr; a Python int or float unchanged, as these are weak."""
-    if isinstance(value, WeakArray) and value.ndim == 0:
-        value = value.item()
+    if isinstance(value, WeakArray):
+        return _weak_constant(value)
     if type(value) in (int, float):
         return value
     expr = as_expr(value)
     if isinstance(expr.type, TupleType):
         raise TypeError(f"arithmetic on the tuple {expr}: work on its items, {expr}[0] …, or use where()")
     return expr
+
+
+def _weak_constant(value: WeakArray) -> Any:
+    """The choice of a constant condition between Python numbers: a number, or a vector of them, still weak."""
+    if value.ndim == 0:
+        return value.item()
+    ends = (int(value.min()), int(value.max())) if value.dtype.kind == "i" else (0, 0)
+    weak, always = Weak({"i": int, "f": float}[value.dtype.kind], *ends), constant(True)
+    return lanewise(lambda item: node("where", item.type, always, item, item, payload=weak), len(value), as_expr(value))
 
 
 def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
@@ -138,6 +163,7 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
             product: Expr = values[0]
             return product
     types = resolve(ufunc, values)
+    _check_long(ufunc, values)
     if name in COMPARISONS and (answer := _compare_out_of_range(name, values, types)) is not None:
         return answer
     args = [operand_as(value, dtype, name) for value, dtype in zip(values, types, strict=False)]
@@ -169,12 +195,24 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
     return tuple(np.dtype(dtype.name) for dtype in types)
 
 
+def _check_long(ufunc: np.ufunc, values: list[Any]) -> None:
+    """Raise the OverflowError that NumPy raises for some Python ints of more than 64 bits, and some operations."""
+    if any(type(value) is int and not fits(value, np.dtype(np.int64)) for value in values):
+        try:
+            with np.errstate(all="ignore"):
+                ufunc(*(np.ones(1, value.dtype) if isinstance(value, Expr) else value for value in values))
+        except OverflowError as error:
+            raise OverflowError(
+                f"np.{ufunc.__name__} of a constant beyond int64: {error}; write it as a float, or as np.uint64(…)"
+            ) from None
+
+
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
     """An operand converted to the type in which an operation computes; a Python int must fit it."""
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
             _check_fits(end, dtype, name)
-        return cast_expr(value, dtype)
+        return cast_expr(settled(value), dtype)
     _check_fits(value, dtype, name)
     with np.errstate(over="ignore"):
         return constant(dtype.type(value))
@@ -253,7 +291,7 @@ def _power_operands(values: list[Any]) -> list[Any]:
     if isinstance(number, Expr) or not isinstance(base, Expr):
         return values
     base = cast_expr(base, dtype)
-    if type(exponent) is float and number == 0.5:
+    if isinstance(number, float | np.floating) and number == 0.5:  # as in NumPy, so that -inf ** 0.5 is NaN
         return [operation("sqrt", dtype, base)]
     if number == -1:
         return [operation("divide", dtype, constant(1, dtype), base)]

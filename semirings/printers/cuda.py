@@ -15,6 +15,7 @@ import numpy as np
 from semirings.expr import Expr, Symbol, table_values
 from semirings.printers.statement_order import (
     Body,
+    Branch,
     Fold,
     Line,
     Statement,
@@ -291,6 +292,7 @@ def _lines(statement: Statement) -> list[str]:
     """A statement in C++."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
+    assert not isinstance(statement, Branch)  # which only the CPU's functions have
     lines = [f"    {text}" for line in statement.lines for text in _lines(line)]
     begin, stores = 0, [f"    {name}.item[lane] = {text};" for name, _, text in getattr(statement, "values", ())]
     before: list[str] = []

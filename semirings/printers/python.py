@@ -19,6 +19,7 @@ import numpy as np
 from semirings.describe import INFIX
 from semirings.expr import Expr, Symbol, table_values
 from semirings.printers.statement_order import (
+    Branch,
     Fold,
     Line,
     Statement,
@@ -96,6 +97,7 @@ def function(
     result: Expr | tuple[Expr, ...],
     write: Callable[[Expr, list[str]], str] | None = None,
     into: Sequence[str] | None = None,
+    branches: bool = False,
 ) -> str:
     """
     A Python function (without decorator) of `parameters` that returns `result`.
@@ -114,6 +116,8 @@ def function(
     into : sequence of str, optional
         Names of the arrays for the wide vectors of the result, in order. By default the function takes them as further
         parameters, ``into0``, ``into1``, …. Equal wide vectors share the first array.
+    branches : bool
+        Whether what costs much, and counts under a condition only, is computed only where the condition holds.
 
     Examples
     --------
@@ -147,7 +151,7 @@ def function(
     for loop, array in zip(wide, names[len(parameters) :] if into is None else into, strict=True):
         targets.setdefault(loop, array)
     known = constants | dict[Expr, str](zip(parameters, names, strict=False))
-    found, values = statements(results, known, write or expression, targets)
+    found, values = statements(results, known, write or expression, targets, branches)
     body = [line for statement in found for line in _lines(statement)]
     value = _tuple(values) if isinstance(result, tuple) else values[0]
     kinds = ", ".join(str(parameter.type) for parameter in parameters)
@@ -161,6 +165,14 @@ def _lines(statement: Statement) -> list[str]:
     """A statement in Python."""
     if isinstance(statement, Line):
         return [f"{statement.name} = {statement.text}"]
+    if isinstance(statement, Branch):
+        name, _, text = statement.value
+        inner = [line for each in statement.statements for line in _lines(each)]
+        return [
+            f"{name} = {statement.otherwise}",
+            f"if {'not ' * statement.negated}{statement.condition}:",
+            *(f"    {line}" for line in [*inner, f"{name} = {text}"]),
+        ]
     lines = [f"    {line.name} = {line.text}" for line in statement.lines]
     if isinstance(statement, Fold):
         name, _, text = statement.value

@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from semirings.expr import Expr, Symbol, at_lane, free_symbols, in_order, make_tuple, node, of_lanes
 from semirings.types import TupleType, Type, VectorType, has_wide
 
+EXPENSIVE = 8  # operations for which a branch pays
 INLINE = ("symbol", "constant", "item", "vector", "tuple")  # nodes that are printed where they are used
 
 
@@ -76,7 +79,17 @@ class Fold(NamedTuple):
     lines: list[Line]
 
 
-Statement = Line | Each | Fold
+class Branch(NamedTuple):
+    """A variable, whose value is computed by some statements where a condition holds."""
+
+    value: Line
+    otherwise: str
+    condition: str
+    negated: bool
+    statements: list[Any]
+
+
+Statement = Line | Each | Fold | Branch
 
 
 def statements(
@@ -84,18 +97,19 @@ def statements(
     known: Mapping[Expr, str],
     expression: Callable[[Expr, list[str]], str],
     targets: Mapping[Expr, str] = {},
+    branches: bool = False,
 ) -> tuple[list[Statement], list[str]]:
     """
     Print the body of a function in single-assignment form.
 
     Returns the statements in order, and the texts of the results. `known` gives the names of parameters and tables,
     `targets` the names of the wide vectors among the results. A single result that nothing else reads is printed in
-    place.
+    place. With `branches`, what costs much and counts under a condition only is computed only where it holds.
 
     Values that are equal for all lanes are computed before any loop that fills a target, and each iteration of such a
     loop reads a lane before it writes it: so a target may be a vector from which a result is computed.
     """
-    return Body(known, expression, targets).write(results)
+    return Body(known, expression, targets, branches).write(results)
 
 
 class Body:
@@ -106,8 +120,9 @@ class Body:
         known: Mapping[Expr, str],
         expression: Callable[[Expr, list[str]], str],
         targets: Mapping[Expr, str],
+        branches: bool = False,
     ) -> None:
-        self.expression, self.targets = expression, targets
+        self.expression, self.targets, self.branches = expression, targets, branches
         self.prefix, self.count = temporary_prefix(known.values()), 0
         self.texts: dict[Expr, str] = {**known, **targets}
         self.of_lanes: set[Expr] = set()
@@ -117,14 +132,35 @@ class Body:
         order = [e for e in in_order(results) if e not in self.of_lanes and e.op != "each"]
         uses = Counter(arg for e in in_order(results) for arg in e.args)
         alone = results[0] if len(results) == 1 and not uses[results[0]] and results[0].op != "fold" else None
-        found: list[Statement] = []
-        for e in order:
-            if e.op == "fold":
-                found.append(self.fold(e))
-            elif e not in self.texts:
-                found += self._line(e, self.texts, inline=e is alone)
+        self.conditional = conditional(order, results) if self.branches and not self.of_lanes else {}
+        found = self._in_order(order, alone)
         lengths = {e.type.length: None for e in self.targets if isinstance(e.type, VectorType)}
         return [*found, *map(self._each, lengths)], [self.texts[e] for e in results]
+
+    def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
+        """The statements of some nodes, in topological order."""
+        found: list[Statement] = []
+        inside = {one for e in order if e in self.conditional for one in self.conditional[e].nodes}
+        for e in order:
+            if e in inside or e in self.texts:
+                continue
+            if e.op == "fold":
+                found.append(self.fold(e))
+            elif e in self.conditional:
+                found.append(self._branch(e))
+            else:
+                found += self._line(e, self.texts, inline=e is alone)
+        return found
+
+    def _branch(self, e: Expr) -> Branch:
+        """The variable of a node, of which one argument is computed under a condition."""
+        lazy = self.conditional[e]
+        otherwise, condition = self.texts[lazy.otherwise], self.texts[lazy.condition]
+        inner = self._in_order(lazy.nodes)
+        name = self.temporary()
+        value = Line(name, e.type, self.texts[lazy.nodes[-1]])
+        self.texts[e] = name
+        return Branch(value, otherwise, condition, lazy.negated, inner)
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
         """The definition of one node's temporary; none if the node is printed in place."""
@@ -165,6 +201,53 @@ class Body:
         texts |= {sides["left"]: name, sides["right"]: texts[body]}
         lines += self.in_loop([combination], texts)
         return Fold(Line(name, e.type, texts[combination]), self.texts[first], e.payload, lines)
+
+
+class Conditional(NamedTuple):
+    """What a node needs of its arguments: the last of `nodes` where the condition holds, and `otherwise` elsewhere."""
+
+    condition: Expr
+    negated: bool
+    otherwise: Expr
+    nodes: list[Expr]  # in topological order; nothing else needs them
+
+
+def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Conditional]:
+    """The nodes of which one argument costs much and need not be computed always: `where`, and `&` and `|` of bools."""
+    users: dict[Expr, list[Expr]] = {}
+    for e in order:
+        for arg in e.args:
+            users.setdefault(arg, []).append(e)
+    found: dict[Expr, Conditional] = {}
+    for e in order:
+        if not isinstance(e.type, np.dtype):
+            continue
+        if e.op == "where":
+            ways = [(0, 1, 2, False), (0, 2, 1, True)]
+        elif e.op in ("bitwise_and", "bitwise_or") and e.type.kind == "b":
+            ways = [(0, 1, 0, e.op == "bitwise_or"), (1, 0, 1, e.op == "bitwise_or")]
+        else:
+            continue
+        for condition, lazy, otherwise, negated in ways:
+            nodes = _needed_by(e, e.args[lazy], order, users, results)
+            if sum(one.op not in INLINE for one in nodes) >= EXPENSIVE:
+                found[e] = Conditional(e.args[condition], negated, e.args[otherwise], nodes)
+                break
+    return found
+
+
+def _needed_by(
+    e: Expr, arg: Expr, order: Sequence[Expr], users: Mapping[Expr, list[Expr]], results: Sequence[Expr]
+) -> list[Expr]:
+    """The nodes of an argument, in topological order, that only one use of it by a node needs."""
+    kept = set(results)
+    if len(users[arg]) > 1 or arg in kept:
+        return []
+    below, needed = set(in_order(arg)) - kept, {arg}
+    for one in reversed(order):
+        if one in below and one is not arg and needed.issuperset(users[one]):
+            needed.add(one)
+    return [one for one in order if one in needed and one.op not in ("symbol", "constant", "table")]
 
 
 def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:

@@ -119,6 +119,23 @@ class TestCheckLaws:
         assert np.maximum(0, x) == violation.left
         assert x == violation.right
 
+    def test_laws_of_given_values(self) -> None:
+        """Probabilities, lengths and pairs; a false claim is found among them as well."""
+        either = Monoid(lambda x, y: x + y - x * y, 0, name="either", terminal=1, commutative=True)
+        assert not check_laws(either, np.float64) and check_laws(either, np.float64, values=[0, 0.25, 0.5, 1]).ok
+        semiring = Semiring(either, lambda x, y: x * y)
+        (violation, *_) = check_laws(semiring, np.float64, values=[0, 0.5, 1]).failures
+        assert violation.law.startswith("distributive") and set(violation.values.values()) <= {0, 0.5, 1}
+        small = Monoid(np.minimum, 9, name="min of small")
+        assert check_laws(small, np.int32, values=range(10)).ok and not check_laws(small, np.int32, values=range(11))
+        pairs = check_laws(semirings.argmin, (np.float64, np.int64), values=[(0.5, 1), (2, 3)])
+        assert pairs.ok and not pairs.caveats
+
+    @pytest.mark.parametrize("values", [[], 3, [300], [0.5], ["a"], range(200), [(1, 2)]])
+    def test_values_to_try_are_of_the_type(self, values: Any) -> None:
+        with pytest.raises(ValueError, match=r"^values is .*; expected (1 to 100 values of type|numbers that) uint8"):
+            check_laws(semirings.plus, np.uint8, values=values)
+
     def test_extreme_values_are_caveats(self) -> None:
         report = check_laws(semirings.plus_times, np.float64)
         assert report.ok

@@ -189,8 +189,9 @@ class TestVectorsAndTuples:
     def test_tuples_and_vectors_are_cast_by_items(self) -> None:
         assert cast(T, (np.float64, np.int64)).type == as_type((np.float64, np.int64))
         assert cast(X, (np.float32, (2,))).args == (X, X)
-        with pytest.raises(TypeError, match="cannot cast v"):
-            cast(V, np.float32)
+        assert cast(V, np.int8).type == V.astype(np.int8).type == as_type((np.int8, (len(V),)))
+        with pytest.raises(TypeError, match="cannot cast t"):
+            cast(T, np.float32)
         with pytest.raises(TypeError, match="cannot cast x"):
             cast(X, (np.float32, np.int32))
         first, second = cast((np.array([1.5]), np.array([2])), (np.int32, np.float32))

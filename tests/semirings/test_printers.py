@@ -5,16 +5,18 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
+from functools import partial
 from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from semirings import Symbol, argmin, as_type, constant, minimum, vector, where
-from semirings.printers import cuda, python
+from semirings.expr import in_order
+from semirings.printers import cuda, python, statement_order
 from semirings.types import SCALAR_NAMES
 from semirings.ufuncs import PRIMITIVES
 from tests.helpers.semirings_engines import Program, assert_same, awkward, compile_cuda, cuda_source, run_cpu, run_cuda
@@ -224,3 +226,57 @@ def test_every_primitive_has_a_printer() -> None:
                 continue
             printed += bool(python.function("f", [symbol], result)) and bool(cuda.function("f", [symbol], result))
         assert printed, name
+
+
+@pytest.fixture
+def branching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions are printed with branches wherever these are possible."""
+    monkeypatch.setattr(python, "function", partial(python.function, branches=True))
+    monkeypatch.setattr(statement_order, "EXPENSIVE", 1)
+
+
+def test_what_costs_much_is_computed_only_where_it_counts() -> None:
+    cost = (X * 3 + 1) * (X - 2) / (X * X + 5) - X
+    lines = body(python.function("f", [X, Y], (Y > 0) & (cost < 2), branches=True))
+    assert lines[:3] == ["t0 = y > np.float32(0.0)", "t10 = t0", "if t0:"] and lines[-1] == "return t10"
+    assert [
+        line for line in body(python.function("f", [X, Y], (cost < 2) | (Y > 0), branches=True)) if "if" in line
+    ] == ["if not t0:"]
+    assert "if" not in python.function("f", [X, Y], where(Y > 0, X + 1, Y), branches=True).replace(" if t", "")
+    shared = where(Y > 0, cost, Y) + cost
+    assert "    t" not in "\n".join(body(python.function("f", [X, Y], shared, branches=True)))  # needed anyway
+
+
+@pytest.mark.usefixtures("branching")
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_branches_compute_what_numpy_does(seed: int) -> None:
+    """Nested conditions, with parts in common, in random expressions."""
+    random = np.random.default_rng(seed)
+    numbers: list[Any] = [X, Y, X + Y]
+    tests: list[Any] = [X < Y, X > 0]
+    for _ in range(25):
+        a, b = (numbers[i] for i in random.integers(0, len(numbers), 2))
+        c, d = (tests[i] for i in random.integers(0, len(tests), 2))
+        numbers.append([a + b, a * b, where(c, a, b), minimum(a, b), where(c & d, a - b, a)][random.integers(5)])
+        tests.append([a < b, c & d, c | d, c & (a > b), ~c][random.integers(5)])
+    results = (numbers[-1], tests[-1], numbers[-2])
+    columns = [random.normal(size=64).astype(np.float32) for _ in range(2)]
+    (found,) = run_cpu([Program([X, Y], results)], [columns])
+    with np.errstate(all="ignore"):
+        right = [evaluated(result, dict(zip((X, Y), columns, strict=True))) for result in results]
+    for one, other in zip(found, right, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def evaluated(e: Any, given: dict[Any, Any]) -> Any:
+    """The value of an expression, by NumPy, every part of it."""
+    values = dict(given)
+    functions = {"where": np.where, "invert": np.logical_not}
+    for one in in_order(e):
+        if one not in values:
+            args = [values[arg] for arg in one.args]
+            values[one] = (
+                one.payload if one.op == "constant" else functions.get(one.op, getattr(np, one.op, None))(*args)
+            )
+    return values[e]

@@ -1,0 +1,119 @@
+"""Find calls in a function that give one number for a whole run, because it is called only once, with symbols.
+
+Random numbers of NumPy or Python and the time of day look as if they were new for each edge. Such calls are found in
+the function's bytecode before it is called, by what their names refer to.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+# Names by which such a call has to go, one of them: other functions are not looked at any further.
+MODULES = ("numpy.random", "random", "time", "secrets", "uuid")
+GENERATORS = (("numpy.random", "Generator"), ("numpy.random", "RandomState"), ("random", "Random"))
+NOW = ("now", "utcnow", "today")
+TELLING = {"random", "urandom", *NOW, *MODULES}
+
+
+def constant_call(function: Callable[..., Any]) -> str | None:
+    """Return the text of the first call in a function that gives one number for a whole run; None without one.
+
+    Examples
+    --------
+    >>> import time
+    >>> constant_call(lambda x: x + time.time())
+    'time.time'
+    >>> constant_call(lambda x: x + abs(x))
+    """
+    this = function.args[0] if isinstance(function, partial) and function.args else None
+    plain = inspect.unwrap(getattr(function, "func", function))
+    return next(_calls(getattr(plain, "__func__", plain), this, set()), None)
+
+
+def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
+    """The texts of such calls, also in functions of the same module; `this` is what `self` is."""
+    if not isinstance(function, FunctionType) or function.__code__ in seen:
+        return
+    this = this if function.__code__.co_varnames[:1] == ("self",) else None
+    if not _may_call(function, this):
+        return
+    seen.add(function.__code__)
+    for text, value in _read(function, this):
+        if _is_constant(value):
+            yield text
+        elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            yield from _calls(value, this, seen)
+
+
+def _may_call(function: FunctionType, this: Any) -> bool:
+    """Whether any name of a function makes its bytecode worth reading, which takes 0.1 ms."""
+    names = {*function.__code__.co_names}
+    values = [function.__globals__[name] for name in names & function.__globals__.keys()]
+    values += [_content(cell) for cell in function.__closure__ or ()]
+    values += [inspect.getattr_static(this, name, None) for name in names if this is not None]
+    return any(
+        _is_constant(value)
+        or isinstance(value, _generators())
+        or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
+        or (isinstance(value, ModuleType) and not TELLING.isdisjoint({value.__name__, *names}))
+        or getattr(value, "__module__", None) == "datetime"
+        for value in values
+    )
+
+
+def _read(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
+    """What names in a function refer to, with attributes of modules, of generators and of `self`."""
+    closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
+    text, value, known = "", None, False
+    for step in dis.get_instructions(function.__code__):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and known:
+            text, read = f"{text}.{step.argval}", inspect.getattr_static if value is this else getattr
+            known = value is this or _has_attributes(value)
+            value = read(value, step.argval, None) if known else None
+            continue
+        if known:
+            yield text, value
+        text, known = str(step.argval), True
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            value = function.__globals__.get(step.argval, getattr(builtins, step.argval, None))
+        elif step.opname == "LOAD_DEREF" and step.argval in closure:
+            value = _content(closure[step.argval])
+        elif step.opname.startswith("LOAD_FAST") and step.argval == "self" and this is not None:
+            value = this
+        else:
+            known = False
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
+def _generators() -> tuple[type, ...]:
+    modules = ((sys.modules.get(module), name) for module, name in GENERATORS)
+    return tuple(getattr(module, name) for module, name in modules if module is not None)
+
+
+def _has_attributes(value: Any) -> bool:
+    """Whether attributes may be looked up without running somebody's code."""
+    return isinstance(value, (ModuleType, *_generators())) or getattr(value, "__module__", None) == "datetime"
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a function gives another number each time."""
+    if not callable(value) or isinstance(value, type):
+        return False
+    owner, module = getattr(value, "__self__", None), getattr(value, "__module__", None) or ""
+    if isinstance(owner, type) and owner.__module__ == "datetime":
+        return getattr(value, "__name__", "") in NOW
+    inside = any(module == name or module.startswith(f"{name}.") for name in MODULES)
+    return isinstance(owner, _generators()) or inside or value is sys.modules["os"].urandom
