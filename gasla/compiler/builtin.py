@@ -132,8 +132,10 @@ def pause(emit: Emitter, node: Any) -> Any:
 
 
 @builtin
-def len_(emit: Emitter, node: Any, array: Operand) -> Value:
-    """The length of an array's first dimension."""
+def len_(emit: Emitter, node: Any, array: Operand) -> Operand:
+    """The length of an array's first dimension, or of a tuple that is known."""
+    if isinstance(array, Known) and isinstance(array.value, tuple | list):
+        return Known(len(array.value))
     return _parts(emit, node, array)[1]
 
 
@@ -148,7 +150,7 @@ def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
     """An uninitialized array on the stack, which lives as long as the call."""
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
         emit.fail(node, "local takes a type and a length known while compiling")
-    text = f"%local.{len(emit.slots)}"
+    (text,) = emit.labels("%local")
     emit.slots.append(f"  {text} = alloca [{count.value} x {kind.value.stored}], align 16")
     return Value(array_of(kind.value), text, str(count.value))
 
@@ -276,16 +278,20 @@ def _math(emit: Emitter, node: Any, *given: Operand, name: str, takes: int = 1, 
         return emit.intrinsic(kind, f"llvm.{name}.{kind.mangled}", *values)
     if kind.kind == "v" or kind.bits < 32:
         emit.fail(node, f"{name} takes f32 and f64, and is given {kind}")
-    return emit.intrinsic(kind, name + "f" * (kind.bits == 32), *values)
+    return emit.intrinsic(kind, name + "f" * (kind.bits == 32), *values, marks=OF_C)
 
+
+# LLVM knows C's functions by name and replaces calls of them, which is not always right: `fmod` of a finite x and a y
+# that is not 0 becomes an `frem` marked `nnan`, though y may be NaN, and then the result is poison; `pow(8, y)` becomes
+# `exp2(3 * y)`, hundreds of units off. `nobuiltin` forbids that. The other marks say what LLVM would know by the name.
+OF_C = "nobuiltin willreturn memory(none)"
 
 for _name in ("sqrt", "floor", "ceil", "trunc", "rint", "exp", "exp2", "log", "log2", "log10", "sin", "cos"):
     _add(_name, _math, name=_name)
-for _name in ("copysign", "pow"):
-    _add(_name, _math, name=_name, takes=2)
+_add("copysign", _math, name="copysign", takes=2)
 for _name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "log1p", "cbrt"):
     _add(_name, _math, name=_name, is_of_c=True)
-for _name in ("atan2", "hypot", "fmod", "nextafter"):
+for _name in ("atan2", "hypot", "fmod", "nextafter", "pow"):
     _add(_name, _math, name=_name, takes=2, is_of_c=True)
 
 
@@ -353,3 +359,20 @@ def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
     if item.kind == "f":
         return emit.intrinsic(item, name % "fadd", emit.constant(node, -0.0, item), vector, flags="reassoc ")
     return emit.intrinsic(item, name % "add", vector)
+
+
+# --- in templates -----------------------------------------------------------------------------------------------------
+
+
+@builtin
+def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
+    """Return a value from the function that is compiled, also from within one that is inlined."""
+    emit.leave(node, *(value or [Known(None)]))
+    emit.shown.instead = ast.Name(f"return {ast.unparse(emit.shown.of(node.args[0]))}" if value else "return")
+    return Known(None)
+
+
+@builtin
+def is_used(emit: Emitter, node: Any, name: Known) -> Known:
+    """Whether the function so far uses a variable of its record."""
+    return Known(emit.is_used(name.value))

@@ -9,12 +9,16 @@ an `if` on a constant only one branch is emitted.
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import hashlib
+import inspect
+import linecache
 import operator
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from types import BuiltinFunctionType, ModuleType
+from contextlib import nullcontext
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -35,6 +39,8 @@ from gasla.compiler.kernel_types import (
     tuple_of,
     vector_of,
 )
+from gasla.compiler.shown import Shown, constant
+from gasla.compiler.template import PLAN, Arrays, Constant, Each, Record
 
 
 class Value:
@@ -56,24 +62,75 @@ class Value:
 
 
 class Known(NamedTuple):
-    """A constant, known while compiling: a number, a tuple of numbers, a type, a function."""
+    """A constant, known while compiling: a number, a type, a function; in a template, any object of Python."""
 
     value: Any
 
 
 class Function(NamedTuple):
-    """A function: its syntax tree, its file, and the names of its module."""
+    """A function: its syntax tree, its file, the names of its module, and its parameters."""
 
     node: ast.FunctionDef
     file: str
     lines: tuple[str, ...]
     marks: frozenset[str]
     names: Mapping[str, Any]
+    signature: inspect.Signature
+    parameters: list[str]  # that are no records
+    records: dict[str, type[Record]]  # the kind of each parameter that is a record
+    constants: frozenset[str]  # the parameters of a template that are known
 
     @property
     def name(self) -> str:
         """The name in the source."""
         return self.node.name
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the function's module has a plan."""
+        return self.names.get("plan") is PLAN
+
+
+@functools.cache
+def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
+    """A function of Python as a function of the language; only its text and the names of its module are used."""
+    code = plain.__code__
+    lines = tuple(linecache.getlines(code.co_filename))
+    node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
+    if node is None:
+        raise CompileError(f"{code.co_filename}:{code.co_firstlineno}: there is no text of {code.co_name}")
+    names = plain.__globals__
+    if code.co_freevars:
+        cells = [cell.cell_contents for cell in plain.__closure__]
+        names = {**names, **dict(zip(code.co_freevars, cells, strict=True))}
+    kinds = {arg.arg: names.get(ast.unparse(arg.annotation)) for arg in node.args.args if arg.annotation}
+    records = {name: kind for name, kind in kinds.items() if _is_record(kind)}
+    rest = [arg.arg for arg in node.args.args if arg.arg not in records], records
+    constants = frozenset(name for name, kind in kinds.items() if kind is Constant)
+    return Function(node, code.co_filename, lines, marks, names, inspect.signature(plain), *rest, constants)
+
+
+@functools.cache
+def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """The functions in a file's lines, by name and first line."""
+    found = {}
+    for node in ast.walk(ast.parse("".join(lines), file)):
+        if isinstance(node, ast.FunctionDef):
+            found[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
+    return found
+
+
+class Prefix(NamedTuple):
+    """Variables of a record whose names begin with a prefix."""
+
+    name: str
+
+    def of(self, parts: Any) -> Any:
+        """The name for a key of several parts; if the last part is a list, a tuple of names."""
+        given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
+        if given and isinstance(given[-1], list):
+            return tuple(self.of((*given[:-1], each)) for each in given[-1])
+        return "_".join(map(str, [self.name, *given] if self.name else given))
 
 
 class Instance(NamedTuple):
@@ -82,6 +139,7 @@ class Instance(NamedTuple):
     symbol: str
     returns: Type
     takes: list[Type]  # without constants
+    taken: list[str] = []  # variables of the caller, which are further arguments
 
 
 Operand = Value | Known
@@ -116,8 +174,10 @@ class Extern(NamedTuple):
 class Sources:
     """The text of a compilation unit so far, and its functions, each once for each combination of types."""
 
-    def __init__(self, machine: str, builtins: Mapping[str, Builtin]) -> None:
-        self.machine, self.builtins = machine, builtins
+    def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
+        self.machine, self.builtins, self.plan = machine, builtins, plan
+        self.order: dict[str, int] = {}  # of the names of records
+        self.shown: list[str] | None = None  # the source of templates, if it is wanted
         self.text: list[str] = []
         self.heads: dict[str, str] = {}  # declarations and tables of constants
         self.parts: dict[str, str] = {}  # the IR of functions with objects of their own, by symbol
@@ -185,9 +245,15 @@ class Variable:
 class Frame:
     """A function that is being emitted, and the meaning of its names."""
 
-    def __init__(self, function: Function, give: Callable[[Operand], None] | None = None) -> None:
+    def __init__(self, function: Function, give: Callable[[Operand, Any], None] | None = None) -> None:
         self.function = function
         self.give = give  # in a generator: called with each yielded value
+        self.shown: dict[str, ast.expr] = {}  # the arguments for parameters, as source
+        self.is_where_used = False  # whether assignments are put off until their variables are used
+        self.result: Operand | None = None  # of an inlined function that has returned
+        self.returned: ast.expr | None = None  # the same as source
+        self.target: Any = None  # of the loop over a generator, as source
+        self.depth = 0  # how many conditions and loops of the running kernel are around the statement
         self.variables: dict[str, Variable] = {}
         self.bound: dict[str, Operand] = {}  # constants, and parameters that are never set
         self.loops: list[tuple[str, str]] = []  # the labels of `continue` and `break`
@@ -200,8 +266,16 @@ _apart: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 class Emitter:
     """Emits one function for given types of its parameters."""
 
-    def __init__(self, unit: Sources, function: Function) -> None:
-        self.unit, self.frame = unit, Frame(function)
+    def __init__(self, unit: Sources, function: Function, outer: Emitter | None = None) -> None:
+        self.unit, self.outer = unit, outer  # of the caller
+        self.frame = self.root = Frame(function)  # the innermost inlined function, and the function itself
+        self.arguments: dict[str, Value] = {}  # of a template
+        self.taken: dict[str, Type] = {}  # arguments for variables of records, which callers pass
+        self.later: dict[str, tuple[int, Any, Frame]] = {}  # assignments that are made if their variables are used
+        self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}  # slots, instructions and source of these
+        self.given: list[str] = []  # the slots of arguments that became variables
+        self.always: set[Variable] = set()  # variables that are set at the beginning
+        self.shown = Shown(function.is_template and unit.shown is not None)
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.returns: Type | None = None
@@ -215,40 +289,60 @@ class Emitter:
 
     def function(self, given: list[Type | Known], symbol: str) -> Instance:
         """Emit the function; `given` has a type or a constant for each parameter."""
-        of, takes = self.frame.function, []
-        for parameter, kind in zip(self.parameters(), given, strict=True):
-            value: Operand
-            if isinstance(kind, Type):
-                value = Value(kind, *(f"%arg.{parameter.arg}.{k}" for k in range(len(kind.leaves))))
-                takes.append(value)
-            else:
-                value = kind
-            self.bind(parameter, value)
+        of = self.root.function
+        takes = self.bind_all(self.parameters(), given)
         self.block(of.node.body)
         if not self.dead:
             if self.returns not in (None, NONE):
                 self.fail(of.node, f"{of.name} may end without returning {self.returns}; return it on every path")
             self.emit("ret void")
         self.returns = self.returns or NONE
+        taken = sorted(self.taken, key=self.unit.order.__getitem__)
+        takes += [_argument(name, self.taken[name]) for name in taken]
         marks = " ".join(MARKS[mark] for mark in sorted(of.marks & MARKS.keys()))
         head = f"define internal {self.returns.ir} @{symbol}({listed(takes)}) nounwind {marks} {{\nentry:"
-        self.unit.text.append("\n".join([head, *self.slots, *self.lines, "}"]))
-        return Instance(symbol, self.returns, [value.type for value in takes])
+        early = [[line for number in sorted(self.early) for line in self.early[number][k]] for k in range(3)]
+        if self.shown.is_wanted and self.unit.shown is not None:
+            mark = "compiled" if self.outer is None else ast.unparse(of.node.decorator_list[0])
+            names = [*(name for name in self.parameters() if name not in self.root.bound), *taken]
+            above = [f"@{mark}", f"def {_title(of, given)}({', '.join(names)}):"]
+            above.append(f'    """{ast.get_docstring(of.node, clean=False)}"""')
+            self.unit.shown.append("\n".join([*above, *early[2], *self.shown.lines]))
+        slots, lines = [*self.given, *early[0], *self.slots], [*early[1], *self.lines]
+        self.unit.text.append("\n".join([head, *slots, *lines, "}"]))
+        return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
-    def parameters(self) -> list[ast.arg]:
-        """The parameters."""
-        of = self.frame.function
-        a = of.node.args
+    def parameters(self) -> list[str]:
+        """The names of the parameters; of a template those that the plan adds follow."""
+        of, a = self.root.function, self.root.function.node.args
+        if of.is_template:
+            more = getattr(self.unit.plan, a.vararg.arg) if a.vararg else []
+            return [*of.parameters, *more] or ([] if self.outer else self.unit.plan.arguments)
         if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
             self.fail(of.node, f"{of.name} has special parameters; expected plain ones, without defaults")
-        return a.args
+        return of.parameters
 
-    def bind(self, parameter: ast.arg, value: Operand) -> None:
+    def bind_all(self, names: list[str], given: list[Type | Known]) -> list[Value]:
+        """Bind the parameters of the function to arguments and constants; returns the arguments."""
+        of, takes = self.root.function, []
+        self.root.bound |= {name: Known(kind) for name, kind in of.records.items()}
+        for name, kind in zip(names, given, strict=True):
+            self.unit.order.setdefault(name, len(self.unit.order))
+            if isinstance(kind, Type):
+                takes.append(_argument(name, kind))
+                if of.is_template:  # a record may set it: it becomes a variable if it is used
+                    self.arguments[name] = takes[-1]
+                    continue
+            self.bind(name, takes[-1] if isinstance(kind, Type) else kind)
+        return takes
+
+    def bind(self, name: str, value: Operand) -> None:
         """Bind a parameter to a value; it becomes a variable only if the function sets it."""
-        if isinstance(value, Known) or parameter.arg not in _names_set(self.frame.function.node):
-            self.frame.bound[parameter.arg] = value
+        node = self.frame.function.node
+        if isinstance(value, Known) or name not in _names_set(node):
+            self.frame.bound[name] = value
         else:
-            self.set_variable(parameter, parameter.arg, value)
+            self.set_variable(node, name, value)
 
     def fail(self, node: Any, message: str) -> NoReturn:
         """Raise a CompileError that shows the line of a node."""
@@ -287,9 +381,9 @@ class Emitter:
             name = f"icmp {sign}{what}"
         return self.make(a.type.each(BOOL), f"{name} {a.typed}, {b.text}")
 
-    def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "") -> Any:
+    def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "", marks: str = "") -> Any:
         """Call a function; Known(None) if it returns nothing."""
-        text = f"call {flags}{returns.ir} @{name}({listed(values)})"
+        text = f"call {flags}{returns.ir} @{name}({listed(values)}) {marks}".rstrip()
         if returns == NONE:
             self.emit(text)
             return Known(None)
@@ -303,10 +397,10 @@ class Emitter:
         """Declare a function of LLVM or C."""
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
-    def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "") -> Any:
+    def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "", marks: str = "") -> Any:
         """Call a function of LLVM or of C; Known(None) if it returns nothing."""
         self.declare(name, kind, [value.type for value in values])
-        return self.call(kind, name, values, flags)
+        return self.call(kind, name, values, flags, marks)
 
     def labels(self, *names: str) -> list[str]:
         """New labels."""
@@ -336,7 +430,7 @@ class Emitter:
         """A new variable."""
         slots = []
         for leaf in kind.leaves:
-            slots.append(f"%{name}.{len(self.slots)}")
+            slots += self.labels(f"%{name}")
             self.slots.append(f"  {slots[-1]} = alloca {leaf.ir}")
         return Variable(kind, slots)
 
@@ -350,16 +444,86 @@ class Emitter:
         places = zip(variable.type.leaves, variable.slots, strict=True)
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
-    def set_variable(self, node: Any, name: str, value: Operand) -> None:
+    def set_variable(self, node: Any, name: str, value: Operand, frame: Frame | None = None) -> None:
         """Set a variable of the function; its type is that of the first value it is set to."""
-        if name in self.frame.bound:
+        frame = frame or self.frame
+        if name in frame.bound:
             self.fail(node, f"{name} is known while compiling; expected another name for what is set here")
-        variable = self.frame.variables.get(name)
+        if frame is self.root:
+            self._begin(name)
+        variable = frame.variables.get(name)
         value = self.settled(node, value) if variable is None else self.to(node, value, variable.type)
         if variable is None:
-            variable = self.frame.variables[name] = self.variable(f"var.{name}", value.type)
+            variable = frame.variables[name] = self.variable(f"var.{name}", value.type)
+            self.unit.order.setdefault(name, len(self.unit.order))
         self.store(variable, value)
         self.assigned |= {variable}
+
+    # --- variables of records -----------------------------------------------------------------------------------------
+
+    def _begin(self, name: str) -> None:
+        """Make a variable at the beginning of the function: of an argument, or by an assignment that was put off."""
+        if name in self.arguments:
+            value = self.arguments.pop(name)
+            slots, self.slots = self.slots, self.given
+            variable = self.root.variables[name] = self.variable(f"var.{name}", value.type)
+            self.slots = slots
+            self.given += [f"  store {part.typed}, ptr {slot}" for part, slot in zip(parts(value), variable.slots)]
+            self.always.add(variable)
+        elif name in self.later:
+            number, node, frame = self.later[name]
+            self.later = {each: other for each, other in self.later.items() if other[0] != number}
+            outside = self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown
+            self.frame, self.lines, self.dead, self.slots = frame, [], False, []
+            self.shown = Shown(self.shown.is_wanted)
+            self._s_Assign(node)
+            self.shown.assign(node)
+            self.early[number], made = (self.slots, self.lines, self.shown.lines), self.assigned
+            self.frame, self.lines, self.dead, self.assigned, self.slots, self.shown = outside
+            self.always |= made - self.assigned
+
+    def find(self, node: Any, name: str) -> Operand | None:
+        """The variable of a record, or a function of the program; taken from the caller if it is not set here."""
+        self._begin(name)
+        if name in self.root.variables or name in self.root.bound:
+            return self._named(node, name, self.root)
+        if name in self.unit.plan.printed:
+            return self.meaning(node, self.unit.plan.printed[name])
+        found = self.outer.find(node, name) if self.outer else None
+        if isinstance(found, Value):
+            self.taken[name] = found.type
+            self.arguments[name] = _argument(name, found.type)
+            return self.find(node, name)
+        if found is not None:
+            self.root.bound[name] = found
+        return found
+
+    def shared(self, node: Any, name: Any) -> Operand:
+        """The variable of a record; of several names a tuple."""
+        if isinstance(name, tuple):
+            found = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
+        else:
+            found = self.find(node, name) or self.fail(node, f"{name} is not known here")
+        self.shown.names(name)
+        return found
+
+    def is_used(self, name: str) -> bool:
+        """Whether the function so far uses a variable of its record."""
+        return name in self.root.variables
+
+    def leave(self, node: Any, value: Operand) -> None:
+        """Return from the function, also where it has others inlined."""
+        if value == Known(None):
+            kind, text = NONE, "ret void"
+        else:
+            value = self.settled(node, value) if self.returns is None else self.to(node, value, self.returns)
+            kind, text = value.type, f"ret {self._whole(value)}"
+        if self.returns not in (None, kind):
+            name = self.root.function.name
+            self.fail(node, f"{name} returns {kind} here and {self.returns} before; expected one type")
+        self.returns = kind
+        self.emit(text)
+        self.dead = True
 
     # --- types --------------------------------------------------------------------------------------------------------
 
@@ -388,6 +552,8 @@ class Emitter:
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
         """A constant as a value of a type."""
+        if isinstance(number, np.generic):
+            number = number.item()
         if kind == NONE and number is None:
             return Value(NONE)
         if kind.kind == "v":
@@ -410,6 +576,8 @@ class Emitter:
         number = value.value
         if isinstance(number, tuple):
             return joined_tuple(self.settled(node, Known(x), True) for x in number)
+        if isinstance(number, np.generic):
+            return self.constant(node, number, scalar_type(number.dtype))
         kind = NONE if within and number is None else PYTHON_TYPES.get(type(number))
         return self.constant(
             node, number, kind or self.fail(node, f"{ast.unparse(node)} is not a value; expected a number")
@@ -481,6 +649,12 @@ class Emitter:
         if method is None:
             self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language")
         found: Operand = method(node)
+        if self.shown.is_wanted:
+            if isinstance(node, ast.Name) and node.id not in (*self.frame.bound, *self.frame.shown):
+                self.shown.instead = None  # a name of the module
+            elif isinstance(found, Known) and self.shown.instead is None:
+                self.shown.instead = constant(found.value)
+            self.shown.note(node)
         return found
 
     def value(self, node: Any) -> Value:
@@ -488,27 +662,37 @@ class Emitter:
         return self.settled(node, self.expr(node))
 
     def _e_Constant(self, node: Any) -> Known:
-        if not isinstance(node.value, bool | int | float | None):
+        is_text = isinstance(node.value, str) and self.frame.function.is_template
+        if not (isinstance(node.value, bool | int | float | None) or is_text):
             self.fail(node, f"{node.value!r} is not in the language; expected a number")
         return Known(node.value)
 
     def _e_Name(self, node: Any) -> Operand:
         name, frame = node.id, self.frame
-        if name in frame.variables:
-            if frame.variables[name] not in self.assigned and not self.dead:
-                self.fail(node, f"{name} may not be set here; expected it to be set on every path")
-            return self.load(frame.variables[name])
-        if name in frame.bound:
-            return frame.bound[name]
-        for names in (frame.function.names, PYTHONS):
+        if frame is self.root:
+            self._begin(name)
+        if name in frame.variables or name in frame.bound:
+            return self._named(node, name, frame)
+        for names in (frame.function.names, PYTHONS, vars(builtins) if frame.function.is_template else {}):
             if name in names:
                 return self.meaning(node, names[name])
         self.fail(node, f"{name} is not known here")
+
+    def _named(self, node: Any, name: str, frame: Frame) -> Operand:
+        """The value of a variable or parameter."""
+        variable = frame.variables.get(name)
+        self.shown.instead = frame.shown.get(name)
+        if variable is None:
+            return frame.bound[name]
+        if variable not in self.assigned and variable not in self.always and not self.dead:
+            self.fail(node, f"{name} may not be set here; expected it to be set on every path")
+        return self.load(variable)
 
     def meaning(self, node: Any, value: Any) -> Operand:
         """The meaning of a Python object in a kernel."""
         found = getattr(value, "kernel_function", value)
         if isinstance(found, np.generic):
+            self.shown.instead = constant(found)
             return self.constant(node, found.item(), scalar_type(found.dtype))
         if isinstance(found, np.ndarray):
             return self._table(found)
@@ -516,16 +700,20 @@ class Emitter:
             return Known(found)
         if isinstance(found, Known):
             return found
+        if found is PLAN:
+            return Known(self.unit.plan)
         if isinstance(found, type) and issubclass(found, np.generic):
             return Known(scalar_type(np.dtype(found)))
         if found is range:
             return Known(found)
-        if found in PYTHON_TYPES:
+        if isinstance(found, type) and found in PYTHON_TYPES:
             return Known(PYTHON_TYPES[found])
         if isinstance(found, np.ufunc | BuiltinFunctionType):
             name = SAME.get(found.__name__, found.__name__)
             if name in self.unit.builtins:
                 return Known(self.unit.builtins[name])
+        if self.frame.function.is_template:
+            return Known(found)
         self.fail(node, f"{ast.unparse(node)}, {value!r}, is not in the language")
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
@@ -537,10 +725,77 @@ class Emitter:
         return Value(kind, name, *map(str, values.shape))
 
     def _e_Tuple(self, node: Any) -> Operand:
-        items = [self.expr(x) for x in node.elts]
+        return self.tuple_of(self.items(node.elts), node.elts)
+
+    def tuple_of(self, items: list[Operand], nodes: list[Any]) -> Operand:
+        """A tuple, constant if all items are."""
         if all(isinstance(x, Known) for x in items):
             return Known(tuple(x.value for x in items))  # type: ignore[union-attr]
-        return joined_tuple(self.settled(n, x, True) for n, x in zip(node.elts, items))
+        return joined_tuple(self.settled(n, x, True) for n, x in zip(nodes, items))
+
+    # --- what is known while compiling --------------------------------------------------------------------------------
+
+    def items(self, nodes: Iterable[Any]) -> list[Operand]:
+        """The values of expressions; of `*x` the items of x."""
+        found: list[Operand] = []
+        for node in nodes:
+            found += self._all(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
+        return found
+
+    def _all(self, node: Any) -> list[Operand]:
+        """The items of something that is known while compiling, or of a tuple."""
+        whole = node
+        match node:
+            case ast.Call(func=ast.Name(id="tuple"), args=[ast.GeneratorExp() as generator]):
+                node = generator
+        if isinstance(node, ast.GeneratorExp | ast.ListComp):
+            ((target, over),) = ((loop.target, loop.iter) for loop in node.generators)
+            found = []
+            items: list[Any] = []
+            for each in self._all(over):
+                self._bind_item(target, each)
+                found.append(self.expr(node.elt))
+                items.append(self.shown.of(node.elt))
+            self.shown.note(whole, ast.Tuple(items))
+            return found
+        of = self.expr(node)
+        if isinstance(of, Known):
+            return [self.meaning(node, each) for each in self._plainly(node, list, of.value)]
+        if of.type.kind != "t":
+            self.fail(node, f"{of.type} has no items that are known while compiling")
+        return [item(of, k) for k in range(len(of.type.of))]
+
+    def _bind_item(self, target: Any, each: Operand) -> bool:
+        """Bind the variables of a loop that is unrolled."""
+        if isinstance(target, ast.Name):
+            self.frame.bound[target.id] = each
+        else:
+            assert isinstance(each, Known)
+            for one, value in zip(target.elts, each.value, strict=True):
+                self._bind_item(one, self.meaning(target, value))
+        return True
+
+    def _e_List(self, node: Any) -> Operand:
+        if not self.frame.function.is_template:
+            self.fail(node, f"{ast.unparse(node)} ({type(node).__name__}) is not in the language")
+        items = self.items(node.elts) if isinstance(node, ast.List) else self._all(node)
+        if not all(isinstance(each, Known) for each in items):
+            self.fail(node, f"{ast.unparse(node)} is only known in the running kernel; expected a tuple")
+        return Known([each.value for each in items])  # type: ignore[union-attr]
+
+    _e_ListComp = _e_GeneratorExp = _e_List
+
+    def _s_Match(self, node: Any) -> None:
+        """Emit the case that matches a constant."""
+        frame, subject = self.frame, self.expr(node.subject)
+        known = {name: each.value for name, each in frame.bound.items() if isinstance(each, Known)}
+        found = {**frame.function.names, **known, "_subject": subject.value}  # type: ignore[union-attr]
+        exec(_cases(node), found)
+        if "_case" in found:
+            case = node.cases[found["_case"]]
+            names = [x.name for x in ast.walk(case.pattern) if isinstance(x, ast.MatchAs) and x.name]
+            frame.bound |= {name: self.meaning(node, found[name]) for name in names}
+            self.block(case.body)
 
     def _e_UnaryOp(self, node: Any) -> Operand:
         is_not = isinstance(node.op, ast.Not)
@@ -560,11 +815,11 @@ class Emitter:
             return a
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}")
 
-    def _plainly(self, node: Any, function: Callable[..., Any], *given: Any) -> Any:
+    def _plainly(self, node: Any, function: Callable[..., Any], *given: Any, **words: Any) -> Any:
         """Evaluate a Python function of constants."""
         try:
-            return function(*given)
-        except (TypeError, ValueError, ArithmeticError) as error:
+            return function(*given, **words)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             self.fail(node, f"{ast.unparse(node)} can't be computed while compiling: {error}")
 
     def _e_BinOp(self, node: Any) -> Operand:
@@ -638,9 +893,12 @@ class Emitter:
         (op,), (side,) = node.ops, node.comparators
         a, b = self.expr(node.left), self.expr(side)
         if isinstance(op, ast.Is | ast.IsNot):
-            if b != Known(None):
+            if not (isinstance(b, Known) and b.value is None):
                 self.fail(node, "`is` is for None alone")
-            return Known((a == Known(None)) == isinstance(op, ast.Is))
+            return Known((isinstance(a, Known) and a.value is None) == isinstance(op, ast.Is))
+        is_in = isinstance(op, ast.In | ast.NotIn) and self.frame.function.is_template
+        if is_in and isinstance(a, Known) and isinstance(b, Known):
+            return Known((a.value in b.value) == isinstance(op, ast.In))
         if type(op) not in COMPARISONS:
             self.fail(node, f"{type(op).__name__} is not in the language; expected == != < <= > or >=")
         what, plain = COMPARISONS[type(op)]
@@ -674,27 +932,44 @@ class Emitter:
             self.fail(node, f"{found.type} is neither true nor false; expected a bool or a number")
         return self.cast(node, found, BOOL)
 
-    def test(self, node: Any, yes: str, no: str) -> None:
-        """Jump to one of two labels by a condition; operands of `and` and `or` are evaluated only if they matter."""
+    def test(self, node: Any, yes: str, no: str) -> bool | None:
+        """Jump to one of two labels by a condition; a constant condition is returned, without a jump.
+
+        Operands of `and` and `or` are evaluated only if they matter.
+        """
         if isinstance(node, ast.BoolOp):
-            for part in node.values[:-1]:
+            ends, jumps, kept = isinstance(node.op, ast.Or), False, list[Any]()
+            for part in node.values:
                 (further,) = self.labels("further")
-                self.test(part, *((yes, further) if isinstance(node.op, ast.Or) else (further, no)))
-                self.label(further)
-            if not self.dead:
-                self.test(node.values[-1], yes, no)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            self.test(node.operand, no, yes)
-        elif not self.dead:
-            found = self.truth(node)
-            if isinstance(found, Known):
-                self.jump(yes if found.value else no)
-            else:
-                self.jump(yes, no, condition=found)
+                last = part is node.values[-1]
+                others = (yes, no) if last else (yes, further) if ends else (further, no)
+                found = self.test(part, *others)
+                if found is None:
+                    kept.append(self.shown.of(part))
+                    jumps = True
+                    if not last:
+                        self.label(further)
+                elif found == ends or last:
+                    if not jumps:
+                        return found
+                    self.jump(yes if found else no)
+                    break
+            self.shown.note(node, kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept))
+            return None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            found = self.test(node.operand, no, yes)
+            return None if found is None else not found
+        value = self.truth(node)
+        if isinstance(value, Known):
+            return bool(value.value)
+        self.jump(yes, no, condition=value)
+        return None
 
     def _e_BoolOp(self, node: Any) -> Operand:
         yes, no, end = self.labels("yes", "no", "end")
-        self.test(node, yes, no)
+        found = self.test(node, yes, no)
+        if found is not None:
+            return Known(found)
         if not {yes, no} <= self.arrivals.keys():
             self.label(yes if yes in self.arrivals else no)
             return Known(yes in self.arrivals)
@@ -707,7 +982,12 @@ class Emitter:
     def _e_IfExp(self, node: Any) -> Operand:
         """`a if c else b`, of the common type of both sides."""
         yes, no, first, second, end = self.labels("yes", "no", "first", "second", "end")
-        self.test(node.test, yes, no)
+        decided = self.test(node.test, yes, no)
+        if decided is not None:
+            side = node.body if decided else node.orelse
+            value = self.expr(side)
+            self.shown.instead = self.shown.of(side)
+            return value
         sides = (yes, node.body, first), (no, node.orelse, second)
         reached = [side for side in sides if side[0] in self.arrivals]
         found = []
@@ -729,21 +1009,43 @@ class Emitter:
 
     def _e_Subscript(self, node: Any) -> Operand:
         of = self.expr(node.value)
+        if isinstance(of, Known) and isinstance(of.value, Prefix):
+            return self.shared(node, self._key(node, of.value))
+        if isinstance(of, Known) and isinstance(of.value, Arrays):
+            values = [*map(self.read, self._places(node, of.value))]
+            return joined_tuple(values) if of.value.is_tuple else values[0]
         if isinstance(of, Value) and of.type.kind == "a":
             found = self.locate(node, of)
             return found if found.type.kind == "a" else self.read(found)
         index = self.expr(node.slice)
-        if isinstance(index, Known) and isinstance(index.value, int):
-            if isinstance(of, Known) and isinstance(of.value, tuple):
-                return Known(self._plainly(node, operator.getitem, of.value, index.value))
-            if isinstance(of, Value) and of.type.kind == "t":
-                if not 0 <= index.value < len(of.type.of):
-                    self.fail(node, f"{of.type} has no item {index.value}")
-                return item(of, index.value)
+        if isinstance(index, Known) and isinstance(of, Known) and hasattr(of.value, "__getitem__"):
+            return self.meaning(node, self._plainly(node, operator.getitem, of.value, index.value))
+        if isinstance(index, Known) and isinstance(index.value, int) and isinstance(of, Value) and of.type.kind == "t":
+            if not 0 <= index.value < len(of.type.of):
+                self.fail(node, f"{of.type} has no item {index.value}")
+            return item(of, index.value)
         if isinstance(of, Value) and of.type.kind == "v":
             return self.make(of.type.of, f"extractelement {of.typed}, {self.settled(node.slice, index).typed}")
         what = of.type if isinstance(of, Value) else of.value
         self.fail(node, f"{what} has no items that {ast.unparse(node.slice)} picks; a tuple's are picked by constants")
+
+    def _places(self, node: Any, arrays: Arrays) -> list[Value]:
+        """The addresses at an index of the parts of a value."""
+        index, found = self.value(node.slice), []
+        for k, name in enumerate(arrays.names):
+            at, array = index, self.shared(node, name)
+            if arrays.offsets:
+                at = self.op("add", *self.same((node, node), Value(U64, str(arrays.offsets[k])), index))
+            assert isinstance(array, Value)
+            found.append(self.place(node, parts(array)[0], at))
+        return found
+
+    def _key(self, node: Any, prefix: Prefix) -> Any:
+        """The name of a variable of an `Each`, or a tuple of names."""
+        index = self.expr(node.slice)
+        if not isinstance(index, Known):
+            self.fail(node, f"{ast.unparse(node.slice)} is only known in the running kernel; expected a part of a name")
+        return prefix.of(index.value)
 
     def _e_Attribute(self, node: Any) -> Operand:
         of = self.expr(node.value)
@@ -755,8 +1057,17 @@ class Emitter:
         if isinstance(of, Known):
             if node.attr == "type" and isinstance(of.value, Type):
                 return of
+            if _is_record(of.value):
+                kind = _declared(of.value).get(node.attr) or self.fail(
+                    node, f"{ast.unparse(node)}: the record does not declare this"
+                )
+                is_each = kind in ("Each", Each)
+                prefix = Prefix("" if node.attr == "local" else node.attr.rstrip("_"))
+                return Known(prefix) if is_each else self.shared(node, node.attr)
             if isinstance(of.value, ModuleType) and hasattr(of.value, node.attr):
                 return self.meaning(node, getattr(of.value, node.attr))
+            if self.frame.function.is_template:
+                return self.meaning(node, self._plainly(node, getattr, of.value, node.attr))
         self.fail(node, f"{ast.unparse(node)} is not in the language")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
@@ -843,26 +1154,83 @@ class Emitter:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _e_Call(self, node: Any) -> Operand:
-        if node.keywords or any(isinstance(x, ast.Starred) for x in node.args):
+        is_template = self.frame.function.is_template
+        if not is_template and (node.keywords or any(isinstance(x, ast.Starred) for x in node.args)):
             self.fail(node, "a call has keywords or stars; expected plain arguments")
         of = self.expr(node.func)
+        if isinstance(of, Known) and isinstance(of.value, Prefix):
+            of = self.shared(node, of.value.of(None))
+            self.shown.note(node.func)
         if not isinstance(of, Known):
             self.fail(node, f"{ast.unparse(node.func)} is {of.type}; expected a function")
-        given, found = [self.expr(x) for x in node.args], of.value
+        found = of.value
+        if found is tuple and isinstance(node.args[0], ast.GeneratorExp):
+            items = self._all(node.args[0])
+            self.shown.instead = self.shown.of(node.args[0])
+            return self.tuple_of(items, [node] * len(items))
+        given = self.items(node.args)
+        words = {word.arg: self.expr(word.value) for word in node.keywords}
+        if isinstance(found, np.dtype):
+            found = scalar_type(found)
         if isinstance(found, Type):
             if len(given) != 1:
                 self.fail(node, f"{found} converts one value; {len(given)} are given")
+            if found == BOOL and is_template and isinstance(given[0], Known):
+                return Known(bool(given[0].value))
             return self.cast(node.args[0], given[0], found)
+        if _is_inlined(found):
+            return self._inline(node, _inlined(found), given, words)
         if isinstance(found, Function):
             return self._call_function(node, found, given)
         if isinstance(found, Extern):
             return self.call_extern(node, found, given)
         if not isinstance(found, Builtin):
-            self.fail(node, f"{ast.unparse(node.func)} is not a function")
+            return self._call_plain(node, found, given, words)
         try:
             return found.emit(self, node, *given)
         except TypeError as error:
             self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
+
+    def _call_plain(self, node: Any, found: Any, given: list[Operand], words: dict[Any, Operand]) -> Operand:
+        """Call a function of Python with constants."""
+        values = [each.value for each in given if isinstance(each, Known)]
+        more = {name: each.value for name, each in words.items() if isinstance(each, Known)}
+        is_known = len(values) == len(given) and len(more) == len(words)
+        if not (self.frame.function.is_template and callable(found) and is_known):
+            self.fail(node, f"{ast.unparse(node.func)} is not a function")
+        return self.meaning(node, self._plainly(node, found, *values, **more))
+
+    def _inline(
+        self,
+        node: Any,
+        of: Function,
+        given: list[Operand],
+        words: Mapping[Any, Operand],
+        give: Any = None,
+        target: Any = None,
+    ) -> Operand:
+        """Emit a function's body in place of a call."""
+        try:
+            arguments = of.signature.bind(*given, **words)
+        except TypeError as error:
+            self.fail(node, f"{of.name}: {error}")
+        arguments.apply_defaults()
+        outside, inside = self.frame, Frame(of, give)
+        if self.shown.is_wanted:
+            self.shown.instead, inside.target = None, target
+            nodes = [*zip(of.signature.parameters, node.args), *((word.arg, word.value) for word in node.keywords)]
+            inside.shown = {name: self.shown.of(each) for name, each in nodes if name not in _names_set(of.node)}
+        self.frame = inside
+        for name, value in arguments.arguments.items():
+            if type(value) is tuple:  # of `*values`
+                value = self.tuple_of([*value], [node] * len(value))
+            is_given = isinstance(value, Value | Known)
+            self.bind(name, Known(of.records[name]) if name in of.records else value if is_given else Known(value))
+        inside.is_where_used = "where_used" in of.marks
+        self.block(of.node.body)
+        self.frame = outside
+        self.shown.instead = inside.returned
+        return inside.result or Known(None)
 
     def call_extern(self, node: Any, of: Extern, given: list[Operand]) -> Operand:
         """Call a function of C."""
@@ -873,21 +1241,32 @@ class Emitter:
         return found
 
     def _call_function(self, node: Any, of: Function, given: list[Operand]) -> Operand:
-        inside = Emitter(self.unit, of)
-        parameters = inside.parameters()
+        records = [isinstance(x, Known) and _is_record(x.value) for x in given]
+        given = [x for x, is_record in zip(given, records) if not is_record]
+        parameters = Emitter(self.unit, of, self).parameters()
         if len(parameters) != len(given):
             self.fail(node, f"{of.name} is given {len(given)} arguments; expected {len(parameters)}")
         kinds: list[Type | Known] = []
-        values = []
-        for value, at in zip(given, node.args):
-            if isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple):
-                kinds.append(value)
+        values: list[Value] = []
+        constants = [name in of.constants for name in parameters]
+        for value, at, is_constant in zip(given, [*node.args, *[node] * len(given)], constants):
+            if _is_constant(value) or (is_constant and isinstance(value, Known)):
+                kinds.append(value)  # type: ignore[arg-type]
             else:
                 values.append(self.settled(at, value))
                 kinds.append(values[-1].type)
         made = self.instance(of, kinds)
         if made is None:
             self.fail(node, f"{of.name} calls itself, which is not in the language")
+        for name in made.taken:
+            value = self.shared(node, name)
+            assert isinstance(value, Value)
+            values.append(value)
+        if self.shown.is_wanted:
+            args = [x for x, is_record in zip(self.shown.of(node.args), records) if not is_record]
+            args = [x for x, kind in zip(args, kinds) if isinstance(kind, Type)]
+            title = ast.Name(_title(of, kinds)) if of.is_template else self.shown.of(node.func)
+            self.shown.instead = ast.Call(title, [*args, *map(ast.Name, made.taken)], [])
         found: Operand = self.call(made.returns, made.symbol, values)
         return found
 
@@ -900,22 +1279,23 @@ class Emitter:
             if "apart" in of.marks:
                 done[key] = self._apart(of, given, key)
             else:
-                done[key] = Emitter(self.unit, of).function(given, f"{of.name}.{len(done)}")
+                done[key] = Emitter(self.unit, of, self).function(given, f"{of.name}.{len(done)}")
         return done[key]
 
     def _apart(self, of: Function, given: list[Type | Known], key: tuple[Any, ...]) -> Instance:
         """Put a function into an object of its own, named by a hash of its IR, so that all programs can share it."""
-        key = self.unit.machine, id(of.names), *key
-        if key not in _apart:
-            unit = Sources(self.unit.machine, self.unit.builtins)
+        key, done = (self.unit.machine, id(of.names), *key), {} if of.is_template else _apart
+        if key not in done:
+            unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
+            unit.order, unit.shown = self.unit.order, self.unit.shown
             unit.instances = {key: None for key, made in self.unit.instances.items() if made is None}  # under way
-            made = Emitter(unit, of).function(given, of.name)
+            made = Emitter(unit, of, self).function(given, of.name)
             text = unit.ir()
             symbol = f"{of.name}.{hashlib.sha256(text.encode()).hexdigest()[:32]}"
             head = f" {made.returns.ir} @"
             text = text.replace(f"define internal{head}{of.name}(", f"define{head}{symbol}(")
-            _apart[key] = of, made._replace(symbol=symbol), unit.parts | {symbol: text}
-        _, made, parts = _apart[key]
+            done[key] = of, made._replace(symbol=symbol), unit.parts | {symbol: text}
+        _, made, parts = done[key]
         self.unit.parts |= parts
         self.declare(made.symbol, made.returns, [leaf for kind in made.takes for leaf in kind.leaves])
         return made
@@ -925,12 +1305,23 @@ class Emitter:
     def block(self, body: list[Any]) -> None:
         """Emit statements up to the first unreachable one."""
         for node in body:
-            if self.dead:
+            if self.dead or self.frame.result is not None:
                 return
             method = getattr(self, f"_s_{type(node).__name__}", None)
             if method is None:
                 self.fail(node, f"{type(node).__name__} is not in the language")
             method(node)
+            match node:
+                case ast.Assign() if not self.frame.is_where_used:
+                    self.shown.assign(node)
+                case ast.AugAssign() | ast.Break() | ast.Continue():
+                    self.shown.put("{}", node)
+                case ast.Expr(value=ast.Call(func=called)) if not _is_inlined(self._known(called)):
+                    self.shown.put("{}", node.value)
+
+    def _known(self, node: Any) -> Any:
+        """What a name of the module stands for."""
+        return self.frame.function.names.get(node.id) if isinstance(node, ast.Name) else None
 
     def _s_Pass(self, node: Any) -> None:
         pass
@@ -940,6 +1331,13 @@ class Emitter:
             self.expr(node.value)
 
     def _s_Assign(self, node: Any) -> None:
+        if self.frame.is_where_used:
+            number = len(self.later) + len(self.early)
+            frame = Frame(self.frame.function)
+            frame.bound |= self.frame.bound
+            targets = [each for x in node.targets for each in (x.elts if isinstance(x, ast.Tuple) else [x])]
+            self.later |= {self.set_of(each): (number, node, frame) for each in targets}
+            return
         if isinstance(node.value, ast.Tuple) and all(isinstance(target, ast.Tuple) for target in node.targets):
             # All values are computed before any is set; constants take their targets' types.
             values = [self.expr(x) for x in node.value.elts]
@@ -955,7 +1353,7 @@ class Emitter:
 
     def _s_AugAssign(self, node: Any) -> None:
         target, nodes = node.target, (node.target, node.value)
-        if not isinstance(target, ast.Subscript):
+        if not isinstance(target, ast.Subscript) or self.set_of(target) is not None:
             self.assign(target, self.binary(node, nodes, self.expr(target), self.expr(node.value)), node.value)
             return
         array = self._array_set(target)
@@ -964,6 +1362,20 @@ class Emitter:
             self.fail(target, f"{array.type} is changed as a whole here; expected an index for each dimension")
         found = self.binary(node, nodes, self.read(place), self.expr(node.value))
         self.write(place, self.stored(node.value, found, place.type.of))
+
+    def set_of(self, target: Any) -> Any:
+        """The name of the variable of a record that an assignment sets, or a tuple of names; None of other targets."""
+        if not isinstance(target, ast.Attribute | ast.Subscript):
+            return None
+        of, name = self.expr(target.value), None
+        if isinstance(target, ast.Attribute) and isinstance(of, Known) and _is_record(of.value):
+            name = target.attr
+        if isinstance(target, ast.Subscript) and isinstance(of, Known) and isinstance(of.value, Prefix):
+            name = self._key(target, of.value)
+        if name is not None:
+            self.shown.names(name)
+            self.shown.note(target)
+        return name
 
     def _array_set(self, target: Any) -> Value:
         array = self.value(target.value)
@@ -979,7 +1391,22 @@ class Emitter:
                 self.fail(target, f"{value.type} is set to {len(target.elts)} names")
             for k, each in enumerate(target.elts):
                 self.assign(each, item(value, k), source)
+        elif (name := self.set_of(target)) is not None:
+            if isinstance(name, str):
+                self.set_variable(source, name, value, self.root)
+                return
+            value = self.settled(source, value)
+            for k, one in enumerate(name):
+                self.set_variable(source, one, item(value, k), self.root)
         elif isinstance(target, ast.Subscript):
+            arrays = self.expr(target.value)
+            if isinstance(arrays, Known) and isinstance(arrays.value, Arrays):
+                value = self.settled(source, value)
+                for k, place in enumerate(self._places(target, arrays.value)):
+                    self.write(
+                        place, self.stored(source, item(value, k) if arrays.value.is_tuple else value, place.type.of)
+                    )
+                return
             array, indices = self._array_set(target), _indices(target)
             if len(indices) > array.type.extent:
                 self.fail(target, f"{array.type} is given {len(indices)} indices")
@@ -992,19 +1419,28 @@ class Emitter:
 
     def _s_If(self, node: Any) -> None:
         yes, no, end = self.labels("yes", "no", "end")
-        self.test(node.test, yes, no)
-        for label, body in ((yes, node.body), (no, node.orelse)):
+        decided = self.test(node.test, yes, no)
+        if decided is not None:
+            self.block(node.body if decided else node.orelse)
+            return
+        self.frame.depth += 1
+        for label, body, form in ((yes, node.body, "if {}:"), (no, node.orelse, "else:")):
             self.label(label)
-            self.block(body)
+            with self.shown.block(form, node.test) if body else nullcontext():
+                self.block(body)
             self.jump(end)
+        self.frame.depth -= 1
         self.label(end)
 
     def _s_While(self, node: Any) -> None:
         head, body, end = self.labels("head", "body", "end")
         self.label(head)
-        self.test(node.test, body, end)
+        decided = self.test(node.test, body, end)
+        if decided is not None:
+            self.jump(body if decided else end)
         self.label(body)
-        self._loop(node, head, end)
+        with self.shown.block("while {}:", node.test if decided is None else ast.Constant(decided)):
+            self._loop(node, head, end)
         self.jump(head)
         self.label(end)
 
@@ -1012,7 +1448,9 @@ class Emitter:
         if node.orelse:
             self.fail(node, "a loop has an else, which is not in the language")
         self.frame.loops.append((further, end))
+        self.frame.depth += 1
         self.block(node.body)
+        self.frame.depth -= 1
         self.frame.loops.pop()
 
     def _s_Break(self, node: Any) -> None:
@@ -1022,23 +1460,18 @@ class Emitter:
         self.jump(self.frame.loops[-1][0])
 
     def _s_Return(self, node: Any) -> None:
-        if self.frame.give is not None:
-            self.fail(node, f"{self.frame.function.name} yields and returns; expected break, or an if around the rest")
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            kind, text = NONE, "ret void"
+        frame = self.frame
+        if frame.give is not None and (frame.depth or not frame.function.is_template):
+            self.fail(node, f"{frame.function.name} yields and returns; expected break, or an if around the rest")
+        if frame is not self.root and frame.depth:
+            self.fail(node, f"{frame.function.name} is inlined and returns under a condition; expected one return")
+        value = Known(None) if node.value is None else self.expr(node.value)
+        if frame is not self.root:
+            frame.result = value
+            frame.returned = node.value and self.shown.of(node.value)
         else:
-            found = self.expr(node.value)
-            value = (
-                self.settled(node.value, found) if self.returns is None else self.to(node.value, found, self.returns)
-            )
-            kind, text = value.type, f"ret {self._whole(value)}"
-        if self.returns not in (None, kind):
-            self.fail(
-                node, f"{self.frame.function.name} returns {kind} here and {self.returns} before; expected one type"
-            )
-        self.returns = kind
-        self.emit(text)
-        self.dead = True
+            self.leave(node, value)
+            self.shown.put("return {}" if node.value else "return", node.value)
 
     def _whole(self, value: Value) -> str:
         """A value as a single typed operand."""
@@ -1053,24 +1486,33 @@ class Emitter:
 
     def _s_For(self, node: Any) -> None:
         call = node.iter
-        if isinstance(call, ast.Tuple):  # of constants: the body is unrolled
-            self._unrolled(node, call)
-            return
         of = self.expr(call.func if isinstance(call, ast.Call) else call)
-        if isinstance(of, Known) and isinstance(of.value, Function):
-            self._over_generator(node, of.value)
+        known = of.value if isinstance(of, Known) else None
+        if isinstance(known, Function) or _is_inlined(known):
+            self._over_generator(node, known if isinstance(known, Function) else _inlined(known))
         elif isinstance(of, Value) and of.type.kind == "a":
             self._over_items(node, of)
-        elif isinstance(of, Known) and of.value is range:
+        elif known is range:
             self._over_range(node)
+        elif self.frame.function.is_template:
+            self._unroll(node, self._all(call))
         else:
             self.fail(node, "a loop is over something else than a range; expected range(...)")
 
+    def _unroll(self, node: Any, items: list[Operand]) -> None:
+        """A loop over something that is known while compiling."""
+        for each in items:
+            self._bind_item(node.target, each)
+            self.block(node.body)
+
     def _over_range(self, node: Any) -> None:
         call = node.iter
-        if not isinstance(node.target, ast.Name) or not 1 <= len(call.args) <= 3 or call.keywords:
+        if not 1 <= len(call.args) <= 3 or call.keywords:
             self.fail(node, "expected `for name in range(...)`, of one to three numbers")
         found = [self.expr(x) for x in call.args]
+        if self.frame.function.is_template and all(isinstance(x, Known) for x in found):
+            self._unroll(node, [*map(Known, range(*(x.value for x in found)))])  # type: ignore[union-attr]
+            return
         begin, stop = (Known(0), found[0]) if len(found) == 1 else (found[0], found[1])
         first, last = self.same((call.args[0], call.args[min(1, len(found) - 1)]), begin, stop)
         step = found[2] if len(found) == 3 else Known(1)
@@ -1078,7 +1520,9 @@ class Emitter:
             step = self.to(call.args[2], step, first.type)
         elif not isinstance(step.value, int) or not step.value:
             self.fail(node, "the step of a range is not an integer other than 0")
-        self._count_from(node, first, last, step, lambda count: self.set_variable(node, node.target.id, count), node)
+        self.set_of(node.target)
+        with self.shown.block("for {} in {}:", node.target, call):
+            self._count_from(node, first, last, step, lambda count: self.assign(node.target, count, node), node)
 
     def _over_items(self, node: Any, array: Value) -> None:
         """A loop over the items or rows of an array."""
@@ -1089,49 +1533,48 @@ class Emitter:
             row = joined(array_of(array.type.of, len(lengths)), place, *lengths) if lengths else self.read(place)
             self.assign(node.target, row, node.iter)
 
-        self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
+        with self.shown.block("for {} in {}:", node.target, node.iter):
+            self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
 
     def _over_generator(self, node: Any, of: Function) -> None:
         """A loop over a generator: its body is emitted with the loop's body in place of each `yield`."""
-        parameters, arguments = of.node.args.args, node.iter.args
-        if node.orelse or node.iter.keywords or len(arguments) != len(parameters):
-            self.fail(node, f"expected a loop without else over {of.name}(...), of {len(parameters)} arguments")
-        (end,) = self.labels("end")
-        outside, given = self.frame, [self.value(x) for x in arguments]
+        call, (end,) = node.iter, self.labels("end")
+        outside, given, words = self.frame, self.items(call.args), {x.arg: self.expr(x.value) for x in call.keywords}
+        if not of.is_template:
+            given = [self.settled(at, x) for at, x in zip(call.args, given)]
+        if node.orelse:
+            self.fail(node, f"a loop over {of.name}(...) has an else, which is not in the language")
 
-        def give(value: Operand) -> None:
+        def give(value: Operand, yielded: Any) -> None:
             (further,) = self.labels("further")
             generator, self.frame = self.frame, outside
-            self.assign(node.target, value, node.iter)
+            self.assign(node.target, value, call)
+            if self.shown.is_wanted and ast.unparse(self.shown.of(node.target)) != ast.unparse(yielded):
+                self.shown.put("{} = {}", node.target, yielded)
             self._loop(node, further, end)
             self.frame = generator
             self.label(further)
 
-        self.frame = Frame(of, give)
-        for parameter, value in zip(parameters, given):
-            self.bind(parameter, value)
-        self.block(of.node.body)
-        self.frame = outside
+        self.set_of(node.target)
+        self._inline(call, of, given, words, give, self.shown.of(node.target))
+        self.shown.instead = None
         self.label(end)
 
     def _e_Yield(self, node: Any) -> Operand:
         if self.frame.give is None or node.value is None:
             self.fail(node, "a generator is only looped over")
-        self.frame.give(self.expr(node.value))
+        value = self.expr(node.value)
+        self.frame.give(value, self.shown.of(node.value))
         return Known(None)
 
-    def _unrolled(self, node: Any, items: Any) -> None:
-        if node.orelse or not isinstance(node.target, ast.Name):
-            self.fail(node, "expected `for name in (...)`, without else")
-        if any(isinstance(x, ast.Break | ast.Continue) for each in node.body for x in ast.walk(each)):
-            self.fail(node, "a loop over a tuple is unrolled, so that it has no break and no continue")
-        for part in items.elts:
-            value = self.expr(part)
-            if not isinstance(value, Known):
-                self.fail(part, "a loop over a tuple is over a value; expected what is known while compiling")
-            self.frame.bound[node.target.id] = value
-            self.block(node.body)
-        self.frame.bound.pop(node.target.id, None)
+    def _e_YieldFrom(self, node: Any) -> Operand:
+        name = ast.copy_location(ast.Name("each"), node)
+        if self.shown.is_wanted:
+            self.frame.shown["each"] = self.frame.target
+            self.shown.note(name, self.frame.target)
+        over = ast.For(name, node.value, [ast.Expr(ast.copy_location(ast.Yield(name), node))], [])
+        self._s_For(ast.copy_location(over, node))
+        return Known(None)
 
     def _count_from(
         self, node: Any, first: Value, last: Value, by: Operand, do: Callable[[Value], None], loop: Any = None
@@ -1191,6 +1634,54 @@ class Emitter:
             size, some = self.choose(stays, one, size), self.choose(stays, Value(BOOL, "false"), some)
         before = self.op("sub", self.op("sub", high, low), one)
         return self.choose(some, self.op("add", self.op("udiv", before, size), one), zero)
+
+
+def _argument(name: str, kind: Type) -> Value:
+    """The argument of a function for a parameter."""
+    return Value(kind, *(f"%arg.{name}.{k}" for k in range(len(kind.leaves))))
+
+
+def _is_constant(value: Operand) -> bool:
+    """Whether a compiled function is compiled for this argument; numbers are passed."""
+    return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
+
+
+def _title(of: Function, given: Iterable[Any]) -> str:
+    """The name by which a function is shown that is compiled for constants."""
+    return "_".join(
+        [of.name, *(str(x.value) for x in given if isinstance(x, Known) and isinstance(x.value, str | int))]
+    )
+
+
+def _is_inlined(found: Any) -> bool:
+    """Whether this is a function of a template's module that is inlined."""
+    return isinstance(found, FunctionType) and found.__globals__.get("plan") is PLAN
+
+
+def _inlined(found: Any) -> Function:
+    """A function of Python that is inlined."""
+    return function_of(found, frozenset({"where_used"} if hasattr(found, "is_where_used") else ()))
+
+
+def _is_record(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, Record)
+
+
+@functools.cache
+def _declared(record: Any) -> dict[str, Any]:
+    """The annotations of a record and its bases."""
+    return {
+        name: kind for each in reversed(record.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
+    }
+
+
+@functools.cache
+def _cases(node: ast.Match) -> Any:
+    """Compiled Python that sets `_case` to the number of the case that matches `_subject`, and binds its names."""
+    bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]
+    cases = [ast.match_case(case.pattern, case.guard, body) for case, body in zip(node.cases, bodies, strict=True)]
+    tree = ast.Module([ast.Match(ast.Name("_subject", ast.Load()), cases)], [])
+    return compile(ast.fix_missing_locations(tree), "<known while compiling>", "exec")
 
 
 def joined(kind: Type, *values: Value) -> Value:

@@ -6,13 +6,13 @@ module and of the modules of gasla that it imports, the types, the target, and t
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import functools
 import hashlib
 import itertools
 import linecache
 import logging
+import operator
 import os
 import re
 import sys
@@ -27,14 +27,13 @@ from typing import Any
 import numpy as np
 
 from gasla import cache
-from gasla.compiler.emit import NAMES, Function, Known
+from gasla.compiler.emit import NAMES, Function, Known, function_of
 from gasla.compiler.kernel_types import (
     BOOL,
     F64,
     I64,
     NONE,
     NUMBERS,
-    CompileError,
     Type,
     array_of,
     scalar_type,
@@ -64,12 +63,20 @@ SECONDS = 1.0  # seconds of compilation after which a message is printed
 
 
 class Kernel:
-    """The loaded code of a function for some types."""
+    """The loaded code of a function for some types, and where the words of its arguments are."""
 
-    def __init__(self, returns: Type, codes: Sequence[bytes]) -> None:
-        self.returns = returns
+    def __init__(self, takes: tuple[Type | Known, ...], returns: Type, codes: Sequence[bytes]) -> None:
+        self.takes, self.returns = takes, returns
         self.address = Loaded(*codes).address("entry")
         self.enter = ENTRY(self.address)
+        self.is_numbered = takes[:1] == (I64,)  # whether the first argument is passed directly, not in the words
+        self.arrays: list[tuple[np.dtype[Any], int] | None] = []  # the type and dimensions of arguments that are arrays
+        self.places, self.size, self.numbers = list[int](), 0, range(len(takes))
+        for k, kind in enumerate(takes):
+            is_array = isinstance(kind, Type) and kind.kind == "a"
+            self.arrays.append((kind.of.dtype, kind.extent) if is_array else None)  # type: ignore[union-attr]
+            self.places.append(self.size)
+            self.size += 0 if isinstance(kind, Known) or (k == 0 and self.is_numbered) else len(kind.leaves)
 
 
 class Compiled:
@@ -84,12 +91,20 @@ class Compiled:
         floats may be computed in any order.
     packs
         Whether LLVM runs its SLP vectorizer.
+    plan
+        What a template is compiled for; its `fingerprint` is a hash of all that the code depends on, or None.
     """
 
-    def __init__(self, function: Callable[..., Any], marks: frozenset[str] = frozenset(), packs: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        marks: frozenset[str] = frozenset(),
+        packs: bool = False,
+        plan: Any = None,
+    ) -> None:
         functools.update_wrapper(self, function)
         self.__name__ = function.__name__
-        self.plain, self.marks, self.packs = function, marks, packs
+        self.plain, self.marks, self.packs, self.plan = function, marks, packs, plan
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self.made = 0  # kernels that had to be compiled
         self._calls: list[Call] = []
@@ -97,15 +112,7 @@ class Compiled:
     @functools.cached_property
     def kernel_function(self) -> Function:
         """The function's text and the meaning of its names."""
-        code = self.plain.__code__
-        lines = tuple(linecache.getlines(code.co_filename))
-        node = _functions(lines, code.co_filename).get((code.co_name, code.co_firstlineno))
-        if node is None:
-            raise CompileError(f"{code.co_filename}:{code.co_firstlineno}: there is no text of {code.co_name}")
-        names = self.plain.__globals__
-        if code.co_freevars:
-            names = {**names, **dict(zip(code.co_freevars, self._cells(), strict=True))}
-        return Function(node, code.co_filename, lines, self.marks, names)
+        return function_of(self.plain, self.marks)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
         """The code for some types: loaded before, stored, or compiled now."""
@@ -113,30 +120,39 @@ class Compiled:
         if found is None:
             with _compiling:
                 key = self._key(takes)
-                found = self._loaded(cache.load(key)) or self._loaded(self._compile(takes, key))
+                found = self._loaded(takes, _stored(key)) or self._loaded(takes, self._compile(takes, key))
                 assert found is not None
                 found = self._kernels.setdefault(takes, found)
         return found
 
     def is_compiled(self, arguments: Sequence[Any]) -> bool:
         """Whether there is code for arguments of these types, loaded or stored."""
-        takes = tuple(map(kind_of, arguments))
-        return takes in self._kernels or cache.load(self._key(takes)) is not None
+        takes = kinds_of(arguments)
+        return takes in self._kernels or _stored(self._key(takes)) is not None
 
     @property
-    def identity(self) -> str:
-        """A hash of all that the code depends on, except the types of the parameters, the target and the compiler."""
+    def identity(self) -> str | None:
+        """A hash of all that the code depends on, except the types of the parameters, the target and the compiler.
+
+        None if a plan can't be described.
+        """
+        if self.plan is not None:
+            return self.plan.fingerprint and f"{self.plan.fingerprint} {self.__name__}"
         text = "".join(linecache.getlines(self.plain.__code__.co_filename))
         return hashlib.sha256(repr((repr(self), made_of(text))).encode()).hexdigest()[:32]
 
-    def _key(self, takes: tuple[Type | Known, ...]) -> str:
+    def _key(self, takes: tuple[Type | Known, ...]) -> str | None:
+        """The name of the code in the cache; of a template the name of a file that has that."""
+        if self.identity is None:
+            return None
         made = self.identity, [str(t) for t in takes], self._target, _compiler()
-        return f"kernels/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+        return _name("kernels" if self.plan is None else "programs", made)
 
     @property
     def _target(self) -> tuple[str, str, str]:
         """The target of the code: this processor if the module sets `NATIVE`, else x86-64-v3 if that runs here."""
-        return host() if self.plain.__globals__.get("NATIVE") else common()
+        is_native = getattr(self.plan, "is_native", False) or self.plain.__globals__.get("NATIVE")
+        return host() if is_native else common()
 
     def __repr__(self) -> str:
         where = self.plain.__qualname__, self.plain.__code__.co_firstlineno, self.packs, sorted(self.marks)
@@ -147,7 +163,7 @@ class Compiled:
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
     @staticmethod
-    def _loaded(data: bytes | None) -> Kernel | None:
+    def _loaded(takes: tuple[Type | Known, ...], data: bytes | None) -> Kernel | None:
         """Load a stored kernel; None if the data is missing, has another form, or can't be loaded here."""
         head, _, code = (data or b"").partition(b"\n")
         with suppress(ValueError, RuntimeError):
@@ -155,12 +171,20 @@ class Compiled:
             returns = NONE if name == "None" else NAMES.get(name)
             ends = [0, *itertools.accumulate(map(int, sizes))]
             if isinstance(returns, Type) and ends[-1] == len(code) > 0:
-                return Kernel(returns, [code[a:b] for a, b in itertools.pairwise(ends)])
+                return Kernel(takes, returns, [code[a:b] for a, b in itertools.pairwise(ends)])
         return None
 
-    def _compile(self, takes: tuple[Type | Known, ...], key: str) -> bytes:
-        began, unit, target = time.perf_counter(), Unit(host()[0]), self._target
+    def _compile(self, takes: tuple[Type | Known, ...], key: str | None) -> bytes:
+        """Compile for some types. Templates with the same IR share their code."""
+        began, target, unit = time.perf_counter(), self._target, Unit(host()[0], self.plan)
         made = unit.export(self.kernel_function, takes)
+        if self.plan is not None:
+            given, key = key, _name("kernels", (unit.ir(), self.packs, target, llvm_version()[0]))
+            if given is not None:
+                cache.store(given, key.encode())
+            if (stored := cache.load(key)) is not None:
+                return stored
+        assert key is not None
         self.made += 1
         codes = [compile_ir(unit.ir(), self.packs, target), *(_part(text, target) for text in unit.parts.values())]
         head = " ".join([str(made.returns), *(str(len(code)) for code in codes)])
@@ -168,6 +192,13 @@ class Compiled:
         cache.store(key, data)
         _report(self.__name__, time.perf_counter() - began)
         return data
+
+    def source(self, takes: tuple[Type | Known, ...]) -> list[str]:
+        """What is compiled of templates for some types, as source: callees, and then their callers."""
+        unit = Unit(host()[0], self.plan)
+        unit.shown = []
+        unit.export(self.kernel_function, takes)
+        return unit.shown
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code for these arguments; it is compiled if there is none."""
@@ -188,28 +219,13 @@ class Compiled:
         call.given = [_NOTHING] * len(call.given)
         self._calls.append(call)
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 - templates are never freed
+    def of(self, plan: Any) -> Compiled:
+        """The function, a template, for a plan."""
+        return Compiled(self.plain, packs=getattr(plan, "has_short_vectors", False), plan=plan)
+
     def __reduce__(self) -> str:
         return str(self.plain.__qualname__)
-
-
-class Deferred(Compiled):
-    """A compiled function of known identity; `make` returns the function itself if no code of it is stored."""
-
-    def __init__(self, name: str, identity: str, make: Callable[[], Compiled]) -> None:
-        self.__name__, self._identity, self._make = name, identity, make
-        self._kernels, self.made, self._calls = {}, 0, []
-
-    @property
-    def identity(self) -> str:
-        """See `Compiled.identity`."""
-        return self._identity
-
-    @property
-    def _target(self) -> tuple[str, str, str]:
-        return common()
-
-    def _compile(self, takes: tuple[Type | Known, ...], key: str) -> bytes:
-        return self._make()._compile(takes, key)
 
 
 def _after_fork() -> None:
@@ -242,10 +258,20 @@ def _report(name: str, seconds: float) -> None:
         print(message, file=sys.stderr)
 
 
+def _name(folder: str, made: Any) -> str:
+    """The name in the cache of what is made of something."""
+    return f"{folder}/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+
+
+def _stored(key: str | None) -> bytes | None:
+    """The code in the cache under a name, or under the name that it has there."""
+    data = cache.load(key) if key is not None else None
+    return cache.load(data.decode()) if data is not None and data.startswith(b"kernels/") else data
+
+
 def _part(text: str, target: tuple[str, str, str]) -> bytes:
     """The object of a function marked "apart". Its calling convention may differ between versions of LLVM."""
-    made = text, target, llvm_version()[0]
-    key = f"parts/{hashlib.sha256(repr(made).encode()).hexdigest()[:32]}"
+    key = _name("parts", (text, target, llvm_version()[0]))
     code = cache.load(key)
     if code is None:
         code = compile_ir(text, target=target)
@@ -274,96 +300,89 @@ class Call:
         self.given: list[Any] = []
         self.kernel: Kernel
         self.address = 0  # of `words`
-        self._launcher: Call | None = None
+        self.launcher: Call | None = None  # the call by which threads make this call
 
     def set(self, arguments: Sequence[Any]) -> Call:
         """Set the arguments, and hold references to them."""
-        given = self.given
-        if len(given) == len(arguments):
-            for k, value in enumerate(arguments):
-                if value is not given[k] and not self._write(k, value):
-                    break
-            else:
-                return self
-        self._begin(arguments)
+        if len(self.given) != len(arguments):
+            self._begin(arguments)
+        given, kernel = self.given, self.kernel
+        changed: list[int] = []
+        arrays: list[tuple[int, np.ndarray]] = []
+        for k in itertools.compress(kernel.numbers, map(operator.is_not, arguments, given)):
+            value, array, place, kind = arguments[k], kernel.arrays[k], kernel.places[k], kernel.takes[k]
+            if array is not None:
+                if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
+                    return self._begin(arguments).set(arguments)
+                given[k] = _NOTHING  # until its words are complete: Ctrl-C or an error may interrupt this
+                changed.append(k)
+                arrays.append((place, value))
+                continue
+            if (_kinds.get(type(value)) or kind_of(value)) != kind:
+                return self._begin(arguments).set(arguments)
+            given[k] = _NOTHING
+            if k == 0 and kernel.is_numbered:
+                self.number = int(value)
+                if not -(1 << 63) <= self.number < 1 << 63:
+                    raise OverflowError(f"{self.function.__name__} is given {value}; expected an int64")
+            elif kind is I64:
+                self.ints[place] = int(value)
+            elif kind is F64:
+                self.floats[place] = value
+            elif not isinstance(kind, Known):
+                self._put(place, value, kind)
+            given[k] = value
+        if changed:
+            self._put_arrays(arrays)
+            for k in changed:
+                given[k] = arguments[k]
         return self
 
-    def launcher(self, run: Compiled) -> Call:
-        """The call of `run`, by which threads make this call."""
-        if self._launcher is None or self._launcher.function is not run:
-            self._launcher = Call(run)
-        return self._launcher
-
-    def _begin(self, arguments: Sequence[Any]) -> None:
-        """Find the code for the arguments' types, and lay out their words."""
+    def _begin(self, arguments: Sequence[Any]) -> Call:
+        """Find the code for the arguments' types, and make room for their words."""
         self.given = []
-        self._kinds = tuple(map(kind_of, arguments))
-        self.kernel, self._places, size = self.function.kernel(self._kinds), [], 0
-        self._arrays: list[tuple[Any, int] | None] = []
-        self._is_numbered = self._kinds[:1] == (I64,)
-        for k, kind in enumerate(self._kinds):
-            is_array = isinstance(kind, Type) and kind.kind == "a"
-            self._arrays.append((kind.of.dtype, kind.extent) if is_array else None)  # type: ignore[union-attr]
-            self._places.append(size)
-            size += 0 if isinstance(kind, Known) or (k == 0 and self._is_numbered) else len(kind.leaves)
-        self.words = np.zeros(size + 1, np.int64)
+        self.kernel = self.function.kernel(kinds_of(arguments))
+        self.words = np.zeros(self.kernel.size + 1, np.int64)
         self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
         self.floats = self.words.view(np.float64).data
         self.address, self.number = self.words.ctypes.data, 0
         self.given = [_NOTHING] * len(arguments)
-        for k, value in enumerate(arguments):
-            self._write(k, value)
-
-    def _write(self, k: int, value: Any) -> bool:
-        """Write the words of an argument; returns False if it has another type than the code expects."""
-        array = self._arrays[k]
-        if array is not None:
-            if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
-                return False
-            self.given[k] = _NOTHING  # until its words are complete: Ctrl-C or an error may interrupt this
-            self._put_array(self._places[k], value)
-        else:
-            kind = self._kinds[k]
-            if kind_of(value) != kind:
-                return False
-            self.given[k] = _NOTHING
-            if k == 0 and self._is_numbered:
-                self.number = int(value)
-                if not -(1 << 63) <= self.number < 1 << 63:
-                    raise OverflowError(f"{self.function.__name__} is given {value}; expected an int64")
-            elif not isinstance(kind, Known):
-                self._put(self._places[k], value, kind)
-        self.given[k] = value
-        return True
+        return self
 
     def keep(self, known: Sequence[Any]) -> None:
         """Drop the references to arguments, except those that are identical to `known`, the last arguments."""
         first = len(self.given) - len(known)
         if first >= 0:
-            self.given[first:] = [x if x is y else _NOTHING for x, y in zip(self.given[first:], known, strict=True)]
+            given = self.given[first:]
+            for k in itertools.compress(range(len(given)), map(operator.is_not, given, known)):
+                given[k] = _NOTHING
+            self.given[first:] = given
 
-    def _put_array(self, place: int, value: np.ndarray) -> int:
-        capsule = value.__array_struct__
-        array = _ArrayInterface.from_address(_pointer(capsule, None))
-        flags = array.flags  # a read-only array, mapped from an archive, may be unaligned: CPUs load from any address
-        if not flags & _CONTIGUOUS or (flags & _WRITEABLE and not flags & _ALIGNED):
-            name = self.function.__name__
-            raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
+    def _put_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
+        """Write the words of arrays, each at its place."""
         ints = self.ints
-        ints[place] = array.data or 0
-        for length in value.shape:
-            place += 1
-            ints[place] = length
-        return place + 1
+        for place, value in arrays:
+            capsule = value.__array_struct__
+            array = _ArrayInterface.from_address(_pointer(capsule, None))
+            flags = array.flags
+            # A read-only array, mapped from an archive, may be unaligned: CPUs load from any address.
+            if not flags & _CONTIGUOUS or (flags & _WRITEABLE and not flags & _ALIGNED):
+                name = self.function.__name__
+                raise ValueError(f"{name} is given an array that is not C-contiguous and aligned; copy it")
+            ints[place] = array.data or 0
+            for length in value.shape:
+                place += 1
+                ints[place] = length
 
     def _put(self, place: int, value: Any, kind: Type) -> int:
         """Write the words of a value; returns the index after them."""
-        if kind.kind == "a":
-            return self._put_array(place, value)
         if kind.kind == "t":
             for item, of in zip(value, kind.of, strict=True):
                 place = self._put(place, item, of)
             return place
+        if kind.kind == "a":
+            self._put_arrays([(place, value)])
+            return place + len(kind.leaves)
         if kind.kind in "iub":
             (self.unsigned if kind.kind == "u" else self.ints)[place] = int(value)
         elif kind.bits == 64:
@@ -383,6 +402,15 @@ _kinds: dict[Any, Type | Known] = {type(None): Known(None), int: I64, float: F64
 _kinds |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
+def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
+    """Return the types of arguments, each as `kind_of` does."""
+    kinds = []
+    for value in values:
+        key = (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
+        kinds.append(_kinds.get(key) or kind_of(value))
+    return tuple(kinds)
+
+
 def kind_of(value: Any) -> Type | Known:
     """The type of an argument: a NumPy array or number, a Python number, None, or a tuple of those."""
     is_array = isinstance(value, np.ndarray)
@@ -393,7 +421,7 @@ def kind_of(value: Any) -> Type | Known:
         found = _kinds[value.dtype, value.ndim] = array_of(scalar_type(value.dtype), value.ndim)
         return found
     if isinstance(value, tuple):
-        return tuple_of(*map(kind_of, value))  # type: ignore[arg-type]
+        return tuple_of(*kinds_of(value))  # type: ignore[arg-type]
     if isinstance(value, np.generic):
         return scalar_type(value.dtype)
     for kind in type(value).__mro__:
@@ -402,14 +430,9 @@ def kind_of(value: Any) -> Type | Known:
     raise TypeError(f"a kernel is given {value!r}; expected a NumPy array or a number")
 
 
-@functools.cache
-def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The functions in a file's lines, by name and first line."""
-    found = {}
-    for node in ast.walk(ast.parse("".join(lines), file)):
-        if isinstance(node, ast.FunctionDef):
-            found[node.name, min([node.lineno, *(mark.lineno for mark in node.decorator_list)])] = node
-    return found
+def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
+    """The type of arrays of a dtype; of float16 kernels take the bits."""
+    return array_of(scalar_type(np.dtype(np.uint16) if dtype == np.float16 else dtype), dimensions)
 
 
 @functools.cache

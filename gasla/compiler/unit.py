@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gasla.compiler.builtin import BUILTINS
 from gasla.compiler.emit import Emitter, Function, Instance, Known, Sources
@@ -18,8 +19,8 @@ class Unit(Sources):
         The architecture, as LLVM names it: the first part of a target triple.
     """
 
-    def __init__(self, machine: str = "x86_64") -> None:
-        super().__init__(machine, BUILTINS)
+    def __init__(self, machine: str = "x86_64", plan: Any = None) -> None:
+        super().__init__(machine, BUILTINS, plan)
 
     def export(self, function: Function, takes: Sequence[Type | Known]) -> Instance:
         """Compile a function, and export it to C as `entry(number, words)`.
@@ -31,7 +32,10 @@ class Unit(Sources):
         parameters = emitter.parameters()
         if len(takes) != len(parameters):
             emitter.fail(function.node, f"{function.name} is given {len(takes)} arguments; expected {len(parameters)}")
-        made = emitter.instance(function, list(takes))
+        if function.is_template:
+            made: Instance | None = emitter.function(list(takes), f"{function.name}.0")
+        else:
+            made = emitter.instance(function, list(takes))
         assert made is not None
         self.text.append(_entry(function.name, made))
         return made

@@ -11,8 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
-    from gasla.program.program import VertexProgram
-    from gasla.program.walk_program import WalkProgram
+    from gasla.program import VertexProgram, WalkProgram
 
 
 def prepare(
@@ -28,6 +27,13 @@ def explain(runs: Any, program: "VertexProgram", graph: "Graph") -> list[str]:  
     from gasla.cpu.explanation import sentences
 
     return sentences(runs, program, graph)
+
+
+def explain_elsewhere(  # noqa: D103
+    program: "VertexProgram", graph: "Graph", way: int, deterministic: bool, scheduled: bool
+) -> list[str]:
+    graph = graph.to("cpu")
+    return explain(prepare(program, graph, way, deterministic, scheduled), program, graph)
 
 
 def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) -> Any:  # noqa: D103

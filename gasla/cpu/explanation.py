@@ -9,9 +9,7 @@ from gasla.cpu.program.decisions import FEW, TABLES
 from gasla.cpu.program.prepared import Prepared
 from gasla.cpu.program.workspace import least_shared
 from gasla.graph.graph import Graph
-from gasla.program import reasons
-from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
+from gasla.program import Schedule, VertexProgram, reasons
 
 
 def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]:
@@ -20,7 +18,7 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
     workspace = sum(math.prod(shape) * kind.itemsize for shape, kind in runs._shapes.values())
     return [
         *reasons.sentences(plan, runs._way),
-        *reasons.of_graph(plan, program, graph, plan.sends, "for each run"),
+        *reasons.of_graph(plan, program, graph, "for each run"),
         reasons.of_memory(plan, graph, workspace),
         *_tables(runs),
         *_loop(runs, graph),
@@ -54,7 +52,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
     """A sentence on whether the loop is compiled already."""
-    if runs._call.function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
+    if runs._calls["run_loop"].function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU. Its code is compiled already."
     return (
         "It runs on the CPU. Its code is compiled in the first call, which takes about half a second, and then cached."

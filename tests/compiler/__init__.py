@@ -1,1 +1,1 @@
-"""Tests of gasla.compiler: the kernel language, and the object code that is shipped."""
+"""Tests of gasla.compiler and gasla.shipping: the kernel language, and the object code that is shipped."""

@@ -71,7 +71,7 @@ class Lanes(Nearest):
 
 def text_of(function: Compiled, takes: Sequence[Any], name: str) -> str:
     """What LLVM is given of a function and of those that it calls; of those alone that the one named is made of."""
-    unit = Unit(host()[0])
+    unit = Unit(host()[0], function.plan)
     unit.export(function.kernel_function, tuple(takes))
     texts = {**unit.parts, f"{function.plain.__name__}.": unit.ir()}
     waiting = [symbol for symbol in texts if symbol.rpartition(".")[0] == name]
@@ -91,7 +91,7 @@ def plain(text: str) -> list[str]:
 @pytest.mark.parametrize("program", [Nearest, Reached, Counted, Lanes])
 def test_a_push_reads_and_writes_fields_with_atomics(program: type[gasla.VertexProgram]) -> None:
     gasla.run(program, GRAPH, active=[0], direction="push")
-    loop = plan(program, GRAPH.id_dtype).loaded.run_loop
+    loop = plan(program, GRAPH.id_dtype, False, False, False).kernels["run_loop"]
     (takes,) = loop._kernels
     text = text_of(loop, takes, "push")
     assert re.search(r"load atomic i16.* unordered", text)

@@ -18,7 +18,7 @@ import pytest
 import scipy.sparse as sp
 
 import gasla
-from gasla import datasets
+from gasla import datasets, primitives
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import CompileError
@@ -172,6 +172,16 @@ def test_threads_that_are_taken_are_not_waited_for(short: bool) -> None:
     control[STOP] = 1
     other.join()
     assert left.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["depth_first", "strong_components", "peel"])
+def test_a_kernel_on_one_thread_ends_when_it_is_stopped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a path, which a search leaves only from its end."""
+    path, stopped = gasla.Graph.from_edges(np.arange(999), np.arange(1, 1000)), new_control()
+    whole = np.array(getattr(primitives, name)(path))
+    stopped[STOP] = 1
+    monkeypatch.setattr("gasla.cpu.runtime.blocks.new_control", lambda: stopped)
+    assert (np.array(getattr(primitives, name)(path)) != whole).any()
 
 
 FIRST_RUN = """
@@ -439,6 +449,14 @@ def test_the_quota_of_a_container(groups: Path, membership: str, files: dict[str
         (groups / name).parent.mkdir(parents=True, exist_ok=True)
         (groups / name).write_text(text + "\n")
     assert cores._share(groups, groups / "cgroup") == (cores.NO_LIMIT if share is None else share)
+
+
+@pytest.mark.parametrize("count", [None, "2", 1.5, True, np.array([1, 2])])
+def test_a_wrong_number_of_threads_is_refused_at_once(count: Any) -> None:
+    before = gasla.get_num_threads()
+    with pytest.raises(TypeError, match=r"count is .*; expected a whole number"):
+        gasla.set_num_threads(count)
+    assert gasla.get_num_threads() == before
 
 
 def test_no_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:

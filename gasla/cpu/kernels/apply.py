@@ -1,141 +1,148 @@
 """Receivers apply gathered values; those for which activate holds are active next."""
-# mypy: ignore-errors
 
 import numpy as np
 
-from gasla.cpu.kernels.hooks import call, item, load, run, store
+from gasla.cpu.kernels.hooks import call, identity, item, load, perform, store
 from gasla.cpu.kernels.passes import all_receivers, counted, list_active, variables
 from gasla.cpu.kernels.queues import RECEIVED, claim, own_at, takes_turn
-from gasla.cpu.program.specialize import local, plan
+from gasla.cpu.kernels.record import Pass, Run, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import store_unordered
-from gasla.program.statements import applied, applied_once_more
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, store_unordered
+from gasla.program.statements import applied, revised
 
 
-def is_admitted(v):
+def is_admitted(run: Pass, v):
     """Whether the program's mask admits a vertex."""
     if "mask" not in plan.functions:
         return True
-    load("vertex", v, "mask")
-    return call("mask")
+    load(run, "vertex", v, "mask")
+    return call(run, "mask")
 
 
-def apply(v):
+def apply(run: Pass, v):
     """Call apply for a vertex, whose reduced value is in `gathered`, and reduce aggregates.
 
     Functions read wide vectors in place, so these are stored after all functions have read the old values.
     """
     if plan.sees_rows:
-        run(plan.but_stores(applied(plan)), v)
+        perform(run, plan.but_stores(applied(plan)), v)
         if "activate" in plan.functions:
-            activates = call("activate")
-        run(plan.stores(applied(plan)), v)
+            run.activates = call(run, "activate")
+        perform(run, plan.stores(applied(plan)), v)
     else:
-        run(applied(plan), v)
+        perform(run, applied(plan), v)
     if plan.sums_in_order:
-        claim(summed, v, threads > 1)
+        claim(run.summed, v, run.threads > 1)
 
 
-def is_active():
+def is_active(run: Pass):
     """Whether the vertex that was just applied is active next."""
     if "activate" not in plan.functions:
         return False
-    return activates if plan.sees_rows else call("activate")
+    return run.activates if plan.sees_rows else call(run, "activate")
 
 
-def has_turn(v):
+def has_turn(run: Pass, v):
     """Whether the bucket of an active vertex is open; otherwise the vertex waits."""
     if not plan.has_buckets:
         return True
-    load("vertex", v, "bucket")
-    return takes_turn(waiting, v, call("bucket"), self_bucket, threads > 1)
+    load(run, "vertex", v, "bucket")
+    return takes_turn(run.waiting, v, call(run, "bucket"), run.self_bucket, run.threads > 1)
 
 
-def apply_and_list(v):
+def apply_and_list(run: Pass, v):
     """Apply to a vertex, and list it if it is active next."""
-    apply(v)
+    apply(run, v)
     if not plan.scheduled:
-        if is_active():
-            if has_turn(v):
-                list_active(v)
+        if is_active(run):
+            if has_turn(run, v):
+                list_active(run, v)
     elif plan.staged:
-        activated[v] = is_active()
+        run.activated[v] = is_active(run)
 
 
 # --- gathered values that are applied after all vertices have gathered ---------------------------------------------
 
 
-def put_aside(v):
+def put_aside(run: Pass, v):
     """Store the gathered value of a vertex."""
-    for name, kind, value in plan.parts_of("gathered"):
-        store(local[name], kind, v, value)
+    for i, (name, kind) in enumerate(plan.components):
+        store(run.local[name], kind, v, run.gathered[i] if plan.is_tuple else run.gathered)
 
 
-def take_back(v):
+def take_back(run: Pass, v):
     """Load the gathered value of a vertex, which a gather or pushes stored."""
-    if plan.is_tuple:
-        gathered = tuple(item(local[name], kind, v) for name, kind in plan.components)
-    else:
-        for name, kind in plan.components:
-            gathered = item(local[name], kind, v)
+    values = tuple(item(run.local[name], kind, v) for name, kind in plan.components)
+    if plan.components:  # a program without a gather has none
+        run.gathered = values if plan.is_tuple else values[0]
 
 
-def forget(v):
+def forget(run: Run, v):
     """Reset the array that pushes reduce into to the identity."""
-    for name, kind, value in plan.parts_of(plan.identity):
-        store(local[name], kind, v, value)
+    for i, (name, kind) in enumerate(plan.components):
+        store(run.local[name], kind, v, identity(run)[i] if plan.is_tuple else identity(run))
 
 
 # --- stages -----------------------------------------------------------------------------------------------------------
 
 
 @stage
-def apply_list():
+def admit_list(run: Pass):
+    """Mark the vertices that the mask admits."""
+    variables(run)
+    for v in all_receivers(run, 2):
+        run.activated[v] = is_admitted(run, v)
+    counted(run)
+
+
+@stage
+def apply_list(run: Pass):
     """Every receiver applies its gathered value; those that are active next are listed."""
-    variables()
-    for v in all_receivers(2):
-        take_back(v)
+    variables(run)
+    for v in all_receivers(run, 2):
+        take_back(run, v)
         if plan.accumulates:
-            forget(v)
-        apply_and_list(v)
-    counted()
+            forget(run, v)
+        apply_and_list(run, v)
+    counted(run)
 
 
 @stage
-def release():
+def release(run: Pass):
     """Clear the claims of the receivers."""
-    variables()
-    for v in all_receivers(3):
-        store_unordered(claims, v >> np.uint64(6), zero)
-    counted()
+    variables(run)
+    for v in all_receivers(run, 3):
+        store_unordered(run.claims, v >> np.uint64(6), ZERO)
+    counted(run)
 
 
 @stage
-def post_apply():
-    """Run post_apply on the receivers, after all have applied."""
-    variables()
-    for v in all_receivers(4):
-        run(applied_once_more(plan), v)
-    counted()
+def revise(run: Pass):
+    """Change the receivers once more, after all have applied."""
+    variables(run)
+    for v in all_receivers(run, 4):
+        for function in plan.revising:
+            perform(run, revised(plan, function), v)
+    counted(run)
 
 
 @stage
-def catch_up():
+def catch_up(run: Pass):
     """Update the copies that other vertices read; each thread updates the receivers that it listed."""
-    variables()
+    variables(run)
     if plan.scheduled:
-        size, part, parts = np.uint64(receiver_count), np.uint64(thread), np.uint64(threads)
-        for position in range(size * part // parts, size * (part + one) // parts):
-            v = np.uint64(receivers[position])
-            bring_up(v)
+        size, part, parts = np.uint64(run.receiver_count), np.uint64(run.thread), np.uint64(run.threads)
+        for position in range(size * part // parts, size * (part + ONE) // parts):
+            v = np.uint64(run.receivers[position])
+            bring_up(run, v)
     else:
-        for position in range(zero, np.uint64(counters[own_at(thread) + RECEIVED])):
-            v = np.uint64(my_receivers[position])
-            bring_up(v)
-    counted()
+        for position in range(ZERO, np.uint64(run.counters[own_at(run.thread) + RECEIVED])):
+            v = np.uint64(run.my_receivers[position])
+            bring_up(run, v)
+    counted(run)
 
 
-def bring_up(v):
+def bring_up(run: Run, v):
     """Update the copies of a vertex's fields that other vertices read."""
     for name in sorted(plan.behind):
-        store(was_[name], plan.vertex_type(name), v, item(v_[name], plan.vertex_type(name), v))
+        store(run.was[name], plan.vertex_type(name), v, item(run.v[name], plan.vertex_type(name), v))

@@ -1,17 +1,17 @@
 """Reductions into arrays that other threads reduce into as well; `key` names the function that combines two values."""
-# mypy: ignore-errors
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialize import key, plan
+from gasla.compiler.template import Constant
+from gasla.cpu.kernels.record import Run, plan
 from gasla.cpu.runtime.intrinsics import compare_and_swap, load_unordered, store_unordered
 
 
 @compiled
-def improve_(field, v, value, shared):
+def improve(run: Run, key: Constant, field, v, value, shared):
     """field[v] = combine(field[v], value); returns whether that changed it."""
     while True:
         old = load_unordered(field, v)
-        new = combine_[key](old, value)
+        new = run.combine[key](old, value)
         if new == old or (new != new and old != old):
             return False
         if not shared:
@@ -22,26 +22,26 @@ def improve_(field, v, value, shared):
 
 
 @compiled
-def accumulate_(field, v, value, shared):
+def accumulate(run: Run, key: Constant, field, v, value, shared):
     """field[v] = combine(field[v], value); returns the old value."""
     if not shared:
         old = field[v]
-        field[v] = combine_[key](old, value)
+        field[v] = run.combine[key](old, value)
         return old
     while True:
         old = load_unordered(field, v)
-        if (key is None and plan.final is not None and is_final(old)) or compare_and_swap(
-            field, v, old, combine_[key](old, value)
+        if (key is None and plan.final is not None and run.is_final(old)) or compare_and_swap(
+            field, v, old, run.combine[key](old, value)
         ):
             return old
 
 
 @compiled
-def combined_(part, parts):
+def combined(run: Run, key: Constant, part, parts):
     """Combine partial results in a fixed order."""
     total = part[0]
     for i in range(1, parts):
-        total = combine_[key](total, part[8 * i])
+        total = run.combine[key](total, part[8 * i])
     return total
 
 

@@ -3,13 +3,12 @@
 `semirings.hash(seed, walker, step, draw)` is computed in steps: `mixed` mixes one more number into a hash.
 """
 
-# mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.runtime.intrinsics import ONE
 
 NOWHERE = np.uint64(2**64 - 1)
-ZERO, ONE = np.uint64(0), np.uint64(1)
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 _A, _B, _C = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)

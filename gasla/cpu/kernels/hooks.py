@@ -1,107 +1,170 @@
-"""The program's functions: loads of the fields that they read, their calls, and stores of their results.
+"""Call the program's functions: load the fields that they read, and store their results.
 
-`run` is the only place that generates code for the statements of `gasla.program.statements`. Locals have the names of
-the functions' parameters: `src_level` is the field `level` of an edge's source.
+Only `perform` generates code for the statements of `gasla.program.statements`. Local variables have the names of the
+functions' parameters: `src_level` is the field `level` of an edge's source.
 """
-# mypy: ignore-errors
 
 import numpy as np
 
-from gasla.cpu.kernels.atomics import copy_lanes, improve_
-from gasla.cpu.program.specialize import local, plan
-from gasla.cpu.runtime.intrinsics import load_unordered, store_unordered
+from gasla.cpu.kernels.atomics import copy_lanes, improve
+from gasla.cpu.kernels.record import Pass, Run, plan
+from gasla.cpu.runtime.intrinsics import ONE, load_unordered, store_unordered
 from gasla.program.statements import Call, Copy, Deposit, Load, LoadEdge, Reduce, Store, StoreEdge
 from semirings import VectorType
 from semirings.types import has_wide
 
 
-def call(function):
-    """Call one of the program's functions with what has been loaded."""
-    return plan.call(function)
+def call(run: Run, function):
+    """Call one of the program's functions with the fields loaded before. It returns wide vectors in scratch rows."""
+    return run.local[plan.functions[function].printed](
+        *tuple(argument(run, function, name, field) for name, field in plan.passed(function)), *scratch(run, function)
+    )
 
 
-def load(role, at, *functions, copy="old", but="", number=None):
+def argument(run: Run, function, name, field):
+    """Return the local variable of a parameter, or the array of a field that is read of any vertex."""
+    return run.local[name] if field is None else copy_of(run, function, field)
+
+
+def scratch(run: Run, function):
+    """Return the thread's scratch rows for the wide vectors that a function returns, in order."""
+    return tuple(run.local["scratch", name][run.thread] for name in plan.returns_wide(function))
+
+
+def copy_of(run: Run, function, field):
+    """Return the array from which a function reads a field of any vertex."""
+    match plan.where_found(function, field):
+        case "old":
+            return run.old[field]
+        case "left":
+            return run.v[field][1 - (run.self_iteration & 1)]
+        case "only":
+            return run.v[field]
+        case "behind":
+            return run.was[field]
+        case "next":
+            return run.v[field][run.self_iteration & 1]
+        case "reduced":
+            return run.to[field][run.self_iteration % 3]
+        case "reduced before":
+            return run.to[field][(run.self_iteration + 2) % 3]
+
+
+def identity(run: Run):
+    """Return the gathered value of a vertex without edges."""
+    if not plan.gathers:
+        return None
+    if plan.is_wide and plan.keyed is None:
+        return run.nothing(*scratch(run, "gather"))
+    return plan.gathered_identity
+
+
+def part_of(value, part):
+    """Return a part of a gathered value: an item, a lane of an item, or the value itself."""
+    if part.item is None:
+        return value if part.lane is None else value[part.lane]
+    return value[part.item] if part.lane is None else value[part.item][part.lane]
+
+
+def place_of(array, v, part):
+    """Return the array and the index of a part of vertex `v`, as arguments of atomic operations."""
+    return (array, v) if part.lane is None else (array[v], part.lane)
+
+
+def load(run: Pass, role, at, *functions, copy="old", but="", number=None):
     """Load the fields that functions read of the vertex `at`, except those that `but` has read already."""
-    run(plan.loads(role, *functions, copy=copy, but=but), at, number=number)
+    perform(run, plan.loads(role, *functions, copy=copy, but=but), at, number=number)
 
 
-def load_edge(side, place, *functions, but="", number=None):
+def load_edge(run: Pass, side, place, *functions, but="", number=None):
     """Load the fields that functions read of the edge at a position of the lists to gather (`g`) or to send (`s`)."""
-    run(plan.edge_loads(*functions, but=but), side=side, place=place, number=number)
+    perform(run, plan.edge_loads(*functions, but=but), side=side, place=place, number=number)
 
 
-def run(statements, at="", side="s", place="", number=None):
+def perform(run: Pass, statements, at="", side="s", place="", number=None):
     """Run statements for the vertex `at`, and for the edge at a position (`place`) of one side's lists."""
     for statement in statements:
         match statement:
             case Load(role, field, copy):
-                local[role, field, number] = vertex_field(field, at, copy)
+                run.local[role, field, number] = vertex_field(run, field, at, copy)
             case LoadEdge(field, role, copy):
-                local[role, field, number] = edge_field(field, side, place, role, copy)
+                run.local[role, field, number] = edge_field(run, field, side, place, role, copy)
             case Copy(role, field, of):
-                local[role, field] = local[of, field]
+                run.local[role, field] = run.local[of, field]
             case Call(function, role):
-                local[role, plan.returned(function)] = call(function)
+                run.local[role, plan.returned(function)] = call(run, function)
             case Store(field):
-                store(row(field, "new"), plan.vertex_type(field), at, local["after", field], field in plan.racing)
+                store(
+                    row(run, field, "new"), plan.vertex_type(field), at, run.local["after", field], field in plan.racing
+                )
             case StoreEdge(field):
-                store(e_[field], plan.edge_type(field), np.uintp(local[side + "e"][place]), local["result", field])
+                store(
+                    run.e[field],
+                    plan.edge_type(field),
+                    np.uintp(run.local[side + "e"][place]),
+                    run.local["result", field],
+                )
             case Deposit(name, is_first):
-                deposit(name, 2 if is_first else self_iteration % 3)
+                deposit(run, name, 2 if is_first else run.self_iteration % 3)
             case Reduce(name):
                 if plan.sums_in_order:
-                    term_[name][at] = call(name)
+                    run.term[name][at] = call(run, name)
                 else:
-                    sum_[name] = combine_[name](sum_[name], call(name))
+                    run.sum_[name] = run.combine[name](run.sum_[name], call(run, name))
 
 
-def deposit(name, row):
+def deposit(run: Pass, name, row):
     """Reduce a value into an aggregate at another vertex."""
-    place_[name], given_[name] = call(name)
-    if np.uint64(place_[name]) < np.uint64(self_n):
-        improve_[name](to_[name][row], np.uint64(place_[name]), given_[name], threads > 1)
+    run.local["place", name], run.local["given", name] = call(run, name)
+    if np.uint64(run.local["place", name]) < np.uint64(run.self_n):
+        improve(
+            run, name, run.to[name][row], np.uint64(run.local["place", name]), run.local["given", name], run.threads > 1
+        )
 
 
-def row(field, copy):
-    """The array of a field; of a field with two copies, the "old" or the "new" one."""
-    return local[copy, field] if field in plan.doubled else v_[field]
+def row(run: Pass, field, copy):
+    """Return the array of a field, or the "old" or the "new" copy of a field with two copies."""
+    return run.local[copy, field] if field in plan.doubled else run.v[field]
 
 
-def vertex_field(field, at, copy="old"):
-    """The value of a field of the vertex `at`."""
+def vertex_field(run: Pass, field, at, copy="old"):
+    """Return the value of a field of the vertex `at`."""
     if field == "id":
         return plan.id_type(at)
     if field == "in_degree":
-        return np.int64(in_p[at + one] - in_p[at])
+        return np.int64(run.in_p[at + ONE] - run.in_p[at])
     if field == "out_degree":
-        return np.int64(out_p[at + one] - out_p[at])
-    return item(row(field, copy), plan.vertex_type(field), at, field in plan.racing)
+        return np.int64(run.out_p[at + ONE] - run.out_p[at])
+    return item(row(run, field, copy), plan.vertex_type(field), at, field in plan.racing)
 
 
-def edge_field(field, side, place, role="edge", copy="now"):
-    """The value of a field of the edge at a position of one side's lists, or of its partner."""
+def edge_field(run: Pass, field, side, place, role="edge", copy="now"):
+    """Return the value of a field of the edge at a position of one side's lists, or of its reverse edge."""
     if field == "id":
-        return np.int64(edge_number(side, place, role))
+        return np.int64(edge_number(run, side, place, role))
     if field == "leaves":
-        return leaving[place] if side == "s" else not leaving[place]
+        return run.leaving[place] if side == "s" else not run.leaving[place]
     if role == "edge" and field in plan.edge_values:
-        return local[side + "v", field][place]
+        return run.local[side + "v", field][place]
     if field not in plan.edge_states:
-        return item(value_[field], plan.edge_type(field), np.uintp(edge_number(side, place, role)))
+        return item(run.value[field], plan.edge_type(field), np.uintp(edge_number(run, side, place, role)))
     return item(
-        was_[field] if copy == "before" else e_[field],
+        run.was[field] if copy == "before" else run.e[field],
         plan.edge_type(field),
-        np.uintp(edge_number(side, place, role)),
+        np.uintp(edge_number(run, side, place, role)),
     )
 
 
-def edge_number(side, place, role):
-    """The number of the edge, or of its partner, in the order of the input."""
-    return local[side + ("b" if role == "back" else "e")][place]
+def edge_number(run: Pass, side, place, role):
+    """Return the number of the edge, or of its reverse edge, in the order of the input."""
+    return run.local[side + ("b" if role == "back" else "e")][place]
 
 
 def item(array, kind, at, races=False):
-    """An item of an array; vectors become tuples, wide ones stay in place. `races`: other threads may write it."""
+    """Return an item of an array. Vectors become tuples, but wide vectors stay in place.
+
+    `races` says that other threads may write the item.
+    """
     if has_wide(kind):
         return array[at]
     if isinstance(kind, VectorType):
@@ -112,7 +175,7 @@ def item(array, kind, at, races=False):
 
 
 def store(array, kind, at, value, races=False):
-    """Set an item of an array. `races`: other threads may read or write it."""
+    """Set an item of an array. `races` says that other threads may read or write it."""
     if has_wide(kind):
         copy_lanes(array[at], value, kind.length)
     elif isinstance(kind, VectorType):

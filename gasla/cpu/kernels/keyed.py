@@ -1,107 +1,107 @@
 """Reductions by key over the edges of a vertex: each thread has a hash table, of which one key is chosen."""
-# mypy: ignore-errors
 
 import numpy as np
 
-from gasla.cpu.kernels.hooks import call, load, load_edge, row
+from gasla.cpu.kernels.hooks import call, identity, load, load_edge, row
 from gasla.cpu.kernels.queues import has
+from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.kernels.tables import place_of
 from gasla.cpu.program.decisions import FEW
-from gasla.cpu.program.specialize import local, plan
-from gasla.cpu.runtime.intrinsics import prefetch, select
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 from semirings import VectorType
 
 AHEAD = 16  # edges
 
 
-def clear_tables():
+def clear_tables(run: Pass):
     """Empty all tables when a run begins."""
-    for t in range(thread, len(table_keys), threads):
-        table_keys[t] = -1
+    for t in range(run.thread, len(run.table_keys), run.threads):
+        run.table_keys[t] = -1
 
 
-def begin_table():
+def begin_table(run: Pass, v):
     """Use as much of the table as the vertex's list needs."""
-    used, capacity = zero, (np.uint64(gp[v + one]) - np.uint64(gp[v])) << one
+    run.used, run.capacity = ZERO, (np.uint64(run.gp[v + ONE]) - np.uint64(run.gp[v])) << ONE
 
 
-def reduce_by_key():
+def reduce_by_key(run: Pass):
     """Combine an edge's value with the total of its key."""
-    key = call("key")
+    key = call(run, "key")
     if key >= 0:
-        place = place_of(my_table_keys, key, capacity)
-        if my_table_keys[place] >= 0:
-            my_table_totals[place] = combine(my_table_totals[place], call("gather"))
+        place = place_of(run.my_table_keys, key, run.capacity)
+        if run.my_table_keys[place] >= 0:
+            run.my_table_totals[place] = run.combine(run.my_table_totals[place], call(run, "gather"))
         else:
-            my_table_keys[place], my_table_totals[place] = key, call("gather")
-            my_table_places[used] = place
-            used += one
+            run.my_table_keys[place], run.my_table_totals[place] = key, call(run, "gather")
+            run.my_table_places[run.used] = place
+            run.used += ONE
             for name in plan.read("other", "choose"):  # keys are most often vertices
-                fetch(other_[name], name, np.uint64(key))
+                fetch(run.other[name], name, np.uint64(key))
 
 
-def fetch_fields():
+def fetch_fields(run: Pass, e):
     """Prefetch the fields of a neighbor some edges ahead: the branch on new keys is unpredictable, and stalls loads."""
     if plan.fields_of_keys:
-        ahead = np.uint64(gi[min(e + np.uint64(AHEAD), np.uint64(len(gi)) - one)])
+        ahead = np.uint64(run.gi[min(e + np.uint64(AHEAD), np.uint64(len(run.gi)) - ONE)])
         for name in plan.fields_of_keys:
-            fetch(row(name, "old"), name, ahead)
+            fetch(row(run, name, "old"), name, ahead)
 
 
 def fetch(array, name, at):
     """Prefetch a field of a vertex; of a vector, its first items."""
     if isinstance(plan.vertex_type(name), VectorType):
-        prefetch(array[at], zero)
+        prefetch(array[at], ZERO)
     else:
         prefetch(array, at)
 
 
-def choose():
+def choose(run: Pass, v):
     """Set `gathered` to the chosen key with its total and scores, if the vertex receives; empty the table."""
-    load("vertex", v, "choose")
-    local["best", plan.entry] = plan.identity
-    for i in range(used):
-        place = np.uint64(my_table_places[i])
-        key, total = my_table_keys[place], my_table_totals[place]
-        my_table_keys[place] = -1
-        if found:
-            local[plan.scores] = call("choose")
-            if better(*plan.compared):
-                local["best", plan.entry] = local[plan.entry]
-    gathered = local["best", plan.entry]
+    load(run, "vertex", v, "choose")
+    run.local["best", plan.entry] = identity(run)
+    for i in range(run.used):
+        place = np.uint64(run.my_table_places[i])
+        run.local["key"], run.local["total"] = run.my_table_keys[place], run.my_table_totals[place]
+        run.my_table_keys[place] = -1
+        if run.found:
+            run.local[plan.scores] = call(run, "choose")
+            if run.better(*run.local[plan.compared]):
+                run.local["best", plan.entry] = run.local[plan.entry]
+    run.gathered = run.local["best", plan.entry]
 
 
-def choose_of_few(asks_active):
+def choose_of_few(run: Pass, v, asks_active):
     """Choose without a table and without branches: each edge is compared with all after it.
 
     A mispredicted branch costs more than computing values that are not used. With `asks_active`, the vertex receives
     only if a neighbor is active.
     """
-    load("vertex", v, "choose")
-    local["best", plan.entry] = plan.identity
-    found = not asks_active
+    load(run, "vertex", v, "choose")
+    run.local["best", plan.entry] = identity(run)
+    run.found = not asks_active
     for i in range(FEW):
-        e = first + np.uint64(i)
-        u = np.uint64(gi[e])
-        load("src", u, "gather", "key")
-        load_edge("g", e, "gather", "key")
-        value_[i] = call("gather")
+        e = run.first + np.uint64(i)
+        u = np.uint64(run.gi[e])
+        load(run, "src", u, "gather", "key")
+        load_edge(run, "g", e, "gather", "key")
+        run.local["value", i] = call(run, "gather")
         if asks_active:
-            found |= has(active, u) & (last - first > np.uint64(i))
-        key_[i] = select(last - first > np.uint64(i), call("key"), plan.literal(-1, plan.keyed.key))
+            run.found |= has(run.active, u) & (run.last - run.first > np.uint64(i))
+        run.local["key", i] = select(run.last - run.first > np.uint64(i), call(run, "key"), plan.no_key)
     for i in range(FEW):
-        key, total = key_[i], value_[i]
+        run.local["key"], run.local["total"] = run.local["key", i], run.local["value", i]
         for j in range(i + 1, FEW):
-            total = combine(total, select(key_[j] == key, value_[j], plan.nothing))
-        local[plan.scores] = call("choose")
-        wins = is_first_of_key(i, i) & better(*plan.compared)
+            more = select(run.local["key", j] == run.local["key"], run.local["value", j], plan.nothing)
+            run.local["total"] = run.combine(run.local["total"], more)
+        run.local[plan.scores] = call(run, "choose")
+        wins = is_first_of_key(run, i, i) & run.better(*run.local[plan.compared])
         for name in plan.entry:
-            best_[name] = select(wins, local[name], best_[name])
-    gathered = local["best", plan.entry]
+            run.local["best", name] = select(wins, run.local[name], run.local["best", name])
+    run.gathered = run.local["best", plan.entry]
 
 
-def is_first_of_key(i, count):
+def is_first_of_key(run: Pass, i, count):
     """Whether edge i has a key that none of the first `count` edges has."""
     if count == 0:
-        return key_[i] >= 0
-    return is_first_of_key(i, count - 1) & (key_[count - 1] != key_[i])
+        return run.local["key", i] >= 0
+    return is_first_of_key(run, i, count - 1) & (run.local["key", count - 1] != run.local["key", i])

@@ -2,243 +2,312 @@
 
 All threads make the same decisions, as they read only counters that no thread is still writing.
 """
-# mypy: ignore-errors
 
 import numpy as np
 
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.aggregates import begin_aggregates, sum_up_in_order, take_sums
-from gasla.cpu.kernels.apply import apply_list, catch_up, post_apply, release
+from gasla.cpu.kernels.apply import apply_list, catch_up, release, revise
 from gasla.cpu.kernels.hooks import call
 from gasla.cpu.kernels.priorities import split
 from gasla.cpu.kernels.pull import gather_all, gather_list
 from gasla.cpu.kernels.push import expand, push
-from gasla.cpu.kernels.queues import *
+from gasla.cpu.kernels.queues import (
+    BITS,
+    DENSE,
+    LIST,
+    NEXT,
+    RECEIVED,
+    SPARSE,
+    STOPPED,
+    beyond,
+    choose_threads,
+    clear_both,
+    collect,
+    collect_far,
+    dense_is_cheaper,
+    leave_off,
+    note,
+    open_iteration,
+    own_at,
+    results_of,
+    share_of_range,
+    smallest,
+    thin_work,
+    to_bits,
+    to_list,
+    total,
+)
+from gasla.cpu.kernels.record import Loop, plan
 from gasla.cpu.kernels.resume import resume, resume_at_start
 from gasla.cpu.kernels.scatter import catch_up_edges, scatter
 from gasla.cpu.kernels.start import fill_first
-from gasla.cpu.program.launch import *
-from gasla.cpu.program.specialize import plan
+from gasla.cpu.program.launch import (
+    ACTIVE,
+    BEGAN,
+    EDGE_SUM,
+    ENOUGH,
+    ENTRIES,
+    FORM,
+    ITERATION,
+    LAST,
+    PUT_OFF,
+    REMAINING,
+    WAY,
+    WORK,
+)
 from gasla.cpu.runtime.threads import TEAM, barrier
 
 
 @compiled
-def run_loop():
+def run_loop(run: Loop):
     """Run iterations until nothing is active, the program says stop, or a limit is reached."""
     if not plan.measures_first:
-        fill_first()
-    team, thin, entries, limit = control[TEAM], 2 * control[THIN], control[ENTRIES], control[LAST]
-    size, edges = control[ACTIVE], control[EDGE_SUM]
-    remaining, form, done, stopped, traversed = control[REMAINING], control[FORM], False, False, np.int64(0)
-    mean_degree = control[REMAINING] // max(self_n, 1)
-    began, self_iteration = control[BEGAN], control[ITERATION]
-    take_over()
-    work, enough = control[WORK], control[ENOUGH]
-    take_sums(1 - (self_iteration & 1))
+        fill_first(run)
+    run.team, run.few = run.control[TEAM], thin_work(run.control)
+    run.entries, run.limit = run.control[ENTRIES], run.control[LAST]
+    run.size, run.edges = run.control[ACTIVE], run.control[EDGE_SUM]
+    run.remaining, run.form = run.control[REMAINING], run.control[FORM]
+    run.done, run.stopped, run.traversed = False, False, np.int64(0)
+    run.mean_degree = run.control[REMAINING] // max(run.self_n, 1)
+    run.began, run.self_iteration = run.control[BEGAN], run.control[ITERATION]
+    take_over(run)
+    run.work, run.enough = run.control[WORK], run.control[ENOUGH]
+    take_sums(run, 1 - (run.self_iteration & 1))
     if plan.prioritised:
-        left, threshold, last_threshold, width, spare = control[PUT_OFF], bounds[0], bounds[1], bounds[2], bounds[3]
+        run.left, run.threshold, run.last_threshold, run.width, run.spare = (
+            run.control[PUT_OFF],
+            run.bounds[0],
+            run.bounds[1],
+            run.bounds[2],
+            run.bounds[3],
+        )
     for name in plan.carried:
-        self_[name] = set_[name][0]
-    resume_at_start()
-    look_ahead()
-    next_threads, in_row = threads, 0
-    while goes_on and next_threads == threads:
-        iterate()
-        look_ahead()
-        choose_team()
-    if thread == 0:
-        on = next_threads if goes_on else -next_threads
-        leave_off(control, self_iteration, size, edges, remaining, form, done, work, traversed, on)
+        run.self_[name] = run.set[name][0]
+    resume_at_start(run)
+    look_ahead(run)
+    run.next_threads, run.in_row = run.threads, 0
+    while run.goes_on and run.next_threads == run.threads:
+        iterate(run)
+        look_ahead(run)
+        choose_team(run)
+    if run.thread == 0:
+        on = run.next_threads if run.goes_on else -run.next_threads
+        leave_off(
+            run.control,
+            run.self_iteration,
+            run.size,
+            run.edges,
+            run.remaining,
+            run.form,
+            run.done,
+            run.work,
+            run.traversed,
+            on,
+        )
         if plan.prioritised:
-            control[PUT_OFF], bounds[0], bounds[1], bounds[2], bounds[3] = left, threshold, last_threshold, width, spare
+            run.control[PUT_OFF], run.bounds[0], run.bounds[1], run.bounds[2], run.bounds[3] = (
+                run.left,
+                run.threshold,
+                run.last_threshold,
+                run.width,
+                run.spare,
+            )
         for name in plan.carried:
-            set_[name][0] = self_[name]
+            run.set[name][0] = run.self_[name]
 
 
-def take_over():
+def take_over(run: Loop):
     """Move all threads' lists to the one thread that continues alone, and clear the other threads' counters."""
-    if threads < team:
+    if run.threads < run.team:
         if "queues" in plan.arrays:
-            collect(counts, self_iteration, form, queues[self_iteration & 1])
+            collect(run.counts, run.self_iteration, run.form, run.queues[run.self_iteration & 1])
         if plan.prioritised:
-            collect_far(counts, self_iteration, lows, far, far_bits)
-        counts[:, own_at(1) :] = 0
+            collect_far(run.counts, run.self_iteration, run.lows, run.far, run.far_bits)
+        run.counts[:, own_at(1) :] = 0
 
 
-def look_ahead():
+def look_ahead(run: Loop):
     """Decide whether there is another iteration, and estimate its work in vertices and edges."""
-    goes_on = has_more() and self_iteration < limit and work + edges <= enough and not (done or stopped)
+    run.goes_on = (
+        has_more(run)
+        and run.self_iteration < run.limit
+        and run.work + run.edges <= run.enough
+        and not (run.done or run.stopped)
+    )
     if plan.sends and not plan.everyone:
-        amount = reach() if control[WAY] != DENSE else self_n + entries
+        run.amount = reach(run) if run.control[WAY] != DENSE else run.self_n + run.entries
     else:
-        amount = self_n + entries
+        run.amount = run.self_n + run.entries
 
 
-def has_more():
+def has_more(run: Loop):
     """Whether there are vertices for another iteration."""
     if plan.prioritised:
-        return size > 0 or left > 0
-    return size > 0 if plan.ends_when_still else self_n > 0
+        return run.size > 0 or run.left > 0
+    return run.size > 0 if plan.ends_when_still else run.self_n > 0
 
 
-def reach():
+def reach(run: Loop):
     """The number of vertices that are active or deferred, and of their out-edges."""
-    return size + edges + left if plan.prioritised else size + edges
+    return run.size + run.edges + run.left if plan.prioritised else run.size + run.edges
 
 
-def choose_team():
+def choose_team(run: Loop):
     """Choose the number of threads of the next iteration; a thread alone stays alone while iterations are small."""
-    if threads > 1 or (team > 1 and amount >= thin):
-        in_row = in_row + 1 if amount < control[THIN] else 0
-        next_threads = choose_threads(amount, in_row, counters, control, threads)
+    if run.threads > 1 or (run.team > 1 and run.amount >= 2 * run.few):
+        run.in_row = run.in_row + 1 if run.amount < run.few else 0
+        run.next_threads = choose_threads(run.amount, run.in_row, run.counters, run.control, run.threads)
 
 
-def iterate():
+def iterate(run: Loop):
     """Run one iteration, and sum up its counters."""
-    counters, parity = counts[self_iteration % 3], self_iteration & 1
-    open_iteration(thread, threads, control, counts, self_iteration)
-    begin_aggregates()
+    run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
+    open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
+    begin_aggregates(run)
     if plan.everyone:
-        way, form = DENSE, BITS
-        gather_all()
-        barrier(control, threads)
+        run.way, run.form = DENSE, BITS
+        gather_all(run)
+        barrier(run.control, run.threads)
     elif plan.prioritised:
-        in_order()
+        in_order(run)
     else:
-        sparse_or_dense()
-    afterwards()
-    sum_up_in_order()
+        sparse_or_dense(run)
+    afterwards(run)
+    sum_up_in_order(run)
     if plan.prioritised:
-        touched, listed, reached, left = results_of(counters, threads)
-        spare = spare - 4.0 * np.float64(listed) if size > 0 else np.float64(listed)
+        touched, listed, reached, run.left = results_of(run.counters, run.threads)
+        run.spare = run.spare - 4.0 * np.float64(listed) if run.size > 0 else np.float64(listed)
     else:
-        touched, listed, reached, _ = results_of(counters, threads)
-    if thread == 0:
-        note(log, self_iteration - began, size, touched, way)
-    traversed += touched
-    work += touched + size + (self_n >> 3 if way == DENSE else 0) + 1
-    size = listed
-    edges = reached if skewed else size * mean_degree
-    take_sums(parity)
+        touched, listed, reached, _ = results_of(run.counters, run.threads)
+    if run.thread == 0:
+        note(run.log, run.self_iteration - run.began, run.size, touched, run.way)
+    run.traversed += touched
+    run.work += touched + run.size + (run.self_n >> 3 if run.way == DENSE else 0) + 1
+    run.size = listed
+    run.edges = reached if run.skewed else run.size * run.mean_degree
+    take_sums(run, run.parity)
     if "mask" in plan.functions and not plan.everyone:
-        remaining = max(remaining - edges, 0)
-    ask_to_stop()
-    stopped = counters[STOPPED] != 0
-    self_iteration += 1
-    resume()
+        run.remaining = max(run.remaining - run.edges, 0)
+    ask_to_stop(run)
+    run.stopped = run.counters[STOPPED] != 0
+    run.self_iteration += 1
+    resume(run)
 
 
-def afterwards():
+def afterwards(run: Loop):
     """Run the stages after apply; each begins when the one before has ended."""
     if "scatter" in plan.functions and not plan.scheduled:
-        list_next()
-        scatter()
-        barrier(control, threads)
+        list_next(run)
+        scatter(run)
+        barrier(run.control, run.threads)
     if plan.edges_behind:
-        catch_up_edges()
-        barrier(control, threads)
-    if "post_apply" in plan.functions:
-        post_apply()
-        barrier(control, threads)
+        catch_up_edges(run)
+        barrier(run.control, run.threads)
+    if plan.revising:
+        revise(run)
+        barrier(run.control, run.threads)
     if plan.behind:
-        catch_up()
-        barrier(control, threads)
+        catch_up(run)
+        barrier(run.control, run.threads)
 
 
-def list_next():
+def list_next(run: Loop):
     """List the vertices that are active next, as scatter needs them."""
-    if plan.everyone or form == BITS:
-        counters[own_at(thread) + NEXT] = to_list(thread, threads, control, bits[1 - parity], queues[1 - parity])
-        barrier(control, threads)
+    if plan.everyone or run.form == BITS:
+        run.counters[own_at(run.thread) + NEXT] = to_list(
+            run.thread, run.threads, run.control, run.bits[1 - run.parity], run.queues[1 - run.parity]
+        )
+        barrier(run.control, run.threads)
         if not plan.everyone:
-            form = LIST
+            run.form = LIST
 
 
-def ask_to_stop():
+def ask_to_stop(run: Loop):
     """Evaluate stop; a barrier keeps threads from writing the fields that it reads before all have evaluated it."""
     if "stop" in plan.functions:
-        done = call("stop")
+        run.done = call(run, "stop")
     if plan.stop_sees_fields:
-        barrier(control, threads)
+        barrier(run.control, run.threads)
 
 
-def in_order():
+def in_order(run: Loop):
     """Push from the vertices of the current bucket; if there are none, open the next bucket.
 
     If priorities are sums, the width of the next bucket adapts: it doubles if pushes listed few vertices of the last
     bucket, as then hardly any were active twice; else it halves. It is never less than `delta`.
     """
-    way = SPARSE
-    if size > 0:
-        push()
+    run.way = SPARSE
+    if run.size > 0:
+        push(run)
     else:
-        last_threshold = threshold
-        waiting = lows[(self_iteration + 2) % 3]
-        low = smallest(waiting, threads)
+        run.last_threshold = run.threshold
+        last_lows = run.lows[(run.self_iteration + 2) % 3]
+        low = smallest(last_lows, run.threads)
         if plan.adds_up:
-            width = max(width * 2.0 if spare > 0.0 else width / 2.0, delta)
-            threshold = beyond(low, width)
+            run.width = max(run.width * 2.0 if run.spare > 0.0 else run.width / 2.0, run.delta)
+            run.threshold = beyond(low, run.width)
         else:
-            threshold = beyond(low, delta if delta > 0 else share_of_range(low, waiting, threads))
-        split()
-    barrier(control, threads)
+            run.threshold = beyond(low, run.delta if run.delta > 0 else share_of_range(low, last_lows, run.threads))
+        split(run)
+    barrier(run.control, run.threads)
 
 
-def sparse_or_dense():
+def sparse_or_dense(run: Loop):
     """Push from active vertices, or pull over all; convert the active set to a list or a bitmap for that."""
-    way = control[WAY]
-    if way == 0:
-        way = DENSE if dense_is_cheaper(size, edges, remaining, self_n, plan.ratio) else SPARSE
-    mine = counts[(self_iteration + 2) % 3][own_at(thread) :]
-    if way == DENSE:
-        if form == LIST:
-            clear_both(thread, threads, claimed)
-            to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])
-        dense()
+    run.way = run.control[WAY]
+    if run.way == 0:
+        run.way = DENSE if dense_is_cheaper(run.size, run.edges, run.remaining, run.self_n, plan.ratio) else SPARSE
+    run.mine = run.counts[(run.self_iteration + 2) % 3][own_at(run.thread) :]
+    if run.way == DENSE:
+        if run.form == LIST:
+            clear_both(run.thread, run.threads, run.claimed)
+            to_bits(run.thread, run.threads, run.control, run.queues[run.parity], run.mine[NEXT], run.bits[run.parity])
+        dense(run)
     else:
-        if form == BITS:
-            barrier(control, threads)  # all threads have read the counter that is set next
-            mine[NEXT] = to_list(thread, threads, control, bits[parity], queues[parity])
-            barrier(control, threads)
-        form = LIST
-        sparse()
+        if run.form == BITS:
+            barrier(run.control, run.threads)  # all threads have read the counter that is set next
+            run.mine[NEXT] = to_list(run.thread, run.threads, run.control, run.bits[run.parity], run.queues[run.parity])
+            barrier(run.control, run.threads)
+        run.form = LIST
+        sparse(run)
 
 
-def dense():
+def dense(run: Loop):
     """Every vertex that the mask admits gathers."""
-    gather_all()
-    barrier(control, threads)
+    gather_all(run)
+    barrier(run.control, run.threads)
     if plan.two_phases:
-        apply_list()
-        barrier(control, threads)
-        form = LIST
+        apply_list(run)
+        barrier(run.control, run.threads)
+        run.form = LIST
     else:
-        form = BITS
+        run.form = BITS
 
 
-def sparse():
+def sparse(run: Loop):
     """An iteration over active vertices: they push into fields or arrays, or list the receivers, which then gather."""
     if plan.pushes:
-        push()
-        barrier(control, threads)
+        push(run)
+        barrier(run.control, run.threads)
         if plan.push_at_once:
-            if total(counters, threads, RECEIVED) > 0:
-                release()
-                barrier(control, threads)
+            if total(run.counters, run.threads, RECEIVED) > 0:
+                release(run)
+                barrier(run.control, run.threads)
         elif not plan.absorbs:
-            release()
-            barrier(control, threads)
-            apply_list()
-            barrier(control, threads)
+            release(run)
+            barrier(run.control, run.threads)
+            apply_list(run)
+            barrier(run.control, run.threads)
     else:
         if plan.active_only:  # gathers read the bitmap
-            to_bits(thread, threads, control, queues[parity], mine[NEXT], bits[parity])
-        expand()
-        barrier(control, threads)
-        release()
-        barrier(control, threads)
-        gather_list()
-        barrier(control, threads)
+            to_bits(run.thread, run.threads, run.control, run.queues[run.parity], run.mine[NEXT], run.bits[run.parity])
+        expand(run)
+        barrier(run.control, run.threads)
+        release(run)
+        barrier(run.control, run.threads)
+        gather_list(run)
+        barrier(run.control, run.threads)
         if plan.two_phases:
-            apply_list()
-            barrier(control, threads)
+            apply_list(run)
+            barrier(run.control, run.threads)

@@ -1,80 +1,91 @@
 """Vertices in the order of priorities: those below a threshold are active, the others wait in lists, one per thread."""
-# mypy: ignore-errors
 
 import numpy as np
 
-from gasla.cpu.kernels.hooks import load
+from gasla.cpu.kernels.hooks import call, load, place_of
 from gasla.cpu.kernels.passes import bits_of, counted, fetch_target, variables
-from gasla.cpu.kernels.queues import FAR, claim, higher, nearer
-from gasla.cpu.program.specialize import plan
+from gasla.cpu.kernels.queues import FAR, claim, higher, nearer, ranked
+from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import load_unordered
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered
 
 
-def is_near(priority):
+def is_near(run: Pass, priority):
     """Whether a vertex belongs to the current bucket."""
-    return priority < threshold
+    return priority < run.threshold
 
 
-def put_off(v):
+def put_off(run: Pass, v):
     """Defer a vertex, unless this thread has deferred it already."""
-    note_range()
-    if claim(my_far_bits, v, False):
-        pile(v)
+    note_range(run)
+    if claim(run.my_far_bits, v, False):
+        pile(run, v)
 
 
-def note_range():
+def note_range(run: Pass):
     """Update the range of deferred priorities."""
-    low = min(low, priority)
+    run.low = min(run.low, run.priority)
     if not plan.adds_up:
-        high = higher(high, priority)
+        run.high = higher(run.high, run.priority)
 
 
-def pile(v):
+def pile(run: Pass, v):
     """Add a vertex to the thread's pile of deferred vertices."""
-    my_far[deferred] = v
-    deferred += one
+    run.my_far[run.deferred] = v
+    run.deferred += ONE
 
 
 @stage
-def split():
+def split(run: Pass):
     """List the deferred vertices below the new threshold. Those below the last one have been active already.
 
     Several threads may have deferred a vertex: shared marks would move from cache to cache with every improvement.
     """
-    variables()
-    count, deferred, low = deferred, zero, np.inf
+    variables(run)
+    count, run.deferred, run.low = run.deferred, ZERO, np.inf
     if not plan.adds_up:
-        high = -np.inf
+        run.high = -np.inf
     for position in range(count):
-        fetch_target(np.uint64(my_far[min(position + FAR, count - one)]))
-        v = np.uint64(my_far[position])
+        fetch_target(run, np.uint64(run.my_far[min(position + FAR, count - ONE)]))
+        v = np.uint64(run.my_far[position])
         if plan.sends_news:
-            fresh = np.uint64(news[v])
-        rank(v)
-        priority = plan.priority
-        if (not plan.sends_news or fresh != zero) and priority >= threshold:
-            note_range()
-            pile(v)
+            run.fresh = np.uint64(run.news[v])
+        rank(run, v)
+        run.priority = priority_of(run)
+        if (not plan.sends_news or run.fresh != ZERO) and run.priority >= run.threshold:
+            note_range(run)
+            pile(run, v)
         else:
-            my_far_bits[v >> np.uint64(6)] &= ~(one << (v & np.uint64(63)))
-            if (plan.sends_news and fresh != zero) or (not plan.sends_news and priority >= last_threshold):
-                if claim(claims, v, threads > 1):
-                    next_queue[listed] = v
-                    listed += one
-    counted()
+            run.my_far_bits[v >> np.uint64(6)] &= ~(ONE << (v & np.uint64(63)))
+            if (plan.sends_news and run.fresh != ZERO) or (not plan.sends_news and run.priority >= run.last_threshold):
+                if claim(run.claims, v, run.threads > 1):
+                    run.next_queue[run.listed] = v
+                    run.listed += ONE
+    counted(run)
 
 
-def rank(v):
+def rank(run: Pass, v):
     """Load the values that a vertex's priority depends on; if it is the least part, only parts that changed."""
     if not plan.ranks_new:
-        load("vertex", v, "priority")
+        load(run, "vertex", v, "priority")
     else:
-        nearest = np.inf
+        run.nearest = np.inf
         if plan.lane_gather is not None:
-            for lane in bits_of(fresh):
-                nearest = nearer(nearest, np.float64(load_unordered(v_[plan.absorbs[0]][v], lane)))
+            for lane in bits_of(run.fresh):
+                run.nearest = nearer(run.nearest, np.float64(load_unordered(run.v[plan.absorbs[0]][v], lane)))
         else:
             for bit, part in enumerate(plan.parts):
-                if fresh & np.uint64(1 << bit) != zero:
-                    nearest = nearer(nearest, np.float64(load_unordered(*plan.place_in_field(part))))
+                if run.fresh & np.uint64(1 << bit) != ZERO:
+                    run.nearest = nearer(
+                        run.nearest, np.float64(load_unordered(*place_of(run.v[plan.absorbing(part)], v, part)))
+                    )
+
+
+def priority_of(run: Pass):
+    """Return the priority of a vertex as a number that orders buckets."""
+    return ranked(measured(run)) if plan.has_float_priorities else measured(run)
+
+
+def measured(run: Pass):
+    """Return the priority as the program computes it."""
+    return run.nearest if plan.ranks_new else np.float64(call(run, "priority"))

@@ -1,18 +1,19 @@
-"""Active vertices send along their out-edges, and targets reduce the values in one of four ways.
+"""Active vertices send values along their out-edges, and targets reduce the values in one of four ways.
 
-If fields absorb gathered values, they are reduced directly into the fields, part by part if there are several. If any
-value will do, the first thread to reach a vertex applies to it at once. Otherwise values are reduced into an array and
-applied after all have been sent; if any value will do, the array keeps the first.
+- If fields absorb gathered values, values are reduced directly into the fields, part by part if there are several.
+- If any value will do, the first thread to reach a vertex applies the value at once, where the program allows that.
+- Otherwise, if any value will do, an array keeps the first value for each target, applied after all have been sent.
+- All other values are reduced into an array, and applied after all have been sent.
 """
-# mypy: ignore-errors
 
 import numpy as np
 
 from gasla.cpu.kernels.apply import apply, is_active, is_admitted, put_aside
-from gasla.cpu.kernels.atomics import accumulate_, improve_
-from gasla.cpu.kernels.hooks import call, load, load_edge, run
+from gasla.cpu.kernels.atomics import accumulate, improve
+from gasla.cpu.kernels.hooks import call, identity, load, load_edge, part_of, perform, place_of, row
 from gasla.cpu.kernels.passes import (
     active_vertices,
+    all_receivers,
     bits_of,
     counted,
     edges_of,
@@ -21,187 +22,223 @@ from gasla.cpu.kernels.passes import (
     list_receiver,
     variables,
 )
-from gasla.cpu.kernels.priorities import is_near, put_off
+from gasla.cpu.kernels.priorities import is_near, priority_of, put_off
 from gasla.cpu.kernels.queues import NEAR, add_news, claim, nearer, take_news
-from gasla.cpu.program.specialize import plan
+from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import store_unordered
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered, store_unordered
 from gasla.program.statements import Call, Store, written_by
 
 
 @stage
-def expand():
+def expand(run: Pass):
     """List the targets of active vertices, each once."""
-    variables()
-    for u in active_vertices():
-        clear_claim(u)
-        load("src", u, "edge_mask")
-        for e in edges_of("s", u):
-            v = np.uint64(si[e])
-            if is_admitted(v):
-                load("dst", v, "edge_mask")
-                load_edge("s", e, "edge_mask")
-                if "edge_mask" not in plan.functions or call("edge_mask"):
-                    if claim(claims, v, threads > 1):
-                        list_receiver(v)
-        touched += np.int64(last - first)
-    counted()
+    variables(run)
+    for u in active_vertices(run):
+        clear_claim(run, u)
+        load(run, "src", u, "edge_mask")
+        for e in edges_of(run, "s", u):
+            v = np.uint64(run.si[e])
+            if is_admitted(run, v):
+                load(run, "dst", v, "edge_mask")
+                load_edge(run, "s", e, "edge_mask")
+                if "edge_mask" not in plan.functions or call(run, "edge_mask"):
+                    if claim(run.claims, v, run.threads > 1):
+                        list_receiver(run, v)
+        run.touched += np.int64(run.last - run.first)
+    counted(run)
 
 
 @stage
-def push():
+def admit_edges(run: Pass):
+    """Mark the out-edges of vertices that the edge mask admits, by their positions."""
+    variables(run)
+    for u in all_receivers(run, 2):
+        load(run, "src", u, "edge_mask")
+        for e in edges_of(run, "s", u):
+            v = np.uint64(run.si[e])
+            load(run, "dst", v, "edge_mask")
+            load_edge(run, "s", e, "edge_mask")
+            run.admitted[e] = call(run, "edge_mask")
+    counted(run)
+
+
+@stage
+def push(run: Pass):
     """Active vertices send along their out-edges, and targets reduce."""
-    variables()
-    for u in active_vertices(fetches_targets=bool(plan.fetched)):
-        clear_claim(u)
+    variables(run)
+    for u in active_vertices(run, fetches_targets=bool(plan.fetched)):
+        clear_claim(run, u)
         if plan.sends_news:  # clear the bits before the fields are read: a later change sets its bit again
-            fresh = take_news(news, u, threads > 1)
-            if fresh != zero:
-                send(u)
+            run.fresh = take_news(run.news, u, run.threads > 1)
+            if run.fresh != ZERO:
+                send(run, u)
         else:
-            send(u)
-    counted()
+            send(run, u)
+    counted(run)
 
 
-def clear_claim(u):
+def clear_claim(run: Pass, u):
     """Clear the claims of the last iteration, if its active vertices are all that were claimed."""
     if plan.absorbs or plan.push_at_once:
-        store_unordered(last_claims, u >> np.uint64(6), zero)
+        store_unordered(run.last_claims, u >> np.uint64(6), ZERO)
 
 
-def send(u):
+def send(run: Pass, u):
     """Send along the edges of `u`."""
-    run(plan.loads_of_end("src"), u)
-    for e in edges_of("s", u):
-        v = np.uint64(si[e])
+    perform(run, plan.loads_of_end("src"), u)
+    for e in edges_of(run, "s", u):
+        v = np.uint64(run.si[e])
         if plan.fetched:  # in long lists, prefetch the targets of later edges as well
-            if e + NEAR < last:
-                fetch_target(np.uint64(si[e + NEAR]))
-        if is_admitted(v):
-            run(plan.loads_of_end("dst"), v)
-            load_edge("s", e, "gather", "edge_mask")
-            if "edge_mask" not in plan.functions or call("edge_mask"):
-                arrive(v)
-    touched += np.int64(last - first)
+            if e + NEAR < run.last:
+                fetch_target(run, np.uint64(run.si[e + NEAR]))
+        if is_admitted(run, v):
+            perform(run, plan.loads_of_end("dst"), v)
+            load_edge(run, "s", e, "gather", "edge_mask")
+            if "edge_mask" not in plan.functions or call(run, "edge_mask"):
+                arrive(run, u, v)
+    run.touched += np.int64(run.last - run.first)
 
 
-def arrive(v):
+def arrive(run: Pass, u, v):
     """Reduce a value at its target."""
     if plan.sends_news:
-        improve_parts(v)
-        if better != zero:
-            add_news(news, v, better, threads > 1)
-            list_improved(v)
+        improve_parts(run, u, v)
+        if run.improved != ZERO:
+            add_news(run.news, v, run.improved, run.threads > 1)
+            list_improved(run, v)
     elif plan.absorbs:
-        gathered = call("gather")
-        if improve_[None](v_[plan.absorbs[0]], v, gathered, threads > 1):
-            list_improved(v)
+        run.gathered = call(run, "gather")
+        if improve(run, None, run.v[plan.absorbs[0]], v, run.gathered, run.threads > 1):
+            list_improved(run, v)
     elif plan.push_at_once:
-        apply_at_once(v)
+        apply_at_once(run, v)
     elif plan.takes_first:
-        keep_first(v)
+        keep_first(run, v)
     elif plan.is_single:
         # A later thread finds another value than the identity, and need not read the contended claims.
-        old = accumulate_[None](acc, v, call("gather"), threads > 1)
-        if (old == plan.identity or old != old) and claim(claims, v, threads > 1):
-            list_receiver(v)
+        old = accumulate(run, None, run.acc, v, call(run, "gather"), run.threads > 1)
+        if (old == identity(run) or old != old) and claim(run.claims, v, run.threads > 1):
+            list_receiver(run, v)
     else:
-        gathered = call("gather")
+        run.gathered = call(run, "gather")
         for part in plan.parts:
-            accumulate_[plan.number(part)](*plan.place_of(part), plan.part_of("gathered", part), threads > 1)
-        if claim(claims, v, threads > 1):
-            list_receiver(v)
+            accumulate(
+                run,
+                plan.number(part),
+                *place_of(run.local[plan.accumulating(part)], v, part),
+                part_of(run.gathered, part),
+                run.threads > 1,
+            )
+        if claim(run.claims, v, run.threads > 1):
+            list_receiver(run, v)
 
 
 # --- into the fields -----------------------------------------------------------------------------------------
 
 
-def list_improved(v):
+def list_improved(run: Pass, v):
     """List a vertex that was improved; with priorities, in the current bucket or deferred."""
     if plan.prioritised:
         if not plan.ranks_new:
-            load("vertex", v, "priority")
-        priority = plan.priority
-        if is_near(priority):
-            list_once(v)
+            load(run, "vertex", v, "priority")
+        run.priority = priority_of(run)
+        if is_near(run, run.priority):
+            list_once(run, v)
         else:
-            put_off(v)
+            put_off(run, v)
     else:
-        list_once(v)
+        list_once(run, v)
 
 
-def list_once(v):
+def list_once(run: Pass, v):
     """List a vertex as active next, if no other thread has."""
-    if claim(claims, v, threads > 1):
-        list_active(v)
+    if claim(run.claims, v, run.threads > 1):
+        list_active(run, v)
 
 
-def improve_parts(v):
-    """Reduce the changed parts of u into v; `better` has the bits of the parts of v that improved."""
+def improve_parts(run: Pass, u, v):
+    """Reduce the changed parts of u into v; `improved` has the bits of the parts of v that improved."""
     if plan.lane_gather is None:
-        gathered = call("gather")
-    better = zero
+        run.gathered = call(run, "gather")
+    run.improved = ZERO
     if plan.ranks_new:
-        nearest = np.inf
+        run.nearest = np.inf
     if plan.lane_gather is None:
         for bit, part in enumerate(plan.parts):
-            if fresh & np.uint64(1 << bit) != zero and improve_[plan.number(part)](
-                *plan.place_in_field(part), plan.part_of("gathered", part), threads > 1
+            if run.fresh & np.uint64(1 << bit) != ZERO and improve(
+                run,
+                plan.number(part),
+                *place_of(run.v[plan.absorbing(part)], v, part),
+                part_of(run.gathered, part),
+                run.threads > 1,
             ):
-                better |= one << np.uint64(bit)
+                run.improved |= ONE << np.uint64(bit)
                 if plan.ranks_new:
-                    nearest = nearer(nearest, np.float64(plan.part_of("gathered", part)))
+                    run.nearest = nearer(run.nearest, np.float64(part_of(run.gathered, part)))
     else:
-        for lane in bits_of(fresh):
-            value = plan.lane_call
-            if improve_[0](v_[plan.absorbs[0]][v], lane, value, threads > 1):
-                better |= one << lane
+        for lane in bits_of(run.fresh):
+            value = lane_of(run, u, v, lane)
+            if improve(run, "0", run.v[plan.absorbs[0]][v], lane, value, run.threads > 1):
+                run.improved |= ONE << lane
                 if plan.ranks_new:
-                    nearest = nearer(nearest, np.float64(value))
+                    run.nearest = nearer(run.nearest, np.float64(value))
+
+
+def lane_of(run: Pass, u, v, lane):
+    """Return a lane of the gathered vector of an edge from u to v."""
+    return run.local[plan.printed_lane](
+        *tuple(lane_argument(run, name, field, u if is_src else v, lane) for name, field, is_src in plan.lane_reads)
+    )
+
+
+def lane_argument(run: Pass, name, field, at, lane):
+    """Return the local variable of a parameter, or a lane of a vector of a vertex."""
+    return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 
 
 # --- at once, or into an array ----------------------------------------------------------------------------------------
 
 
-def apply_at_once(v):
+def apply_at_once(run: Pass, v):
     """The first thread to reach a vertex applies to it. A vertex not active next is listed, to have its claim cleared.
 
     If the mask refuses the vertex once it has been applied, plain stores suffice: each thread lists it at most once.
     """
     if plan.traced.settles:
-        gathered = call("gather")
-        load("vertex", v, "apply")
-        run([Call("apply", "after")])
-        if not is_admitted_then():
-            run([*map(Store, written_by(plan, "apply"))], v)
-            list_active(v)
-        elif claim(claims, v, threads > 1):
-            apply_claimed(v)
-    elif claim(claims, v, threads > 1):
-        apply_claimed(v)
+        run.gathered = call(run, "gather")
+        load(run, "vertex", v, "apply")
+        perform(run, [Call("apply", "after")])
+        if not is_admitted_then(run):
+            perform(run, [*map(Store, written_by(plan, "apply"))], v)
+            list_active(run, v)
+        elif claim(run.claims, v, run.threads > 1):
+            apply_claimed(run, v)
+    elif claim(run.claims, v, run.threads > 1):
+        apply_claimed(run, v)
 
 
-def is_admitted_then():
+def is_admitted_then(run: Pass):
     """Whether the mask admits the vertex after apply."""
-    return plan.mask_of_applied
+    return run.local[plan.functions["mask"].printed](*run.local[plan.passed_after_apply])
 
 
-def apply_claimed(v):
+def apply_claimed(run: Pass, v):
     """Apply to a vertex that this thread has claimed."""
-    gathered = call("gather")
-    apply(v)
-    if is_active():
-        list_active(v)
+    run.gathered = call(run, "gather")
+    apply(run, v)
+    if is_active(run):
+        list_active(run, v)
     else:
-        list_receiver(v)
+        list_receiver(run, v)
 
 
-def keep_first(v):
+def keep_first(run: Pass, v):
     """The first thread to reach a vertex stores its value and lists the vertex."""
-    if claim(claims, v, threads > 1):
+    if claim(run.claims, v, run.threads > 1):
         if plan.is_single:
-            acc[v] = call("gather")
+            run.acc[v] = call(run, "gather")
         else:
-            gathered = call("gather")
-            put_aside(v)
-        list_receiver(v)
+            run.gathered = call(run, "gather")
+            put_aside(run, v)
+        list_receiver(run, v)

@@ -1,6 +1,5 @@
 """Functions that all generated loops use: counters, queues with work stealing, bitmaps, buckets."""
 
-# mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
 from gasla.compiler.function import compiled
@@ -16,6 +15,8 @@ from gasla.cpu.program.launch import (
     MISSED,
     PUT_OFF,
     REMAINING,
+    STAYS_ALONE,
+    THIN,
     TOTAL,
     UNTIL,
     WORK,
@@ -31,7 +32,18 @@ from gasla.cpu.runtime.intrinsics import (
     store,
     words_at,
 )
-from gasla.cpu.runtime.threads import NEXT_THREADS, POOL, PROGRESS, STOP, TEAM, are_awake, barrier, time_apart, wake_all
+from gasla.cpu.runtime.threads import (
+    NEXT_THREADS,
+    POOL,
+    PROGRESS,
+    STOP,
+    TEAM,
+    are_awake,
+    barrier,
+    thin,
+    time_apart,
+    wake_all,
+)
 from gasla.cpu.runtime.workers import POOL_SIZE
 
 # The counters of one iteration: the ticket of passes over all vertices, then each thread's own: the tickets of its
@@ -134,8 +146,8 @@ def renew(thread, threads, counters):
 @stage
 def begin(control, counts):
     """Reset the state of an earlier run, and set the number of vertices in each thread's queue."""
-    for slot in (PROGRESS, ITERATION, FORM, DONE, TOTAL, PUT_OFF, WORK, MISSED):
-        control[slot] = 0
+    control[PROGRESS] = control[ITERATION] = control[FORM] = control[DONE] = 0
+    control[TOTAL] = control[PUT_OFF] = control[WORK] = control[MISSED] = 0
     control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
     counts[:] = 0
     active, team = control[ACTIVE], control[TEAM]
@@ -189,7 +201,7 @@ def choose_threads(amount, in_row, counters, control, threads):
     team = control[TEAM]
     if threads == team:
         return 1 if in_row >= control[LASTING] or amount < counters[APART] else team
-    if amount < time_apart(control):
+    if control[STAYS_ALONE] != 0 or amount < time_apart(control):
         return 1
     if are_awake(words_at(control[POOL], POOL_SIZE), team):
         control[MISSED] = 0
@@ -201,6 +213,12 @@ def choose_threads(amount, in_row, counters, control, threads):
             return team
         wake_all(control, team)
     return 1
+
+
+@compiled
+def thin_work(control):
+    """The number of vertices and edges below which an iteration is thin: as given, or else as measured."""
+    return control[THIN] if control[THIN] >= 0 else thin(words_at(control[POOL], POOL_SIZE))
 
 
 @stage

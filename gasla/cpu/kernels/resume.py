@@ -2,145 +2,147 @@
 
 This happens after an iteration, when `self_iteration` is already the number of the next one.
 """
-# mypy: ignore-errors
 
 import numpy as np
 
 from gasla.cpu.kernels.hooks import call, load
-from gasla.cpu.kernels.queues import *
-from gasla.cpu.program.specialize import local, plan
+from gasla.cpu.kernels.queues import BITS, EDGES, LIST, NEXT, claim, least_of, own_at, results_of
+from gasla.cpu.kernels.record import Loop, Pass, plan
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import count_trailing_zeros
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, count_trailing_zeros
 from gasla.cpu.runtime.threads import barrier
 
 
-def resume_at_start():
+def resume_at_start(run: Loop):
     """At the start of a run all vertices wait until the lowest bucket opens."""
-    if plan.resumes and self_iteration == 0:
+    if plan.resumes and run.self_iteration == 0:
         if plan.has_buckets:
-            wait_all()
-            barrier(control, threads)
-            size = np.int64(0)
-        if size == 0 and (not plan.prioritised or left == 0):
-            fill_active()
+            wait_all(run)
+            barrier(run.control, run.threads)
+            run.size = np.int64(0)
+        if run.size == 0 and (not plan.prioritised or run.left == 0):
+            fill_active(run)
 
 
-def resume():
+def resume(run: Loop):
     """Fill the active set if it is empty, and the run has not been stopped."""
-    if plan.resumes and size == 0 and (not plan.prioritised or left == 0) and not (done or stopped):
-        fill_active()
+    if plan.resumes and run.size == 0 and (not plan.prioritised or run.left == 0) and not (run.done or run.stopped):
+        fill_active(run)
 
 
-def fill_active():
+def fill_active(run: Loop):
     """Open the next bucket; if all are empty, wake vertices, which may again wait for buckets."""
     if plan.has_buckets:
-        open_next()
-    if "wake" in plan.functions and (not plan.has_buckets or size == 0):
+        open_next(run)
+    if "wake" in plan.functions and (not plan.has_buckets or run.size == 0):
         if plan.changes:
-            local["self", plan.returned("idle")] = call("idle")
-        barrier(control, threads)  # all threads have read the counters that wake writes
-        wake()
-        barrier(control, threads)
-        remaining = entries
+            run.local["self", plan.returned("idle")] = call(run, "idle")
+        barrier(run.control, run.threads)  # all threads have read the counters that wake writes
+        wake(run)
+        barrier(run.control, run.threads)
+        run.remaining = run.entries
         if plan.has_buckets:
-            open_next()
+            open_next(run)
         else:
-            count_active()
-    form, work = BITS if plan.everyone else LIST, work + self_n
+            count_active(run)
+    run.form, run.work = BITS if plan.everyone else LIST, run.work + run.self_n
 
 
-def open_next():
+def open_next(run: Loop):
     """Open the lowest bucket."""
-    self_bucket = open_bucket()
-    count_active()
+    run.self_bucket = open_bucket(run)
+    count_active(run)
 
 
-def count_active():
+def count_active(run: Loop):
     """Count the active vertices and their out-edges."""
-    _, size, reached, _ = results_of(counts[(self_iteration + 2) % 3], threads)
-    edges = reached if skewed else size * mean_degree
+    _, run.size, reached, _ = results_of(run.counts[(run.self_iteration + 2) % 3], run.threads)
+    run.edges = reached if run.skewed else run.size * run.mean_degree
 
 
-def own_words():
+def own_words(run: Pass):
     """The thread's part of a bitmap of all vertices, and its counters."""
-    one, zero, parity = np.uint64(1), np.uint64(0), self_iteration & 1
-    mine = counts[(self_iteration + 2) % 3][own_at(thread) :]
-    words = (self_n + 63) >> 6
-    first, last = np.uint64(words * thread // threads), np.uint64(words * (thread + 1) // threads)
+    run.parity = run.self_iteration & 1
+    run.mine = run.counts[(run.self_iteration + 2) % 3][own_at(run.thread) :]
+    words = (run.self_n + 63) >> 6
+    run.first, run.last = (
+        np.uint64(words * run.thread // run.threads),
+        np.uint64(words * (run.thread + 1) // run.threads),
+    )
 
 
 @stage
-def wait_all():
+def wait_all(run: Pass):
     """Move the initially active vertices to the waiting ones."""
-    own_words()
-    for i in range(mine[NEXT]):
-        claim(waiting, np.uint64(queues[parity, thread, i]), threads > 1)
-    mine[NEXT] = 0
+    own_words(run)
+    for i in range(run.mine[NEXT]):
+        claim(run.waiting, np.uint64(run.queues[run.parity, run.thread, i]), run.threads > 1)
+    run.mine[NEXT] = 0
 
 
 @stage
-def open_bucket():
+def open_bucket(run: Pass):
     """Open the lowest bucket that is not empty, and return it; the open one if all are empty.
 
     One pass lists its vertices: the list is restarted whenever a lower bucket is found.
     """
-    own_words()
-    queue, listed, low = queues[parity, thread], zero, np.int64(2**63 - 1)
-    for w in range(first, last):
-        word = waiting[w]
-        while word != zero:
-            v = (w << np.uint64(6)) + count_trailing_zeros(word)
-            word &= word - one
-            load("vertex", v, "bucket")
-            turn = np.int64(call("bucket"))
+    own_words(run)
+    queue, run.listed, run.low = run.queues[run.parity, run.thread], ZERO, np.int64(2**63 - 1)
+    for w in range(run.first, run.last):
+        run.word = run.waiting[w]
+        while run.word != ZERO:
+            v = (w << np.uint64(6)) + count_trailing_zeros(run.word)
+            run.word &= run.word - ONE
+            load(run, "vertex", v, "bucket")
+            turn = np.int64(call(run, "bucket"))
             if turn < 0:
-                waiting[w] &= ~(one << (v & np.uint64(63)))
-            elif turn <= low:
-                listed = listed if turn == low else zero
-                low, queue[listed] = turn, v
-                listed += one
-    lowest[thread * 8] = low if listed > zero else np.int64(-1)
-    barrier(control, threads)
-    least = least_of(lowest, threads)
-    listed = listed if low == least else zero
-    mine[EDGES] = 0
-    for i in range(listed):
+                run.waiting[w] &= ~(ONE << (v & np.uint64(63)))
+            elif turn <= run.low:
+                run.listed = run.listed if turn == run.low else ZERO
+                run.low, queue[run.listed] = turn, v
+                run.listed += ONE
+    run.lowest[run.thread * 8] = run.low if run.listed > ZERO else np.int64(-1)
+    barrier(run.control, run.threads)
+    least = least_of(run.lowest, run.threads)
+    run.listed = run.listed if run.low == least else ZERO
+    run.mine[EDGES] = 0
+    for i in range(run.listed):
         v = np.uint64(queue[i])
-        waiting[v >> np.uint64(6)] &= ~(one << (v & np.uint64(63)))
-        count_edges(v)
-    mine[NEXT] = np.int64(listed)
-    barrier(control, threads)
-    return least if least >= 0 else self_bucket
+        run.waiting[v >> np.uint64(6)] &= ~(ONE << (v & np.uint64(63)))
+        count_edges(run, v)
+    run.mine[NEXT] = np.int64(run.listed)
+    barrier(run.control, run.threads)
+    return least if least >= 0 else run.self_bucket
 
 
-def count_edges(v):
+def count_edges(run: Pass, v):
     """Count the out-edges of a vertex."""
-    if plan.sends and skewed:
-        mine[EDGES] += np.int64(sp[v + one] - sp[v])
+    if plan.sends and run.skewed:
+        run.mine[EDGES] += np.int64(run.sp[v + ONE] - run.sp[v])
 
 
 @stage
-def wake():
+def wake(run: Pass):
     """Evaluate wake for every vertex; those that wake are listed, or marked in a bitmap."""
-    own_words()
+    own_words(run)
     for name in sorted(plan.doubled):
-        old_[name] = v_[name][parity]  # the copy that the next iteration reads
-    listed, mine[EDGES] = zero, 0
-    for w in range(first, last):
-        word = zero
-        for v in range(w << np.uint64(6), min((w + one) << np.uint64(6), np.uint64(self_n))):
-            load("vertex", v, "wake")
-            if call("wake"):
-                listed += one
-                count_edges(v)
+        run.old[name] = run.v[name][run.parity]  # the copy that the next iteration reads
+    run.listed, run.mine[EDGES] = ZERO, 0
+    for w in range(run.first, run.last):
+        run.word = ZERO
+        for v in range(w << np.uint64(6), min((w + ONE) << np.uint64(6), np.uint64(run.self_n))):
+            load(run, "vertex", v, "wake")
+            if call(run, "wake"):
+                run.listed += ONE
+                count_edges(run, v)
                 if plan.sends_news:
-                    news[v] = plan.all_news
+                    run.news[v] = np.uint8(plan.all_news)
                 if plan.has_buckets or plan.everyone:
-                    word |= one << (v & np.uint64(63))
+                    run.word |= ONE << (v & np.uint64(63))
                 else:
-                    queues[parity, thread, listed - one] = v
+                    run.queues[run.parity, run.thread, run.listed - ONE] = v
         if plan.has_buckets:
-            waiting[w] |= word
+            run.waiting[w] |= run.word
         elif plan.everyone:
-            bits[parity][w] = word
-    mine[NEXT] = np.int64(listed)
+            run.bits[run.parity][w] = run.word
+    run.mine[NEXT] = np.int64(run.listed)

@@ -1,5 +1,4 @@
 """Sets the initial state of a run: fields, bitmaps, gathered values."""
-# mypy: ignore-errors
 
 import numpy as np
 
@@ -7,92 +6,92 @@ from gasla.compiler.function import compiled
 from gasla.cpu.kernels.aggregates import aggregate
 from gasla.cpu.kernels.apply import bring_up, forget
 from gasla.cpu.kernels.keyed import clear_tables
-from gasla.cpu.kernels.queues import *
+from gasla.cpu.kernels.queues import begin, clear, clear_both, edges_from, fill_field, fill_vectors
+from gasla.cpu.kernels.record import Pass, Run, plan
 from gasla.cpu.program.launch import ACTIVE, EDGE_SUM, FILLED, SOURCE
-from gasla.cpu.program.specialize import local, plan
 from gasla.cpu.runtime.blocks import stage
 from gasla.cpu.runtime.threads import TEAM, barrier
 from semirings import VectorType
 
 
 @compiled
-def start():
+def start(run: Run):
     """Set the initial state, and reduce aggregates over it."""
-    fill_first()
-    if thread == 0:
-        control[FILLED] = 1
-    aggregate()
+    fill_first(run)
+    if run.thread == 0:
+        run.control[FILLED] = 1
+    aggregate(run)
 
 
-def fill_first():
+def fill_first(run: Run):
     """Set the initial state, unless this resumes a run."""
-    if control[FILLED] == 0:
-        fill()
-        barrier(control, threads)
+    if run.control[FILLED] == 0:
+        fill(run)
+        barrier(run.control, run.threads)
 
 
 @stage
-def fill():
+def fill(run: Pass):
     """Fill fields and clear scratch arrays, on all threads: page faults take most of the time before a run."""
-    clear_bitmaps()
-    if thread == 0:
-        begin_active()
-    low, high = self_n * thread // threads, self_n * (thread + 1) // threads
+    clear_bitmaps(run)
+    if run.thread == 0:
+        begin_active(run)
+    run.low, run.high = run.self_n * run.thread // run.threads, run.self_n * (run.thread + 1) // run.threads
     for field in plan.filled:
-        fill_one(field)
+        fill_one(run, field)
     if plan.keyed is not None:
-        clear_tables()
+        clear_tables(run)
     for name in plan.traced.deposits:
-        to_[name][:, low:high] = plan.aggregate_identity(name)
+        run.to[name][:, run.low : run.high] = plan.aggregate_identity(name)
     if plan.behind:
-        for v in range(low, high):
-            bring_up(v)
+        for v in range(run.low, run.high):
+            bring_up(run, v)
     if plan.accumulates:
-        for v in range(low, high):
-            forget(v)
+        for v in range(run.low, run.high):
+            forget(run, v)
     if plan.sends_news:  # initially all items count as changed
-        for v in range(low, high):
-            news[v] = plan.all_news
+        for v in range(run.low, run.high):
+            run.news[v] = np.uint8(plan.all_news)
 
 
-def begin_active():
+def begin_active(run: Pass):
     """Set the initially active vertices, and count their out-edges."""
-    begin(control, counts)
-    if "queues" in plan.arrays and control[SOURCE] >= 0:
-        queues[0, 0, 0] = control[SOURCE]
-    if plan.sends and control[ACTIVE] < self_n:
-        control[EDGE_SUM] = edges_from(queues[0], counts[2], control[TEAM], sp)
+    begin(run.control, run.counts)
+    if "queues" in plan.arrays and run.control[SOURCE] >= 0:
+        run.queues[0, 0, 0] = run.control[SOURCE]
+    if plan.sends and run.control[ACTIVE] < run.self_n:
+        run.control[EDGE_SUM] = edges_from(run.queues[0], run.counts[2], run.control[TEAM], run.sp)
     if plan.prioritised:  # all initially active vertices are in the first bucket
-        lows[:] = np.inf
-        lows[:, 1::8] = bounds[:] = -np.inf
+        run.lows[:] = np.inf
+        run.lows[:, 1::8] = run.bounds[:] = -np.inf
 
 
-def clear_bitmaps():
+def clear_bitmaps(run: Pass):
     """Clear bitmaps, except the active set if the first iteration reads it."""
     if "bits" in plan.arrays and not plan.starts_active:
-        clear_both(thread, threads, bits)
+        clear_both(run.thread, run.threads, run.bits)
     if "claimed" in plan.arrays:
-        clear_both(thread, threads, claimed)
+        clear_both(run.thread, run.threads, run.claimed)
     for name in ("summed", "waiting"):
         if name in plan.arrays:
-            clear(thread, threads, local[name])
+            clear(run.thread, run.threads, run.local[name])
     if plan.prioritised:
-        for t in range(control[TEAM]):
-            clear(thread, threads, far_bits[t])
+        for t in range(run.control[TEAM]):
+            clear(run.thread, run.threads, run.far_bits[t])
 
 
-def fill_one(field):
+def fill_one(run: Pass, field):
     """Fill the thread's part of a field, or of both its copies."""
     if field not in plan.doubled:
-        fill_copy(field, v_[field])
+        fill_copy(run, field, run.v[field])
     else:
-        fill_copy(field, v_[field][0])
-        fill_copy(field, v_[field][1])
+        fill_copy(run, field, run.v[field][0])
+        fill_copy(run, field, run.v[field][1])
 
 
-def fill_copy(field, array):
+def fill_copy(run: Pass, field, array):
     """Fill the thread's part of an array; see `fill_field`."""
     if isinstance(plan.vertex_type(field), VectorType):
-        fill_vectors(low, high, array, from_[field], at_[field])
+        fill_vectors(run.low, run.high, array, run.from_[field], run.at[field])
     else:
-        fill_field(low, high, array, from_[field], at_[field])
+        fill_field(run.low, run.high, array, run.from_[field], run.at[field])

@@ -4,10 +4,10 @@ A vertex uses only as much of it as its own list needs, which stays in the L1 ca
 are cleared after each vertex, so the table is empty between vertices.
 """
 
-# mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.runtime.intrinsics import ONE, ZERO
 
 GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # the golden ratio spreads consecutive keys
 
@@ -18,10 +18,9 @@ def place_of(keys, key, capacity):
 
     Empty entries hold a negative number.
     """
-    one, zero = np.uint64(1), np.uint64(0)
     place = ((np.uint64(key) * GOLDEN >> HALF) * capacity) >> HALF
     while keys[place] != key and keys[place] >= 0:
-        place += one
+        place += ONE
         if place == capacity:
-            place = zero
+            place = ZERO
     return place

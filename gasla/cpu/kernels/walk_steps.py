@@ -4,12 +4,11 @@ A step is two dependent random reads: the offset of a list, and an entry of it. 
 one step together and prefetches what each will read, so that the reads of a group overlap.
 """
 
-# mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.draws import NOWHERE, ONE, ZERO, aimed, exceeding, fraction, mixed, share
-from gasla.cpu.runtime.intrinsics import prefetch, select
+from gasla.cpu.kernels.draws import NOWHERE, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 
 TRIES = np.uint64(32)  # refused draws, in addition to one per edge, after which all edges of a list are weighed
 TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)  # the numbers of the draws for stop and restart

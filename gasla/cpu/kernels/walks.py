@@ -4,225 +4,306 @@ All walkers of a group draw an edge, and the program's accept decides which of t
 so on. The edges of `has_edge` calls in accept are looked up for the whole group, but only if the bounds of accept's
 result do not decide already.
 """
-# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.draws import *
-from gasla.cpu.kernels.hooks import call, item
-from gasla.cpu.kernels.walk_steps import *
-from gasla.cpu.program.specialize import local, plan
+from gasla.compiler.template import Each, Record, known
+from gasla.cpu.kernels.draws import NOWHERE, fraction, mixed
+from gasla.cpu.kernels.hooks import item
+from gasla.cpu.kernels.walk_steps import (
+    GOES,
+    RESTARTS,
+    STOPS,
+    TO_RESTART,
+    TO_STOP,
+    TRIES,
+    begin_drawing,
+    complain,
+    draw_together,
+    is_edge,
+    pick_together,
+    search_together,
+    weight,
+)
 from gasla.cpu.runtime.blocks import blocks
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch
 from gasla.cpu.runtime.threads import STOP
 
-ROWS = 11  # scratch rows of a thread's group; each `has_edge` in `accept` takes two more
+if TYPE_CHECKING:
+    from gasla.cpu.program.walk_decisions import WalkDecisions
+
+plan: WalkDecisions = known()
+
+
+class Walk(Record):
+    """The variables that the functions of `walk` share: its arguments, and the state of a group of walkers."""
+
+    before: Any
+    begun: Any
+    bound: Any
+    complaint: Any
+    complaints: Any
+    control: Any
+    doubtful: Any
+    doubts: Any
+    fates: Any
+    first: Any
+    found: Any
+    here: Any
+    highs: Any
+    ids: Any
+    indices: Any
+    indptr: Any
+    inputs: Any
+    key: Any
+    lists: Any
+    lows: Any
+    mark: Any
+    marks: Any
+    near: Any
+    near_indices: Any
+    near_indptr: Any
+    opened: Any
+    places: Any
+    refused: Any
+    scratch: Any
+    searching: Any
+    starts: Any
+    state: Any
+    t: Any
+    thread: Any
+    walks: Any
+    weights: Any
+    e: Each
+    ends: Each
+    sought: Each
+    v: Each
 
 
 @compiled
-def walk():
-    """Walk from all starts, one group after another."""
-    n, steps, my_marks = np.uint64(len(starts)), np.uint64(walks.shape[1] - 1), marks[thread]
-    keys, places, at = scratch[thread, 0], scratch[thread, 1], ids[thread, 2]  # `at`: a group's current vertices
+def walk(run: Walk):
+    """Walk from all starts, one group after another; `at` holds a group's current vertices."""
+    n, steps = np.uint64(len(run.starts)), np.uint64(run.walks.shape[1] - 1)
+    my_scratch, my_marks, at = run.scratch[run.thread], run.marks[run.thread], run.ids[run.thread, 2]
+    keys, places = my_scratch[0], my_scratch[1]
     if plan.functions:
-        lists, near, inputs = (indptr, indices, weights), (near_indptr, near_indices), local[plan.inputs]
-        before, fates, complaint = ids[thread, 0], scratch[thread, 10], complaints[thread]
-    for start, end in blocks(control, n, np.uint64(marks.shape[1])):
+        lists, near = (run.indptr, run.indices, run.weights), (run.near_indptr, run.near_indices)
+        inputs, fates, complaint = run.local[plan.inputs], my_scratch[10], run.complaints[run.thread]
+        before = run.ids[run.thread, 0]
+    for start, end in blocks(run.control, n, np.uint64(run.marks.shape[1])):
         for w in range(start, end):
-            keys[w - start] = mixed(key, first + w)
-            walks[w, ZERO] = at[w - start] = starts[w]
-            prefetch(indptr, np.uint64(starts[w]))
+            keys[w - start] = mixed(run.key, run.first + w)
+            run.walks[w, ZERO] = at[w - start] = run.starts[w]
+            prefetch(run.indptr, np.uint64(run.starts[w]))
         if plan.functions:
-            begun = starts[start:end]
+            begun = run.starts[start:end]
             before[: end - start] = -1
         now = at[: end - start]
         for t in range(steps):
-            if control[STOP]:
+            if run.control[STOP]:
                 break
             here = now
             if plan.fates:
-                here = ids[thread, 1][: end - start]
-                decide_together(lists, inputs, keys, t, start, now, here, begun, fates, complaint)
-            draw_together(indptr, indices, weights, t, here, scratch[thread], my_marks)
+                here = run.ids[run.thread, 1][: end - start]
+                decide_together(run, lists, inputs, keys, t, start, now, here, begun, fates, complaint)
+            draw_together(run.indptr, run.indices, run.weights, t, here, my_scratch, my_marks)
             if plan.accepts:
                 accept_together(
-                    lists, near, inputs, bound, t, start, before, here, begun, scratch[thread], my_marks, complaint
+                    run, lists, near, inputs, run.bound, t, start, before, here, begun, my_scratch, my_marks, complaint
                 )
                 for i in range(end - start):
                     before[i] = -1 if "restart" in plan.fates and fates[i] == RESTARTS else now[i]
-            arrive()
+            arrive(run, start, end, t, places, at)
 
 
-def arrive():
+def arrive(run: Walk, start, end, t, places, at):
     """Move walkers along their edges; those without one end, and those that restart go back to their starts."""
     for w in range(start, end):
         place = places[w - start]
         if place == NOWHERE:
-            walks[w, t + ONE] = at[w - start] = -1
+            run.walks[w, t + ONE] = at[w - start] = -1
             continue
-        to = indices[place]
-        walks[w, t + ONE] = at[w - start] = to
-        prefetch(indptr, np.uint64(to))
+        to = run.indices[place]
+        run.walks[w, t + ONE] = at[w - start] = to
+        prefetch(run.indptr, np.uint64(to))
     if "restart" in plan.fates:
         for i in range(end - start):
-            if fates[i] == RESTARTS:
-                walks[start + i, t + ONE] = at[i] = begun[i]
-                prefetch(indptr, np.uint64(begun[i]))
+            if run.fates[i] == RESTARTS:
+                run.walks[start + i, t + ONE] = at[i] = run.begun[i]
+                prefetch(run.indptr, np.uint64(run.begun[i]))
 
 
 # --- the program's functions ------------------------------------------------------------------------------------------
 
 
-def asked(function, previous, v, k, start):
+def asked(run: Walk, function, previous, v, k, start):
     """Call a function for a walker that came to `v` from `previous` and has drawn the edge at position `k`."""
     for symbol, role, field in plan.read_by(function):
-        local[symbol] = value_of(role, field, previous, v, k, start)
-    return call(function)
+        run.local[symbol] = value_of(run, role, field, previous, v, k, start)
+    return run.local[plan.functions[function].printed](*run.local[plan.symbols(function)])
 
 
-def value_of(role, field, previous, v, k, start):
+def value_of(run: Walk, role, field, previous, v, k, start):
     """The value of a parameter of a function."""
     if role == "previous":
         return previous
     if role == "other":
-        return v_[field]
+        return run.v[field]
     if role == "edge":
-        return item(e_[field], plan.edge_type(field), k)
+        return item(run.e[field], plan.edge_type(field), k)
     if role == "vertex":
-        return value_at(field, v)
+        return value_at(run, field, v)
     if role == "target":
-        return value_at(field, indices[k])
+        return value_at(run, field, run.indices[k])
     if field == "start":
         return start
-    return np.int64(t) if field == "step" else np.int64(len(indptr) - 1)
+    return np.int64(run.t) if field == "step" else np.int64(len(run.indptr) - 1)
 
 
-def value_at(field, v):
+def value_at(run: Walk, field, v):
     """A field of a vertex."""
     if field == "id":
         return v
     if field == "out_degree":
-        return np.int64(indptr[np.uint64(v) + ONE] - indptr[np.uint64(v)])
-    return item(v_[field], plan.vertex_type(field), np.uint64(v))
+        return np.int64(run.indptr[np.uint64(v) + ONE] - run.indptr[np.uint64(v)])
+    return item(run.v[field], plan.vertex_type(field), np.uint64(v))
 
 
-def known():
+def unpack(run: Walk):
     """Unpack the neighbor lists, arrays and parameters that the program's functions read."""
-    indptr, indices = lists[0], lists[1]
+    run.indptr, run.indices = run.lists[0], run.lists[1]
     if plan.inputs:
-        local[plan.inputs] = inputs
+        run.local[plan.inputs] = run.inputs
 
 
 # --- stop and restart ---------------------------------------------------------------------------------
 
 
 @compiled
-def decide_together(lists, inputs, keys, t, first, now, here, starts, fates, complaint):
+def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts, fates, complaint):
     """Decide which walkers stop or restart; `here` is the vertex of those that do neither, -1 for others."""
-    known()
+    unpack(run)
     for i in range(np.uint64(len(now))):
         here[i], fates[i], v = now[i], GOES, now[i]
         if v < 0:
             continue
-        state = mixed(keys[i], t)
+        run.state = mixed(keys[i], t)
         if "stop" in plan.fates:
-            decide("stop", 0, TO_STOP, STOPS)
+            decide(run, i, v, "stop", 0, TO_STOP, STOPS)
         if "restart" in plan.fates:
             if fates[i] == GOES:
-                decide("restart", 1, TO_RESTART, RESTARTS)
+                decide(run, i, v, "restart", 1, TO_RESTART, RESTARTS)
         if fates[i] != GOES:
             here[i] = -1
 
 
-def decide(function, number, draw, fate):
+def decide(run: Walk, i, v, function, number, draw, fate):
     """Stop or restart a walker with the probability that a function returns."""
-    chance = asked(function, -1, v, 0, starts[i])
+    chance = asked(run, function, -1, v, 0, run.starts[i])
     if not 0.0 <= chance <= 1.0:
-        complain(complaint, first + i, t, number, chance)
-    if fraction(mixed(state, draw)) < chance:
-        fates[i] = fate
+        complain(run.complaint, run.first + i, run.t, number, chance)
+    if fraction(mixed(run.state, draw)) < chance:
+        run.fates[i] = fate
 
 
 # --- accept -----------------------------------------------------------------------------------------------
 
 
 @compiled
-def accept_together(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
+def accept_together(run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
     """Redraw positions for a group until accept lets them pass; draws and lookups of edges alternate.
 
     `places` begin with the positions of draw 0. It ends, because after many refused draws all edges of a list are
     weighed.
     """
-    known()
-    keys, places, highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    lows, opened, doubtful, searching, found = scratch[5], scratch[6], scratch[7], scratch[8], scratch[9]
+    unpack(run)
+    keys, run.places, run.highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    run.lows, run.opened, run.doubtful = scratch[5], scratch[6], scratch[7]
+    run.searching, run.found = scratch[8], scratch[9]
     for number in range(plan.pair_count):
-        ends_[number], sought_[number] = scratch[ROWS + 2 * number], scratch[ROWS + 2 * number + 1]
+        run.ends[number], run.sought[number] = scratch[plan.rows + 2 * number], scratch[plan.rows + 2 * number + 1]
     count = ZERO
     for i in range(np.uint64(len(here))):
-        if places[i] != NOWHERE:
-            opened[count], states[i], draws[i] = i, mixed(keys[i], t), ONE
+        if run.places[i] != NOWHERE:
+            run.opened[count], states[i], draws[i] = i, mixed(keys[i], t), ONE
             count += ONE
     while count > ZERO:
-        refused = doubts = ZERO
+        run.refused = run.doubts = ZERO
         for j in range(count):
-            i = opened[j]
-            mark = fraction(mixed(states[i], draws[i])) * bound
+            i = run.opened[j]
+            run.mark = fraction(mixed(states[i], draws[i])) * bound
             if not plan.pair_count:
-                accept()
+                accept(run, i)
             else:
-                low, high = asked("range", before[i], here[i], places[i], starts[i])
+                low, high = asked(run, "range", before[i], here[i], run.places[i], starts[i])
                 if low >= 0.0 and high <= bound:
-                    if mark < low:
+                    if run.mark < low:
                         continue
-                    if mark >= high:
-                        refuse()
+                    if run.mark >= high:
+                        refuse(run, i)
                         continue
-                doubt()
+                doubt(run, i)
         if plan.pair_count:
-            accept_doubtful()
+            accept_doubtful(run)
         count = draw_again(
-            lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint
+            run, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, run.refused, complaint
         )
 
 
-def accept():
+def accept(run: Walk, i):
     """Accept or refuse the edge that a walker has drawn."""
-    accepted = asked("accept", before[i], here[i], places[i], starts[i])
-    if not 0.0 <= accepted <= bound:
-        complain(complaint, first + i, t, 2, accepted)
-    if not mark < accepted:
-        refuse()
+    accepted = asked(run, "accept", run.before[i], run.here[i], run.places[i], run.starts[i])
+    if not 0.0 <= accepted <= run.bound:
+        complain(run.complaint, run.first + i, run.t, 2, accepted)
+    if not run.mark < accepted:
+        refuse(run, i)
 
 
-def refuse():
+def refuse(run: Walk, i):
     """A walker draws again."""
-    opened[refused] = i
-    refused += ONE
+    run.opened[run.refused] = i
+    run.refused += ONE
 
 
-def doubt():
+def doubt(run: Walk, i):
     """Record which edges have to be looked up for a walker."""
-    marks[i], doubtful[doubts], found[i] = mark, i, ZERO
-    doubts += ONE
+    run.marks[i], run.doubtful[run.doubts], run.found[i] = run.mark, i, ZERO
+    run.doubts += ONE
     for number in range(plan.pair_count):
-        src, dst = asked("pair_" + str(number), before[i], here[i], places[i], starts[i])
-        ends_[number][i], sought_[number][i] = np.uint64(src), np.uint64(dst)
+        src, dst = asked(run, "pair_" + str(number), run.before[i], run.here[i], run.places[i], run.starts[i])
+        run.ends[number][i], run.sought[number][i] = np.uint64(src), np.uint64(dst)
 
 
-def accept_doubtful():
+def accept_doubtful(run: Walk):
     """Look edges up for the walkers that need it, and accept or refuse their draws."""
     for number in range(plan.pair_count):
-        search_together(near, ends_[number], sought_[number], found, number, lows, highs, doubtful[:doubts], searching)
-    for j in range(doubts):
-        i, mark = doubtful[j], marks[doubtful[j]]
+        search_together(
+            run.near,
+            run.ends[number],
+            run.sought[number],
+            run.found,
+            number,
+            run.lows,
+            run.highs,
+            run.doubtful[: run.doubts],
+            run.searching,
+        )
+    for j in range(run.doubts):
+        i, run.mark = run.doubtful[j], run.marks[run.doubtful[j]]
         for number in plan.answers:
-            near_[number] = (found[i] >> np.uint64(number)) & ONE != ZERO
-        accept()
+            run.local["near", number] = (run.found[i] >> np.uint64(number)) & ONE != ZERO
+        accept(run, i)
 
 
 @compiled
-def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint):
+def draw_again(
+    run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint
+):
     """Draw again for refused walkers; returns how many new draws there are, listed in `opened`."""
     indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
@@ -236,7 +317,7 @@ def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scrat
         if draws[i] > (ONE + ONE) * (TRIES + high - low):
             part = fraction(mixed(states[i], draws[i]))
             at = (before[i], here[i], starts[i], t, first + i)
-            places[i] = weighed(lists, near, inputs, bound, low, high, at, part, complaint)
+            places[i] = weighed(run, lists, near, inputs, bound, low, high, at, part, complaint)
         else:
             places[i], highs[i] = begin_drawing(indices, lists[2], low, high, bits[i]), high
             opened[count] = i
@@ -246,19 +327,19 @@ def draw_again(lists, near, inputs, bound, t, first, before, here, starts, scrat
 
 
 @compiled
-def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
+def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complaint):
     """Draw a position by weight times acceptance, over a whole list; NOWHERE if no edge can pass."""
     before, v, start, t, walker = at
     total, place = 0.0, NOWHERE
     for k in range(low, high):
-        accepted = accept_exactly(lists, near, inputs, before, v, k, start, t)
+        accepted = accept_exactly(run, lists, near, inputs, before, v, k, start, t)
         if not 0.0 <= accepted <= bound:
             complain(complaint, walker, t, 2, accepted)
             return NOWHERE
         total += weight(lists[2], low, k) * (accepted / bound)
     mark, total = part * total, 0.0
     for k in range(low, high):
-        more = weight(lists[2], low, k) * (accept_exactly(lists, near, inputs, before, v, k, start, t) / bound)
+        more = weight(lists[2], low, k) * (accept_exactly(run, lists, near, inputs, before, v, k, start, t) / bound)
         if more > 0:
             place = k
             total += more
@@ -268,11 +349,11 @@ def weighed(lists, near, inputs, bound, low, high, at, part, complaint):
 
 
 @compiled
-def accept_exactly(lists, near, inputs, previous, v, k, start, t):
+def accept_exactly(run: Walk, lists, near, inputs, previous, v, k, start, t):
     """The value of accept, after all edges of its `has_edge` calls have been looked up."""
-    known()
+    unpack(run)
     for number in range(plan.pair_count):
-        src, dst = asked("pair_" + str(number), previous, v, k, start)
-        near_[number] = is_edge(near, np.uint64(src), np.uint64(dst))
-    accepted = asked("accept", previous, v, k, start)
+        src, dst = asked(run, "pair_" + str(number), previous, v, k, start)
+        run.local["near", number] = is_edge(near, np.uint64(src), np.uint64(dst))
+    accepted = asked(run, "accept", previous, v, k, start)
     return accepted

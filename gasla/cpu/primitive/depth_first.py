@@ -1,4 +1,4 @@
-"""Depth-first search and peeling on one thread: low points of every vertex, and core numbers.
+"""Sequential kernels, on one thread: depth-first search with low points, strong components, and core numbers.
 
 R. E. Tarjan: Depth-First Search and Linear Graph Algorithms. SIAM J. Computing 1 (1972).
 V. Batagelj, M. Zaversnik: An O(m) Algorithm for Cores Decomposition of Networks. arXiv:cs/0310049 (2003).
@@ -10,32 +10,56 @@ from typing import Any
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import run
+from gasla.cpu.runtime.intrinsics import load
+from gasla.cpu.runtime.threads import STOP
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
+_LOOKS = 16  # work per vertex and edge of a search, which waits for memory, in units of one edge that is read
 
 
 def depth_first(graph: Graph) -> tuple[Array, Array, Array]:
-    """The parent, the number and the low point of every vertex of a simple graph; see `gasla.engines.OneThread`."""
+    """Return the parent, the number and the low point of every vertex of a simple graph (`primitives.depth_first`)."""
     parents, numbers, low = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
-    starts = graph.out.indptr.astype(np.int64, copy=False)
-    _search(starts, graph.out.indices, parents, numbers, low, np.empty(graph.n, np.int64))
+    _alone(_search, graph, parents, numbers, low, np.empty(graph.n, np.int64))
     return parents, numbers, low
 
 
 def peel(graph: Graph) -> Array:
-    """The core number of every vertex of a simple graph; see `gasla.engines.OneThread`."""
+    """Return the core number of every vertex of a simple graph (`primitives.peel`)."""
+    return _peeled(graph)[0]
+
+
+def degeneracy_order(graph: Graph) -> Array:
+    """Return an order of the vertices of a simple graph: each has at most its core number of later neighbors."""
+    return _peeled(graph)[1]
+
+
+def _peeled(graph: Graph) -> tuple[Array, Array]:
     degree, order, place = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
+    _alone(_peel, graph, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
+    return degree, order
+
+
+def strong_components(graph: Graph) -> Array:
+    """Return the smallest vertex of each vertex's strong component (`primitives.strong_components`)."""
+    parents, numbers, low, labels, stack = (np.empty(graph.n, graph.id_dtype) for _ in range(5))
+    _alone(_components, graph, parents, numbers, low, labels, stack, np.empty(graph.n, np.int64))
+    return labels
+
+
+def _alone(kernel: Any, graph: Graph, *args: Array) -> None:
+    """Call a kernel on one thread, such that Ctrl-C ends it."""
     starts = graph.out.indptr.astype(np.int64, copy=False)
-    _peel(starts, graph.out.indices, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
-    return degree
+    run(kernel, 0, starts, graph.out.indices, *args, most=_LOOKS * (graph.n + graph.m))
 
 
 @compiled
-def _search(indptr, indices, parents, numbers, low, at):
-    """Visit every vertex from its parent; `at` is the next position of its list, and parents are the stack."""
+def _search(thread, threads, control, indptr, indices, parents, numbers, low, at):
+    """Visit every vertex from its parent. `at[v]` is the next list entry of v, and `parents` serves as stack."""
     n, count = np.uint64(len(numbers)), 0
     for v in range(n):
         numbers[v] = -1
@@ -53,18 +77,20 @@ def _search(indptr, indices, parents, numbers, low, at):
                         parents[u], numbers[u], low[u], at[u] = v, count, count, indptr[u]
                         count += 1
                         v = u
+                        if load(control, STOP) != 0:
+                            return
                     elif u != np.uint64(parents[v]):
                         low[v] = min(low[v], numbers[u])
                 else:
                     parent = np.uint64(parents[v])
-                    if parent == v:
+                    if parent == v or load(control, STOP) != 0:
                         break
                     low[parent] = min(low[parent], low[v])
                     v = parent
 
 
 @compiled
-def _peel(indptr, indices, degree, order, place, first):
+def _peel(thread, threads, control, indptr, indices, degree, order, place, first):
     """Remove vertices in the order of their remaining degrees; those of degree d begin at `first[d]` in `order`."""
     n = np.uint64(len(degree))
     for v in range(n):
@@ -83,6 +109,8 @@ def _peel(indptr, indices, degree, order, place, first):
     first[_ZERO] = 0
     for i in range(n):
         v = np.uint64(order[i])
+        if load(control, STOP) != 0:
+            return
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
             u = np.uint64(indices[k])
             if degree[u] > degree[v]:
@@ -93,3 +121,51 @@ def _peel(indptr, indices, degree, order, place, first):
                 place[u], place[w] = front, mine
                 first[d] += 1
                 degree[u] -= 1
+
+
+@compiled
+def _components(thread, threads, control, indptr, indices, parents, numbers, low, labels, stack, at):
+    """Visit every vertex. A vertex whose low point is its own number closes a component: the top of the stack."""
+    n, count, top = np.uint64(len(numbers)), 0, np.uint64(0)
+    for v in range(n):
+        numbers[v] = labels[v] = -1
+    for root in range(n):
+        if numbers[root] < 0:
+            v = root
+            parents[v], numbers[v], low[v], at[v], stack[top] = v, count, count, indptr[v], v
+            count, top = count + 1, top + _ONE
+            while True:
+                k = np.uint64(at[v])
+                if k < np.uint64(indptr[v + _ONE]):
+                    at[v] += 1
+                    u = np.uint64(indices[k])
+                    if numbers[u] < 0:
+                        parents[u], numbers[u], low[u], at[u], stack[top] = v, count, count, indptr[u], u
+                        count, top = count + 1, top + _ONE
+                        v = u
+                        if load(control, STOP) != 0:
+                            return
+                    elif labels[u] < 0:
+                        low[v] = min(low[v], numbers[u])
+                else:
+                    if low[v] == numbers[v]:
+                        top = _close(labels, stack, top, v)
+                    parent = np.uint64(parents[v])
+                    if parent == v or load(control, STOP) != 0:
+                        break
+                    low[parent] = min(low[parent], low[v])
+                    v = parent
+
+
+@compiled
+def _close(labels, stack, top, v):
+    """Label the vertices on the stack down to v with the smallest of them, and return the new top."""
+    smallest, first = v, top
+    while True:
+        first -= _ONE
+        smallest = min(smallest, np.uint64(stack[first]))
+        if np.uint64(stack[first]) == v:
+            break
+    for i in range(first, top):
+        labels[np.uint64(stack[i])] = smallest
+    return first

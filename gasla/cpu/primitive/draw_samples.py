@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import running_sums
 from gasla.compiler.function import compiled
-from gasla.cpu.kernels.draws import ONE, ZERO, aimed, exceeding, fraction, mixed, share
+from gasla.cpu.kernels.draws import aimed, exceeding, fraction, mixed, share
 from gasla.cpu.kernels.walk_steps import TRIES, weight
 from gasla.cpu.runtime.blocks import block_size, blocks, run, threads_for
-from gasla.cpu.runtime.intrinsics import prefetch
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch
+from gasla.engines import Draws
 from gasla.graph.adjacency import Adjacency
 
 Array = np.ndarray[Any, Any]
@@ -36,27 +38,21 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
     return guides
 
 
-def sample(lists: Adjacency, ids: Array, k: int, key: int, replace: bool, weights: tuple[Array, Array] | None) -> Array:
+def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
     """Sample `k` neighbors of each vertex, one row per vertex; -1 where a vertex has fewer."""
     found = np.empty((len(ids), k), ids.dtype)
-    _draw_rows(lists, ids, None, k, 0, key, replace, weights, found.reshape(-1), None)
+    _draw_rows(lists, ids, None, k, 0, draws, found.reshape(-1), None)
     return found
 
 
-def sample_lists(
-    lists: Adjacency,
-    ids: Array,
-    firsts: Array,
-    row: int,
-    key: int,
-    replace: bool,
-    weights: tuple[Array, Array] | None,
-) -> tuple[Array, Array]:
-    """Sample neighbors of each vertex, and the numbers of their edges, into lists of given lengths, padded with -1."""
-    count = int(firsts[-1])
-    found, edges = np.empty(count, ids.dtype), np.empty(count, np.int64)
-    _draw_rows(lists, ids, firsts, 0, row, key, replace, weights, found, edges)
-    return found, edges
+def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
+    """Sample neighbors of each vertex, up to `k`: the neighbors, the numbers of their edges, and their rows."""
+    degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
+    lengths = np.where(degrees > 0, k, 0) if draws.replace else np.minimum(degrees, k)
+    firsts = running_sums(lengths)
+    found, edges = np.empty(firsts[-1], ids.dtype), np.empty(firsts[-1], np.int64)
+    _draw_rows(lists, ids, firsts, k, row, draws, found, edges)
+    return found, edges, np.repeat(np.arange(row, row + len(ids)), lengths)
 
 
 def _draw_rows(
@@ -65,12 +61,11 @@ def _draw_rows(
     firsts: Array | None,
     k: int,
     row: int,
-    key: int,
-    replace: bool,
-    weights: tuple[Array, Array] | None,
+    draws: Draws,
     found: Array,
     edges: Array | None,
 ) -> None:
+    key, replace, weights = draws
     longest = len(found) // max(len(ids), 1) + 1
     most = len(found) * (1 if replace else longest) * (1 if weights is None else longest)
     numbers = np.uint64(k), np.uint64(row), np.uint64(key)

@@ -113,7 +113,7 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 
 
 @inlined
-def _find(parents, v):
+def find(parents, v):
     """The root of v's tree. Halves the path to it: every other vertex gets its grandparent as parent."""
     parent = np.uint64(load_unordered(parents, v))
     grandparent = np.uint64(load_unordered(parents, parent))
@@ -128,12 +128,12 @@ def _find(parents, v):
 @inlined
 def _unite(parents, root, v):
     """Make the smaller of `root` and the root of v the parent of the larger; returns the smaller."""
-    other = _find(parents, v)
+    other = find(parents, v)
     while root != other:
         large, small = max(root, other), min(root, other)
         if compare_and_swap(parents, large, large, small):
             return small
-        root, other = _find(parents, large), _find(parents, small)  # another thread has changed the larger one
+        root, other = find(parents, large), find(parents, small)  # another thread has changed the larger one
     return root
 
 
@@ -141,7 +141,7 @@ def _unite(parents, root, v):
 def _link_list(parents, v, indices, low, high, last_root):
     """Unite the tree of v with those of the neighbors at positions low to high, or until its root is `last_root`."""
     if low < high:
-        root = _find(parents, v)
+        root = find(parents, v)
         for k in range(low, high):
             root = _unite(parents, root, np.uint64(indices[k]))
             if np.int64(root) == last_root:
@@ -184,7 +184,7 @@ def _link_groups(thread, threads, control, indptr, indices, groups, parents, kno
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
             if groups[v] != known:
-                root = _find(parents, np.uint64(groups[v]))
+                root = find(parents, np.uint64(groups[v]))
                 for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
                     root = _unite(parents, root, np.uint64(groups[np.uint64(indices[k])]))
 

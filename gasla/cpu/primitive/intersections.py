@@ -41,8 +41,14 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     swap = graph.out_degrees[sources] < graph.out_degrees[targets]
     longer, shorter = np.where(swap, targets, sources), np.where(swap, sources, targets)
     marks = np.zeros((threads_for(work), graph.n), np.int32 if graph.has_parallel_edges else np.uint8)
-    args = longer, shorter, np.argsort(longer, kind="stable"), weights, found, marks
-    run(_mark, work, lists.indptr, lists.indices, *args, most=most, loose=True)
+    keys = longer.astype(np.int64) * graph.n + shorter
+    order = np.argsort(keys)
+    keys = keys[order]
+    is_first = np.append(True, keys[1:] != keys[:-1])[:count]
+    once = order[is_first]  # one of equal pairs, as a pair of hubs takes a pass over a long list
+    run(_mark, work, lists.indptr, lists.indices, longer, shorter, once, weights, found, marks, most=most, loose=True)
+    if len(once) < count:
+        found[order] = found[once][is_first.cumsum() - 1]
     return found
 
 

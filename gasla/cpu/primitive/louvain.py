@@ -1,11 +1,12 @@
 """Louvain's and Leiden's methods without barriers: vertices move one after another, and communities are contracted.
 
-A vertex moves to the community of the largest gain, and sees all earlier moves: no move lowers the modularity. A sweep
-visits the vertices that are due: a vertex is due if a neighbor in another community has moved since its last visit. The
-better result of two orders is taken, because modularity differs by up to 3% between orders, and neither is always the
-better one. Each order runs on a thread of its own, if there are two. The weights of the edges to neighboring
-communities are added up in `totals`, an array with one entry per label, which is negative if not in use; `near` lists
-those in use.
+A vertex moves to the community of the largest gain, and sees all earlier moves: no move lowers the quality. A sweep
+visits the vertices that are due: those of which enough neighbors in other communities have moved since their last
+visit. The weights of the edges to neighboring communities are added up in `totals`, an array with one entry per label,
+which is 0 if not in use; `near` lists those in use. Moves run on one thread, contraction on all.
+
+Sums of weights are exact if the weights are multiples of one number and their sum is at most 2**53 times as large. Then
+results depend neither on the order of adjacency lists nor on the number of threads.
 
 V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal of
 Statistical Mechanics (2008).
@@ -14,198 +15,313 @@ Reports 9 (2019).
 """
 
 # mypy: disable-error-code="no-untyped-def"
-import threading
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator
+from math import gcd
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.apart import run_apart
 from gasla.compiler.function import compiled
 from gasla.cpu.kernels.draws import mixed
-from gasla.cpu.runtime.threads import get_num_threads
+from gasla.cpu.runtime.blocks import blocks, inlined, run, threads_for
 
 Array = np.ndarray[Any, Any]
 
-PARALLEL = 1 << 12  # number of edges from which a second thread pays off
+APART = 1 << 20  # number of edges from which Ctrl-C should end the wait at once
 MOST_SWEEPS = 32  # per level
-_FEW = np.uint64(1000)  # a level ends when fewer than one vertex in _FEW has moved in a sweep
-_ZERO, _ONE, _THREE = np.uint64(0), np.uint64(1), np.uint64(3)
-_BITS, _LAST, _SIGN = np.uint64(6), np.uint64(63), np.uint64(63)  # a block has 64 vertices with adjacent lists
+_FEW = np.uint64(100)  # a level ends when at most one vertex in _FEW has moved in a sweep
+_PART = np.uint64(32)  # a vertex is due again if one neighbor in _PART has moved
+_RUN = np.uint64(64)  # vertices with adjacent lists that are visited one after another
+_BLOCK = np.uint64(16)  # vertices that a thread contracts before it looks for more
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+class Level(NamedTuple):
+    """The adjacency lists of a level: vertex v's are the entries from ``starts[v]`` to ``ends[v]``."""
+
+    starts: Array
+    ends: Array
+    indices: Array
+    values: Array | None  # None if every edge weighs 1
+
+
+class Vertices(NamedTuple):
+    """What a level knows of its vertices. A vertex v gains w - share * (a[v] * B + b[v] * A) if it joins a community.
+
+    A and B are the sums of `a` and `b` in that community, and w is the weight of v's edges to it; without `b` the gain
+    is w - share * a[v] * A.
+    """
+
+    a: Array
+    b: Array | None
+    sizes: Array | None  # None if communities have no maximum size
+    fixed: Array | None  # whether each vertex stays in its community; None if none has to
+
+    def contracted(self, groups: Array, count: int) -> "Vertices":
+        """What the next level knows, whose vertices are groups."""
+
+        def sums(each: Array | None) -> Array | None:
+            return None if each is None else np.bincount(groups, each, count)
+
+        fixed = sums(self.fixed)
+        a: Any = sums(self.a)
+        return Vertices(a, sums(self.b), sums(self.sizes), None if fixed is None else fixed > 0)
 
 
 def louvain_levels(
-    lists: tuple[Array, Array, Array], community: Array, resolution: float, seed: int, refine: bool
+    lists: tuple[Array, Array, Array | None],
+    community: Array,
+    vertices: tuple[Array, Array | None, Array | None, Array | None],
+    limits: tuple[float, float],
+    seed: int,
+    refine: bool,
+    iterations: int,
 ) -> list[Array]:
     """The community of every vertex after each level, from given communities; see `gasla.engines.Primitives`."""
     indptr, indices, values = lists
-    lists = indptr.astype(np.int64, copy=False), indices.astype(community.dtype, copy=False), values
-    key = np.uint64(seed)
-    second: list[tuple[float, list[Array]]] = []
+    level = Level(indptr[:-1], indptr[1:], indices.astype(community.dtype, copy=False), values)
+    known, found = Vertices(*vertices), list[list[Array]]()
 
-    def levels(scattered: bool) -> tuple[float, list[Array]]:
-        return _levels(lists, community.copy(), resolution, key, scattered, refine)
+    def search() -> Iterator[None]:
+        first = community
+        for number in range(iterations):
+            levels = list[Array]()
+            found.append(levels)
+            yield from _find_levels(level, first.copy(), known, limits, seed + number, refine, levels)
+            if not levels or np.array_equal(first, levels[-1]):
+                break
+            first = levels[-1]
 
-    if len(indices) > PARALLEL and get_num_threads() > 1:
-        other = threading.Thread(target=lambda: second.append(levels(True)), name="gasla")
-        with suppress(RuntimeError, MemoryError):  # "can't start new thread": the orders are then computed in turn
-            other.start()
-        first = levels(False)
-        if other.ident is not None:
-            other.join()
+    if len(indices) <= APART:
+        for _ in search():
+            pass
     else:
-        first = levels(False)
-    return max(first, *(second or [levels(True)]), key=lambda each: each[0])[1]
+        run_apart(search())
+    return found[-1]
 
 
-def _levels(
-    lists: tuple[Array, Array, Array],
+def degrees(indptr: Array, weights: Array | None) -> Array:
+    """Return the sum of the weights at each vertex, or the number of edges."""
+    if weights is None:
+        return np.diff(indptr).astype(np.float64)
+    sums = np.empty(len(indptr) - 1)
+    _add_weights(indptr, weights, sums)
+    return sums
+
+
+def _find_levels(
+    level: Level,
     community: Array,
-    resolution: float,
-    key: np.uint64,
-    scattered: bool,
+    known: Vertices,
+    limits: tuple[float, float],
+    seed: int,
     refine: bool,
-) -> tuple[float, list[Array]]:
-    """The modularity, up to a factor, and the levels that one order of the vertices leads to."""
-    levels: list[Array] = []
+    levels: list[Array],
+) -> Iterator[None]:
+    """Append the communities after each level to `levels`; yields between them.
+
+    All arrays are the generator's own, or held by it: it may go on in its thread after its caller was interrupted.
+    """
     while True:  # ends, since each level has fewer vertices than the one before
-        n, m, ids = len(community), len(lists[1]), community.dtype
-        near, number, volume, totals = np.empty(n, ids), np.empty(n, ids), np.empty(n), np.full(n, -1.0)
-        rows = *lists, np.empty(n)
-        share = _weigh(*rows, resolution)
-        _move(*rows, community, share, key, scattered, np.ones(n, bool), totals, near, volume)
+        yield
+        _move_vertices(level, community, None, known, limits, seed)
         groups = community
         if refine:
-            groups = np.empty(n, ids)
-            _refine(*rows, community, groups, share, key, scattered, number, totals, near, volume)
-            _renumber(community, number)
-        count = _renumber(groups, number)
-        if count == n:
-            return _quality(*rows, share), levels
+            yield
+            groups = _single_parts(community, known.fixed)
+            _move_vertices(level, groups, community, known, limits, seed)
+            _renumber(community, np.empty_like(community))
+        count = _renumber(groups, np.empty_like(groups))
+        if count == len(groups):
+            return
         levels.append(groups[levels[-1]] if levels else groups)
-        above, starts, offsets = np.empty(count, ids), np.empty(count, np.int64), np.empty(count + 1, np.int64)
-        indices, values = np.empty(m, ids), np.empty(m)
-        edges = _contract(*lists, groups, community, totals, near, number, starts, offsets, indices, values, above)
-        lists, community = (offsets, indices[:edges], values[:edges]), above
+        yield
+        level, community = _contracted(level, groups, community, count)
+        known = known.contracted(groups, count)
+
+
+def _single_parts(community: Array, fixed: Array | None) -> Array:
+    """Return each vertex as a part of its own, but the fixed vertices of a community as one."""
+    parts = np.arange(len(community), dtype=community.dtype)
+    if fixed is not None:
+        vertices = np.flatnonzero(fixed)
+        _, first, which = np.unique(community[vertices], return_index=True, return_inverse=True)
+        parts[vertices] = vertices[first[which]]
+    return parts
+
+
+def _move_vertices(
+    level: Level, label: Array, within: Array | None, known: Vertices, limits: tuple[float, float], seed: int
+) -> None:
+    """Move vertices to better communities, in place. Within given communities only those move that are alone."""
+    n, ids = len(label), label.dtype
+    due = np.maximum((level.ends - level.starts).astype(np.int32), 1)
+    if known.fixed is not None:
+        due[known.fixed] = 0
+    runs = max(-(-n // int(_RUN)), 1)
+    first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n)))
+    step = next(step for step in range(first % runs, first % runs + runs + 1) if gcd(step, runs) == 1)
+    order = np.uint64(first % runs), np.uint64(step), np.uint64(runs)
+    totals = np.zeros(n, np.int32 if level.values is None else np.float64)
+    own = due, totals, np.empty(n, ids), np.empty(n + 1, ids), np.zeros(n, ids)
+    sums = [None if each is None else np.zeros(n) for each in known[:3]]
+    _move(*level, *known, label, within, *limits, *order, *own, *sums)
+
+
+def _contracted(level: Level, groups: Array, community: Array, count: int) -> tuple[Level, Array]:
+    """Return the next level, whose vertices are groups, and the community of each."""
+    n, m, ids = len(groups), len(level.indices), groups.dtype
+    team = threads_for(n + m)
+    above, order, bounds = np.empty(count, ids), np.empty(n, ids), np.zeros(count + 1, np.int64)
+    places, ends = np.zeros(count + 1, np.int64), np.empty(count, np.int64)
+    _sort(level.starts, level.ends, groups, community, above, order, bounds, places)
+    totals = np.zeros((team, count), np.int32 if level.values is None else np.float64)
+    near = np.empty((team, count + 1), ids)
+    indices, values = np.empty(m, ids), np.empty(m)
+    run(_contract, n + m, *level, groups, order, bounds, places, totals, near, ends, indices, values, most=n + m)
+    return Level(places[:-1], ends, indices, values), above
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
 
 
 @compiled
-def _weigh(indptr, indices, values, degree, resolution):
-    """Add up the weights at each vertex; returns the factor of a product of two volumes in the formula of the gain."""
-    n, total = np.uint64(len(degree)), 0.0
-    for v in range(n):
-        mine = 0.0
+def _add_weights(indptr, values, sums):
+    """Add up the weights at each vertex."""
+    for v in range(np.uint64(len(sums))):
+        total = 0.0
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
-            mine += values[k]
-        degree[v] = mine
-        total += mine
-    return resolution / (total if total > 0 else 1.0)
+            total += values[k]
+        sums[v] = total
+
+
+@inlined
+def _penalty(share, a, b, v, sum_a, sum_b, c):
+    """What the sums of a community c cost vertex v outside it."""
+    if b is None:
+        return share * a[v] * sum_a[c]
+    return share * (a[v] * sum_b[c] + b[v] * sum_a[c])
+
+
+@inlined
+def _sum(each, community, sums):
+    """Add up one number of each vertex in its community."""
+    if each is not None:
+        n = np.uint64(len(each))
+        for v in range(n):
+            sums[v] = 0.0
+        for v in range(n):
+            sums[np.uint64(community[v])] += each[v]
+
+
+@inlined
+def _carry(each, sums, v, old, new):
+    """Move one number of a vertex from one sum to another."""
+    if each is not None:
+        sums[old] -= each[v]
+        sums[new] += each[v]
 
 
 @compiled
-def _quality(indptr, indices, values, degree, share):
-    """The modularity of single vertices, times the total weight."""
-    total = 0.0
-    for v in range(np.uint64(len(degree))):
-        for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
-            total += values[k] if np.uint64(indices[k]) == v else 0.0
-        total -= share * degree[v] * degree[v]
-    return total
-
-
-@compiled
-def _visits(n, key, scattered):
-    """The vertices in one of two orders.
-
-    Either two fronts take turns, one from each half of the vertices, by blocks of random direction. Hubs often have the
-    smallest ids: communities grow around them first. Or vertices are scattered: ids are multiplied and shifted modulo a
-    power of two, which is a permutation.
-    """
-    half, size, factor = (n + _ONE) >> _ONE, _ONE, mixed(key, n) | _ONE
-    while size < n:
-        size += size
-    for i in range(size if scattered else half + half):
-        if scattered:
-            v = (i ^ (i >> _THREE)) * factor & (size - _ONE)
-            v = (v ^ (v >> _THREE)) * factor & (size - _ONE)
-        else:
-            v = (i & _ONE) * half + (i >> _ONE)
-            mirrored = v ^ (_LAST * (mixed(key, v >> _BITS) >> _SIGN))
-            v = mirrored if max(v, mirrored) < n else v
-        if v < n:
+def _visits(n, first, step, runs):
+    """The vertices by runs of adjacent ones; the runs are scattered, since hubs often have the smallest ids."""
+    run = first
+    for _ in range(runs):
+        for v in range(run * _RUN, min(run * _RUN + _RUN, n)):  # noqa: UP028 - the language has no `yield from`
             yield v
+        run = (run + step) % runs
 
 
 @compiled
-def _move(indptr, indices, values, degree, community, share, key, scattered, is_due, totals, near, volume):
-    """Sweep over the vertices until few still move."""
-    n = np.uint64(len(degree))
-    for v in range(n):
-        volume[v] = 0.0
-    for v in range(n):
-        volume[np.uint64(community[v])] += degree[v]
+def _move(
+    starts, ends, indices, values, a, b, sizes, fixed, label, within, share, most_size, first, step, runs, due, totals,
+    near, empty, members, sum_a, sum_b, sum_sizes,
+):  # fmt: skip
+    """Sweep over the vertices until few still move; once if they stay within communities.
+
+    `due` counts a vertex's neighbors that have moved. `empty` has the labels that no vertex has, `spare` of them.
+    """
+    n = np.uint64(len(label))
+    _sum(a, label, sum_a)
+    _sum(b, label, sum_b)
+    _sum(sizes, label, sum_sizes)
+    spare = _count(label, members, empty)
     for _sweep in range(MOST_SWEEPS):
         moved = _ZERO
-        for v in _visits(n, key, scattered):
-            if is_due[v]:
-                is_due[v] = False
-                own, mass, count = np.uint64(community[v]), share * degree[v], _ZERO
-                low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-                for k in range(low, high):
-                    u = np.uint64(indices[k])
-                    if u != v:
-                        c = np.uint64(community[u])
-                        total = totals[c]
-                        near[count] = c
-                        count += np.uint64(total < 0)
-                        totals[c] = max(total, 0.0) + values[k]
-                best, most = own, max(totals[own], 0.0) - mass * (volume[own] - degree[v])
+        for v in _visits(n, first, step, runs):
+            own, low, high = np.uint64(label[v]), np.uint64(starts[v]), np.uint64(ends[v])
+            if due[v] > 0 and np.uint64(due[v]) * _PART >= high - low and (within is None or members[own] == 1):
+                due[v] = 0
+                count = _weigh(indices, values, label, within, v, low, high, totals, near)
+                alone = _penalty(share, a, b, v, a, b, v)
+                best, most = own, totals[own] - (_penalty(share, a, b, v, sum_a, sum_b, own) - alone)
+                if most < 0 and members[own] > 1:
+                    best, most = np.uint64(empty[spare - _ONE]), 0.0
                 for j in range(count):
                     c = np.uint64(near[j])
-                    gain = totals[c] - mass * volume[c]
-                    totals[c] = -1.0
-                    if c != own and (gain > most or (gain == most and best != own and c < best)):
+                    gain = totals[c] - _penalty(share, a, b, v, sum_a, sum_b, c)
+                    totals[c] = 0
+                    has_room = sizes is None or sum_sizes[c] + sizes[v] <= most_size
+                    if c != own and has_room and (gain > most or (gain == most and best != own and c < best)):
                         best, most = c, gain
                 if best != own:
                     moved += _ONE
-                    community[v] = best
-                    volume[own] -= degree[v]
-                    volume[best] += degree[v]
-                    for k in range(low, high):
-                        u = np.uint64(indices[k])
-                        is_due[u] |= np.uint64(community[u]) != best
-        if moved * _FEW <= n:
+                    label[v] = best
+                    _carry(a, sum_a, v, own, best)
+                    _carry(b, sum_b, v, own, best)
+                    _carry(sizes, sum_sizes, v, own, best)
+                    spare = _recount(members, empty, spare, own, best)
+                    if within is None:
+                        _notify(indices, label, fixed, low, high, best, due)
+        if within is not None or moved * _FEW <= n:
             break
 
 
-@compiled
-def _refine(indptr, indices, values, degree, community, part, share, key, scattered, members, totals, near, volume):
-    """Vertices that are still alone in their part join the part of the largest gain within their community."""
-    n = np.uint64(len(degree))
+@inlined
+def _count(label, members, empty):
+    """Count the vertices of each label, and list the labels without any; returns how many there are."""
+    n, spare = np.uint64(len(label)), _ZERO
     for v in range(n):
-        part[v], members[v], volume[v] = v, 1, degree[v]
-    for v in _visits(n, key, scattered):
-        if np.uint64(part[v]) == v and members[v] == 1:
-            mass, count = share * degree[v], _ZERO
-            for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
-                u = np.uint64(indices[k])
-                if u != v and community[u] == community[v]:
-                    p = np.uint64(part[u])
-                    total = totals[p]
-                    near[count] = p
-                    count += np.uint64(total < 0)
-                    totals[p] = max(total, 0.0) + values[k]
-            best, most = v, 0.0
-            for j in range(count):
-                p = np.uint64(near[j])
-                gain = totals[p] - mass * volume[p]
-                totals[p] = -1.0
-                if gain > most or (gain == most and best != v and p < best):
-                    best, most = p, gain
-            if best != v:
-                part[v] = best
-                members[v] = 0
-                members[best] += 1
-                volume[best] += degree[v]
+        members[np.uint64(label[v])] += 1
+    for v in range(n):
+        empty[spare] = v
+        spare += np.uint64(members[v] == 0)
+    return spare
+
+
+@inlined
+def _recount(members, empty, spare, old, new):
+    """A vertex has moved from one label to another; returns how many labels are empty."""
+    spare -= np.uint64(members[new] == 0)
+    members[old] -= 1
+    members[new] += 1
+    empty[spare] = old
+    return spare + np.uint64(members[old] == 0)
+
+
+@inlined
+def _weigh(indices, values, label, within, v, low, high, totals, near):
+    """Add up the weights of a vertex's edges by the label at their other end; returns how many labels there are."""
+    count, one = _ZERO, totals.dtype.type(1)
+    for k in range(low, high):
+        u = np.uint64(indices[k])
+        if u != v and (within is None or within[u] == within[v]):
+            c = np.uint64(label[u])
+            total, weight = totals[c], one if values is None else values[k]
+            near[count] = c
+            count += np.uint64((total == 0) & (weight > 0))
+            totals[c] = total + weight
+    return count
+
+
+@inlined
+def _notify(indices, label, fixed, low, high, best, due):
+    """The neighbors of a vertex that has moved are due, except those in its new community."""
+    for k in range(low, high):
+        u = np.uint64(indices[k])
+        if fixed is None or not fixed[u]:
+            due[u] += np.int32(np.uint64(label[u]) != best)
 
 
 @compiled
@@ -224,39 +340,54 @@ def _renumber(label, number):
 
 
 @compiled
-def _contract(indptr, indices, values, group, community, totals, near, order, starts, to_ptr, to_ids, to_values, above):
-    """Make each group a vertex, and add up parallel edges; returns how many edges there are."""
+def _sort(starts, ends, group, community, above, order, bounds, places):
+    """Sort the vertices by group.
+
+    Those of group g are at ``bounds[g]`` to ``bounds[g + 1]`` in `order`. There is room for its edges from
+    ``places[g]`` on.
+    """
     n, count = np.uint64(len(group)), np.uint64(len(above))
-    for g in range(count):
-        starts[g] = 0
-    for v in range(n):
-        starts[np.uint64(group[v])] += 1
-    before = 0
-    for g in range(count):
-        before, starts[g] = before + starts[g], before
     for v in range(n):
         g = np.uint64(group[v])
-        order[np.uint64(starts[g])] = v
-        starts[g] += 1
+        bounds[g] += 1
+        places[g] += np.int64(ends[v]) - np.int64(starts[v])
         above[g] = community[v]
-    end, done = _ZERO, _ZERO
-    for g in range(count):
-        to_ptr[g] = end
-        used = _ZERO
-        for i in range(done, np.uint64(starts[g])):
-            v = np.uint64(order[i])
-            for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
-                h = np.uint64(group[np.uint64(indices[k])])
-                total = totals[h]
-                near[used] = h
-                used += np.uint64(total < 0)
-                totals[h] = max(total, 0.0) + values[k]
-        done = np.uint64(starts[g])
-        for j in range(used):
-            h = np.uint64(near[j])
-            to_ids[end] = h
-            to_values[end] = totals[h]
-            totals[h] = -1.0
-            end += _ONE
-    to_ptr[count] = end
-    return end
+    before, place = np.int64(0), np.int64(0)
+    for g in range(count + _ONE):
+        before, bounds[g] = before + bounds[g], before
+        place, places[g] = place + places[g], place
+    for v in range(n):
+        g = np.uint64(group[v])
+        order[np.uint64(bounds[g])] = v
+        bounds[g] += 1
+    for i in range(count):
+        g = count - i
+        bounds[g] = bounds[g - _ONE]
+    bounds[_ZERO] = 0
+
+
+@compiled
+def _contract(
+    thread, threads, control, starts, ends, indices, values, group, order, bounds, places, totals, near, to_ends,
+    to_ids, to_values,
+):  # fmt: skip
+    """Make each group a vertex, and add up parallel edges."""
+    count, mine, one = np.uint64(len(to_ends)), np.uint64(thread), totals.dtype.type(1)
+    for first, last in blocks(control, count, _BLOCK):
+        for g in range(first, last):
+            used, end = _ZERO, np.uint64(places[g])
+            for i in range(np.uint64(bounds[g]), np.uint64(bounds[g + _ONE])):
+                v = np.uint64(order[i])
+                for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                    h = np.uint64(group[np.uint64(indices[k])])
+                    total, weight = totals[mine, h], one if values is None else values[k]
+                    near[mine, used] = h
+                    used += np.uint64((total == 0) & (weight > 0))
+                    totals[mine, h] = total + weight
+            for j in range(used):
+                h = np.uint64(near[mine, j])
+                to_ids[end] = h
+                to_values[end] = totals[mine, h]
+                totals[mine, h] = 0
+                end += _ONE
+            to_ends[g] = end

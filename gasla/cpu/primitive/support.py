@@ -47,11 +47,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
         most = m * math.isqrt(m)
         run(_mark, work, by.indptr, by.indices, ranks, *lists[1:], tallies, counters, counts, most=most)
     total = int(counts.sum()) // 6  # each counts at three edges, which are stored twice
-    if by.edge_ids is None:
-        return total, counts
-    in_order = np.empty_like(counts)
-    in_order[by.edge_ids] = counts
-    return total, in_order
+    return total, by.by_edge(counts)
 
 
 @compiled

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.cpu.kernels.products import dense
 from gasla.cpu.product.plans import dense_plan
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.blocks import threads_for
@@ -32,5 +33,5 @@ def multiply(lists: Lists, terms: Terms, x: Any, mask: Any, complement: bool, re
     args += [y.reshape(-1) for y in results]
     args += [np.empty((team, columns), kind) for kind in parts(terms.type)]
     control = threads.new_control()
-    threads.run_parallel(plan.module.multiply, control, args, team, short=steps <= threads.SHORT, loose=True)
+    threads.run_parallel(dense.multiply.of(plan), control, args, team, short=steps <= threads.SHORT, loose=True)
     return control.item(threads.STOP) == 0

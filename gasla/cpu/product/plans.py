@@ -8,13 +8,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from functools import cached_property
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.compiler.function import Compiled
+from gasla.compiler.template import Arrays
 from gasla.cpu.product import simd4_printer, vector_printer
-from gasla.cpu.program.specialize import Arrays, Code, Specializer, code
+from gasla.cpu.program.decisions import literal
+from gasla.cpu.program.fingerprint import fingerprint_of_product
 from gasla.cpu.runtime import modules, simd4, vector_math
 from gasla.names import title
 from gasla.program.terms import Terms, parts
@@ -29,8 +31,6 @@ PRINTED |= dict.fromkeys(("select", "select_bits"), "gasla.cpu.runtime.intrinsic
 
 class ProductPlan:
     """What all templates ask."""
-
-    file, entries = "", ["multiply"]  # the template, and its functions that Python calls
 
     def __init__(self, terms: Terms, masked: bool = False) -> None:
         self.terms, self.masked = terms, masked
@@ -54,14 +54,14 @@ class ProductPlan:
         return [*self.given, *self.outs]
 
     @property
-    def identity(self) -> Code:
-        return _literal(self.terms.monoid.identity(self.terms.type), self.terms.type)
+    def identity(self) -> Any:
+        return literal(self.terms.monoid.identity(self.terms.type), self.terms.type)
 
     @property
-    def identities(self) -> list[tuple[int, Code]]:
+    def identities(self) -> list[tuple[int, Any]]:
         """Those of the items of a tuple."""
         items = zip(self.terms.monoid.identity(self.terms.type), self.terms.type.items, strict=True)
-        return [(p, _literal(*item)) for p, item in enumerate(items)]
+        return [(p, literal(*item)) for p, item in enumerate(items)]
 
     @property
     def pair(self) -> list[Symbol]:
@@ -81,23 +81,25 @@ class ProductPlan:
         """The names that printed functions use, with the modules that define them."""
         return PRINTED
 
+    @property
+    def is_native(self) -> bool:
+        """Whether the code is for this processor alone, as it calls vector functions."""
+        return "NATIVE" in self.imports()
+
     @cached_property
-    def module(self) -> ModuleType:
-        """The module, whose kernels are compiled when they are first called."""
-        return modules.load(self.source(), f"product_{title(self.terms.name)}")
+    def fingerprint(self) -> str | None:
+        """A hash of all that the kernels depend on, besides the types of their arguments."""
+        return fingerprint_of_product(self.terms, type(self).__name__, self.masked, getattr(self, "height", 0))
 
-    def source(self) -> str:
-        """The text of the module."""
-        kernels = Specializer(self, [])
-        for entry in self.entries:
-            kernels.add(f"products.{self.file}", entry)
-        head = HEADER.format(name=title(self.terms.name)) + kernels.imports(self.imports())
-        printed = ["@compiled\n" + text for text in self.functions()]
-        return "\n\n\n".join(part.strip("\n") for part in [head, printer.PRELUDE, *printed, *kernels.texts]) + "\n"
-
-
-def _literal(value: Any, kind: Any) -> Code:
-    return code(printer.literal(value, kind))
+    @cached_property
+    def printed(self) -> dict[str, Compiled]:
+        """The semiring's functions, by name; loaded only when a kernel is compiled."""
+        imports = [f"from {module} import {name}" for name, module in self.imports().items()]
+        head = "\n".join([HEADER.format(name=title(self.terms.name)), *imports])
+        texts = [head, printer.PRELUDE, *("@compiled\n" + text for text in self.functions())]
+        text = "\n\n\n".join(part.strip("\n") for part in texts) + "\n"
+        loaded = vars(modules.load(text, f"product_{title(self.terms.name)}"))
+        return {name: each for name, each in loaded.items() if isinstance(each, Compiled)}
 
 
 # --- a matrix and a vector --------------------------------------------------------------------------------------------
@@ -113,7 +115,6 @@ class Four(NamedTuple):
 class VectorPlan(ProductPlan):
     """A product of a matrix and a vector, row by row."""
 
-    file = "vector"
     places = range(simd4.SIZE)
     HEAVY = 8  # with more operations per entry than this, the processor alone does not look far enough ahead
 
@@ -130,10 +131,10 @@ class VectorPlan(ProductPlan):
         return [*own, *self.arrays]
 
     @property
-    def terminal(self) -> Code | None:
+    def terminal(self) -> Any:
         """The terminal value of the monoid, which no further entry changes, if there is one."""
         value = self.terms.monoid.terminal(self.terms.type)
-        return None if value is None or self.is_tuple else _literal(value, self.terms.type)
+        return None if value is None or self.is_tuple else literal(value, self.terms.type)
 
     @property
     def asks_ahead(self) -> bool:
@@ -203,7 +204,6 @@ def _items(expr: Expr) -> tuple[Expr, ...]:
 class BatchedPlan(ProductPlan):
     """A product of a matrix and a vector that calls functions such as exp."""
 
-    file = "batched"
     block = 2048  # entries of a batch, which stays in the L1 cache
     low, high = 4, 16  # the height of slots for short rows, as in a mesh, and for long rows
     LONG = 6  # mean number of entries from which rows count as long
@@ -301,8 +301,6 @@ def vector_imports(terms: Terms) -> dict[str, str]:
 class DensePlan(ProductPlan):
     """A product of a sparse matrix and a dense one."""
 
-    file = "dense"
-
     def __init__(self, terms: Terms, masked: bool) -> None:
         super().__init__(terms, masked)
         self.totals = [f"total_{p}" for p in self.parts]
@@ -333,8 +331,6 @@ class DensePlan(ProductPlan):
 
 class SparsePlan(ProductPlan):
     """A product of two sparse matrices."""
-
-    file, entries = "gustavson", ["fill", "at_entries"]
 
     def __init__(self, terms: Terms) -> None:
         super().__init__(terms)

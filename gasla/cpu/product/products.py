@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from gasla.cpu.kernels.products import batched, vector
 from gasla.cpu.product.dense_products import ready_wide
 from gasla.cpu.product.plans import BatchedPlan, batch_height, vector_plan
 from gasla.cpu.product.sparse_products import at_entries, of_matrices
 from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.blocks import threads_for
-from gasla.cpu.runtime.memory import available
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.program.terms import Format, Lists, Multiply, Terms
 from semirings import Expr, Symbol
 from semirings.expr import in_order, rebuilt
 
-__all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
+__all__ = ["at_entries", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 GRAIN, GRAIN_OF_BATCHES = 4096, 16384  # entries that a thread takes at once: its last batch is seldom full
 OFTEN = 8  # mean entries per row from which a pass over x beforehand pays off
@@ -64,7 +64,8 @@ class Product:
         if self.asks_truth:
             terms = with_truth(terms)
         self.plan = vector_plan(terms, masked, batch_height(terms, stored > BatchedPlan.LONG * rows))
-        self.kernel, is_batched = self.plan.module.multiply, isinstance(self.plan, BatchedPlan)
+        is_batched = isinstance(self.plan, BatchedPlan)
+        self.kernel = (batched if is_batched else vector).multiply.of(self.plan)
         self.passes_x, self.share = terms.reads("x"), Share(rows, stored, GRAIN_OF_BATCHES if is_batched else GRAIN)
         self.width = lists.width
         self.arrays: tuple[Any, ...] = (lists.indptr, lists.indices)

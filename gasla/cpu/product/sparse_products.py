@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import index_dtype
-from gasla.cpu.kernels.products import counting
+from gasla.cpu.kernels.products import counting, gustavson
 from gasla.cpu.kernels.products.gustavson import LONG, SPARE
 from gasla.cpu.product.plans import sparse_plan
 from gasla.cpu.runtime import simd4, threads
 from gasla.cpu.runtime.blocks import block_size, threads_for
-from gasla.program.terms import Array, Lists, Terms, parts
+from gasla.program.terms import Array, Lists, Terms, counts_below, parts
 from gasla.progress import follow
 
 GRAIN = 1 << 14  # products that a thread takes at once
@@ -36,16 +36,17 @@ class Rows:
         self.most = int(ends.max())  # the largest number of products of a row, a bound for its number of columns
         self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.team = threads_for(self.steps + self.rows)
-        by_work, by_rows = np.searchsorted(ends, np.arange(0, self.steps, GRAIN)), np.arange(0, self.rows, GRAIN)
+        by_work, by_rows = np.flatnonzero(np.diff(ends[:-1] // GRAIN)) + 1, np.arange(0, self.rows, GRAIN)
         self.bounds = np.append(np.union1d(by_work, by_rows), self.rows)
         return True
 
     def can_search(self) -> bool:
         """Whether B has rows that are long enough to search, and all rows ascend."""
-        B = self.B
-        return int(np.diff(B.indptr).max(initial=0)) > LONG and self._run(
-            counting.ascend, B, *self.inputs[2:], self._grain(B)
-        )
+        return int(np.diff(self.B.indptr).max(initial=0)) > LONG and self._ascends()
+
+    def _ascends(self) -> bool:
+        """Whether the columns of each row of B strictly ascend."""
+        return self._run(counting.ascend, self.B, *self.inputs[2:], self._grain(self.B))
 
     def _grain(self, lists: Lists) -> Any:
         return block_size(len(lists.indptr) - 1, self._threads(lists))
@@ -82,12 +83,16 @@ class Product(Rows):
         self.terms = terms
         self.without = (None, None) if left_out is None else (left_out.indptr, left_out.indices)
 
-    def count(self) -> Array | None:
-        """The number of entries of each row; None if a matrix points outside itself."""
+    def count(self, most: int) -> Array | None:
+        """Count the entries of each row, as `gasla.engines.MatrixProduct.count` says."""
         if not self.divide():
             return None
+        if self.steps > most and self._ascends():
+            least = counts_below(np.diff(self.ends), self.A.indptr, self.without[0])
+            if int(least.sum()) > most:
+                return least
         counts = np.zeros(self.rows, np.int64)
-        self.run(counting.count, *self.inputs, *self.without, self._stamps(), counts)
+        self.run(counting.count, *self.inputs, *self.without, self._stamps(), counts, most)
         return counts
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
@@ -111,7 +116,7 @@ class Product(Rows):
             *outs,
             *totals,
         )
-        if not self.run(sparse_plan(terms).module.fill, *given):
+        if not self.run(gustavson.fill.of(sparse_plan(terms)), *given):
             raise ValueError("a matrix changed while it was read; expected the same arrays until the call returns")
 
     def _stamps(self) -> Array:
@@ -133,7 +138,7 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
     slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
     totals = tuple(np.empty((rows.team, longest), kind) for kind in parts(terms.type))
     given = (*rows.inputs, mask.indptr, mask.indices, rows.can_search(), slots, *_values(terms, A, B), *outs, *totals)
-    return rows.run(sparse_plan(terms).module.at_entries, *given)
+    return rows.run(gustavson.at_entries.of(sparse_plan(terms)), *given)
 
 
 def _values(terms: Terms, A: Lists, B: Lists) -> list[Any]:

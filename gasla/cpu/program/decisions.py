@@ -1,6 +1,6 @@
 """The CPU's part of a program's plan: the arguments of its kernel, and all that templates ask about the program.
 
-Templates (`gasla/cpu/kernels`) see a `CpuPlan` as `plan`. Its properties that stand for generated text are `Code`.
+Templates (`gasla/cpu/kernels`) see a `CpuPlan` as `plan`. It has data; only constants stand for generated text.
 """
 
 import functools
@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from gasla.cpu.program.specialize import Code, code
+from gasla.program.hooks import BETWEEN, WRITING
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import Load, LoadEdge, Statement, Store, edge_loads, loads, read, watched
-from gasla.program.tracing import AFTERWARDS
 from semirings import Expr, Symbol, TupleType, VectorType
-from semirings.printers import python as printer
 from semirings.types import HALF, has_wide, parts_of
 
 FEW = 4  # number of edges that a gather without branches reads at once
 CACHE_LINE, LINES = 64, 8  # bytes; cache lines of a vector that are prefetched
+I64, U64, F64, BOOL = (np.dtype(name) for name in ("int64", "uint64", "float64", "bool"))
 TABLES = ["table_keys", "table_totals", "table_places"]  # arrays of reductions by key, with one row per thread
+
+Array = tuple[np.dtype[Any], int]  # the type of the items of an array, and its number of dimensions
 
 
 class CpuPlan(Plan):
@@ -28,49 +29,52 @@ class CpuPlan(Plan):
     # --- arguments of the kernel --------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def arrays(self) -> list[str]:
-        """The names of the array arguments, in order."""
-        t = self.traced
-        names = ["control", "counts", "log"]
+    def arrays(self) -> dict[str, Array]:
+        """The type and number of dimensions of each array argument, in order."""
+        t, keyed, ids, words = self.traced, self.keyed, (self.id_type, 1), (U64, 1)
+        found = {"control": (I64, 1), "counts": (I64, 2), "log": (I64, 2)}
         if self.scheduled:
-            names += ["receivers"] if self.staged else ["receivers", "starts", "levels"]
-        names += ["queues"] if self.keeps_active and not self.scheduled else []
+            found |= {"receivers": ids}
+            found |= {} if self.staged else {"starts": (I64, 2), "levels": (np.dtype(np.int32), 1)}
         if self.keeps_active:
-            names.append("bits")
+            found |= {"bits": (U64, 2)} if self.scheduled else {"queues": (self.id_type, 3), "bits": (U64, 2)}
         if self.staged:
-            names.append("activated")
+            found |= dict.fromkeys(["activated", *(["admitted"] if "edge_mask" in self.functions else [])], (BOOL, 1))
         if self.sends and not self.scheduled:
-            names += ["claimed", "receivers"]
-        elif self.keeps_receivers and not self.scheduled:
-            names.append("receivers")
+            found["claimed"] = U64, 2
+        if (self.sends or self.keeps_receivers) and not self.scheduled:
+            found["receivers"] = self.id_type, 2
         if self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once)):
-            names += [name for name, _ in self.components]
-        names += TABLES if self.keyed is not None else []
-        names += list(self.wide_scratch)
-        names += ["far", "far_bits", "lows", "bounds"] if self.prioritised else []
-        names += ["news"] if self.sends_news else []
-        names += ["waiting", "lowest"] if self.has_buckets else []
-        names += [f"set_{name}" for name in self.carried]
-        names += [
-            f"{array}_{n}" for n in t.vertex_types for array in (["v", "from", "at"] if n in self.filled else "v")
-        ]
-        names += [f"to_{name}" for name in t.deposits]
-        names += [f"was_{name}" for name in sorted(self.behind)]
-        names += [f"was_{name}" for name in sorted(self.edges_behind)]
-        names += ["gp", "gi"] + (["ge"] if self.needs_gather_ids else [])
-        names += ["gb"] if self.needs_gather_partners else []
-        names += [f"gv_{n}" for n in self.edge_values]
+            found |= {name: array_of(kind) for name, kind in self.components}
+        if keyed is not None:
+            found |= {name: (kind, 2) for name, kind in zip(TABLES, (keyed.key, keyed.total, np.dtype(np.int32)))}
+        found |= {name: (kind.scalar, 2) for name, kind in self.wide_scratch.items()}
+        if self.prioritised:
+            found |= {"far": (self.id_type, 2), "far_bits": (U64, 2), "lows": (F64, 2), "bounds": (F64, 1)}
+        found |= {"news": (np.dtype(np.uint8), 1)} if self.sends_news else {}
+        found |= {"waiting": words, "lowest": (I64, 1)} if self.has_buckets else {}
+        found |= {f"set_{name}": (t.parameter_types.get(name, I64), 1) for name in self.carried}
+        for name, kind in t.vertex_types.items():
+            found[f"v_{name}"] = array_of(kind, name in self.doubled)
+            found |= {f"from_{name}": array_of(kind), f"at_{name}": (I64, 1)} if name in self.filled else {}
+        found |= {f"to_{name}": (kind, 2) for name, kind in t.deposit_types.items()}
+        found |= {f"was_{name}": array_of(t.vertex_types[name]) for name in sorted(self.behind)}
+        found |= {f"was_{name}": array_of(t.edge_types[name]) for name in sorted(self.edges_behind)}
+        found |= {"gp": (I64, 1), "gi": ids} | ({"ge": ids} if self.needs_gather_ids else {})
+        found |= {"gb": ids} if self.needs_gather_partners else {}
+        found |= {f"gv_{name}": array_of(t.edge_types[name]) for name in self.edge_values}
         if self.sends:
-            names += ["sp", "si"] + (["se"] if self.needs_send_ids else [])
-            names += [f"sv_{n}" for n in self.edge_values]
-            names += ["sb"] if self.needs_send_partners else []
-        names += ["leaving"] if self.needs_leaving else []
-        names += [f"value_{n}" for n in self.back_values]
-        names += [f"e_{n}" for n in self.edge_states]
-        names += [f"{d[:-6]}p" for d in sorted(self.degrees)]
-        names += [f"part_{n}" for n in t.aggregates]
-        names += [*(f"term_{n}" for n in t.aggregates), "summed"] if self.sums_in_order else []
-        return names
+            found |= {"sp": (I64, 1), "si": ids} | ({"se": ids} if self.needs_send_ids else {})
+            found |= {f"sv_{name}": array_of(t.edge_types[name]) for name in self.edge_values}
+            found |= {"sb": ids} if self.needs_send_partners else {}
+        found |= {"leaving": (BOOL, 1)} if self.needs_leaving else {}
+        found |= {f"value_{name}": array_of(t.edge_types[name]) for name in self.back_values}
+        found |= {f"e_{name}": array_of(t.edge_types[name]) for name in self.edge_states}
+        found |= {f"{name[:-6]}p": (I64, 1) for name in sorted(self.degrees)}
+        found |= {f"part_{name}": (kind, 2) for name, kind in t.aggregate_types.items()}
+        if self.sums_in_order:
+            found |= {f"term_{name}": (kind, 1) for name, kind in t.aggregate_types.items()} | {"summed": words}
+        return found
 
     @functools.cached_property
     def has_halves(self) -> bool:
@@ -99,7 +103,7 @@ class CpuPlan(Plan):
     def wide_scratch(self) -> dict[str, VectorType]:
         """The type of each scratch array for wide vectors that functions return; each thread has a row."""
         gathered = self.components if self.gathers else []
-        applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes("apply", "post_apply")]
+        applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes(*WRITING)]
         scattered = [(f"result_{n}", self.traced.edge_types[n]) for n in self.traced.writes("scatter")]
         found = {f"scratch_{name}": kind for name, kind in [*gathered, *sorted(applied), *sorted(scattered)]}
         return {name: kind for name, kind in found.items() if has_wide(kind)}
@@ -125,20 +129,13 @@ class CpuPlan(Plan):
         return [] if self.staged else list(self.traced.vertex_types)
 
     @functools.cached_property
-    def scalars(self) -> list[str]:
-        """The names of the scalar arguments: parameters, aggregates of the last iteration, the state of the loop."""
-        t = self.traced
-        bounds = ["delta", "threshold", "last_threshold", "width", "spare"] if self.prioritised else []
-        return [
-            *bounds,
-            "skewed",
-            "narrow",
-            "receiver_count",
-            "self_n",
-            "self_iteration",
-            *(["self_bucket"] if self.has_buckets else []),
-            *(f"self_{n}" for n in (*t.parameter_types, *t.aggregates)),
-        ]
+    def scalars(self) -> dict[str, Any]:
+        """The types of the scalar arguments: parameters, aggregates of the last iteration, the state of the loop."""
+        t, bounds = self.traced, ["delta", "threshold", "last_threshold", "width", "spare"]
+        found: dict[str, Any] = dict.fromkeys(bounds, F64) if self.prioritised else {}
+        found |= dict.fromkeys(["skewed", "narrow", "receiver_count", "self_n", "self_iteration"], I64)
+        found |= {"self_bucket": I64} if self.has_buckets else {}
+        return found | {f"self_{name}": kind for name, kind in {**t.parameter_types, **t.aggregate_types}.items()}
 
     @functools.cached_property
     def identities(self) -> dict[str, Any]:
@@ -163,37 +160,25 @@ class CpuPlan(Plan):
         """The fields and aggregates that functions may read of any vertex."""
         return [*self.traced.vertex_types, *self.traced.deposits]
 
-    def copy_of(self, function: str, field: str) -> Code:
-        """The array from which a function reads a field of any vertex."""
-        rows = {"old": f"old_{field}", "left": f"v_{field}[1 - (self_iteration & 1)]"}
-        rows |= {"only": f"v_{field}", "behind": f"was_{field}", "next": f"v_{field}[self_iteration & 1]"}
-        rows["reduced"] = f"to_{field}[self_iteration % 3]"
-        rows["reduced before"] = f"to_{field}[(self_iteration + 2) % 3]"
-        return code(rows[self.where_found(function, field)])
+    def symbols(self, function: str) -> list[str]:
+        """Return the names of a function's parameters."""
+        return [s.name for s in self.functions[function].symbols]
 
-    def call(self, name: str) -> Code:
-        """A call of a function of the program; the arguments are locals named like its parameters."""
-        return called(self.functions[name].printed, [*self._passed(name), *self._scratch_of(name)])
+    def passed(self, function: str) -> list[tuple[str, str | None]]:
+        """Return the names of a function's parameters, each with its field if this is read of any vertex, else None."""
+        f = self.functions[function]
+        sources = [f.sources[name] if function in BETWEEN else ("", "") for name in self.symbols(function)]
+        return [*zip(self.symbols(function), [field if role == "other" else None for role, field in sources])]
 
-    def _passed(self, name: str) -> list[Code]:
-        f = self.functions[name]
-        of = {s.name: f.sources[s.name] for s in f.symbols} if name in AFTERWARDS else {}
-        found = {symbol: self.copy_of(name, field) for symbol, (role, field) in of.items() if role == "other"}
-        return [found.get(s.name, code(s.name)) for s in f.symbols]
-
-    def symbols(self, name: str) -> list[Code]:
-        """A function's parameters."""
-        return [code(s.name) for s in self.functions[name].symbols]
-
-    def _scratch_of(self, function: str) -> list[Code]:
-        """The scratch rows for the wide vectors that a function returns, in order."""
+    def returns_wide(self, function: str) -> list[str]:
+        """Return the names of the wide vectors that a function returns, in order."""
         if function == "gather":
             names = [name for name, _ in self.components]
         else:
             role = "result" if function == "scatter" else "after"
             result = self.functions[function].result
             names = [f"{role}_{field}" for field in result] if isinstance(result, dict) else []
-        return [code(f"scratch_{name}[thread]") for name in names if f"scratch_{name}" in self.wide_scratch]
+        return [name for name in names if f"scratch_{name}" in self.wide_scratch]
 
     def returned(self, function: str) -> str | list[str]:
         """The fields that a function returns: a name, or a list of several."""
@@ -221,7 +206,7 @@ class CpuPlan(Plan):
         return self.traced.edge_types.get(name)
 
     @property
-    def id_type(self) -> np.dtype:
+    def id_type(self) -> Any:
         return self.traced.id_type
 
     @functools.cached_property
@@ -242,38 +227,17 @@ class CpuPlan(Plan):
     def but_stores(statements: Iterable[Statement]) -> list[Statement]:
         return [each for each in statements if not isinstance(each, Store)]
 
-    def literal(self, value: Any, kind: Any) -> Code:
-        """A constant."""
-        return code(_literal(value, kind))
-
-    def aggregate_identity(self, name: str) -> Code:
-        return self.literal(self.identities[name], self.measured_types[name])
+    def aggregate_identity(self, name: str) -> Any:
+        return literal(self.identities[name], self.measured_types[name])
 
     # --- gather ---------------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def identity(self) -> Code:
-        """The gathered value of a vertex without edges."""
-        if not self.gathers:
-            return code("None")
-        kind: Any = self.traced.gathered_type
-        if self.is_wide and self.keyed is None:
-            return called("nothing", self._scratch_of("gather"))
-        return self.literal(self.gathered_identity, kind)
-
-    @functools.cached_property
     def gathered_identity(self) -> Any:
-        """The identity as a value."""
-        if self.keyed is not None:
-            return self.keyed.nothing
-        assert self.traced.monoid is not None
-        return self.traced.monoid.identity(self.traced.gathered_type)
-
-    def parts_of(self, value: Code | str) -> list[tuple[str, Any, Code]]:
-        """The name and type of each array that holds gathered values, and the part of `value` that it stores."""
-        node = code(value) if isinstance(value, str) else value
-        parts = [_item(node, i) for i in range(len(self.components))] if self.is_tuple else [node]
-        return [(*component, part) for component, part in zip(self.components, parts)]
+        """The gathered value of a vertex without edges. For wide vectors the kernel calls `nothing` instead."""
+        kind, monoid = self.traced.gathered_type, self.traced.monoid
+        assert monoid is not None
+        return literal(monoid.identity(kind) if self.keyed is None else self.keyed.nothing, kind)
 
     @functools.cached_property
     def leaves_early(self) -> bool:
@@ -319,10 +283,10 @@ class CpuPlan(Plan):
         return found
 
     @functools.cached_property
-    def symbols_of_few(self) -> list[Code]:
+    def symbols_of_few(self) -> list[str]:
         """The arguments of `gather_few` after the first."""
         gather = self.functions["gather"]
-        return [code(name) for name in dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
+        return [*dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
 
     def at_edge(self, symbol: Symbol, edge: int) -> str:
         """The local that holds a symbol of gather for one of several edges."""
@@ -360,45 +324,47 @@ class CpuPlan(Plan):
             names = [n for n in names if n in asked or not isinstance(self.vertex_type(n), VectorType)]
         return [Load(role, name) for name in names]
 
-    @functools.cached_property
-    def lane_call(self) -> Code:
-        """A call of gather for the current lane."""
+    @property
+    def printed_lane(self) -> str:
+        """The name of the function that gathers a lane."""
         assert self.lane_gather is not None
-        found = []
+        return self.lane_gather.printed
+
+    @functools.cached_property
+    def lane_reads(self) -> list[tuple[str, str | None, bool]]:
+        """Describe the parameters of the function that gathers one lane.
+
+        Each is a name, the field if it is a lane of a vertex's vector, else None, and whether the source has it.
+        """
+        assert self.lane_gather is not None
+        found: list[tuple[str, str | None, bool]] = []
         for s in self.lane_gather.symbols:
             role, field = self.lane_gather.sources[s.name]
             is_lane = role in ("src", "dst") and isinstance(self.vertex_type(field), VectorType)
-            row = f"old_{field}" if field in self.doubled else f"v_{field}"
-            at = "u" if role == "src" else "v"
-            found.append(code(f"load_unordered({row}[{at}], lane)" if is_lane else s.name))
-        return called(self.lane_gather.printed, found)
+            found.append((s.name, field if is_lane else None, role == "src"))
+        return found
 
     @functools.cached_property
     def combinations(self) -> dict[Expr, int]:
-        """The distinct expressions that combine parts of gathered values, numbered."""
+        """The distinct expressions that combine parts of gathered values, with a number each."""
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 
-    def number(self, part: Part) -> int:
+    def number(self, part: Part) -> str:
         """The number of the function that combines a part."""
-        return self.combinations[part.combined]
+        return str(self.combinations[part.combined])
 
-    def part_of(self, value: str, part: Part) -> Code:
-        """A part of the local variable `value`."""
-        item = code(value) if part.item is None else _item(code(value), part.item)
-        return item if part.lane is None else _item(item, part.lane)
+    def accumulating(self, part: Part) -> str:
+        """Return the array in which a part of gathered values is accumulated."""
+        return self.components[part.item or 0][0]
 
-    def place_of(self, part: Part) -> list[Code]:
-        """The array and the index where a part is accumulated."""
-        return _place(self.components[part.item or 0][0], part)
-
-    def place_in_field(self, part: Part) -> list[Code]:
-        """The array and the index of the field that absorbs a part."""
-        return _place(f"v_{self.absorbs[part.item or 0]}", part)
+    def absorbing(self, part: Part) -> str:
+        """Return the field into which a part of a gathered value is reduced."""
+        return self.absorbs[part.item or 0]
 
     @property
-    def all_news(self) -> Code:
+    def all_news(self) -> int:
         """The bits of all parts set."""
-        return code(f"np.uint8({(1 << len(self.parts)) - 1})")
+        return (1 << len(self.parts)) - 1
 
     @property
     def ranks_new(self) -> bool:
@@ -406,17 +372,14 @@ class CpuPlan(Plan):
         return self.sends_news and self.ranks_least
 
     @property
-    def priority(self) -> Code:
-        """The priority of a vertex as a number that orders buckets."""
-        number = code("nearest") if self.ranks_new else called("np.float64", [self.call("priority")])
-        return called("ranked", [number]) if self.functions["priority"].result.type.kind == "f" else number
+    def has_float_priorities(self) -> bool:
+        return bool(self.functions["priority"].result.type.kind == "f")
 
     @property
-    def mask_of_applied(self) -> Code:
-        """A call of the mask with the values that apply has just returned."""
-        test, written = self.functions["mask"], self.functions["apply"].result
-        names = {f"vertex_{f}": f"after_{f}" for f in written}
-        return called(test.printed, [code(names.get(s.name, s.name)) for s in test.symbols])
+    def passed_after_apply(self) -> list[str]:
+        """The arguments of mask, with the values that apply has just returned."""
+        names = {f"vertex_{f}": f"after_{f}" for f in self.functions["apply"].result}
+        return [names.get(name, name) for name in self.symbols("mask")]
 
     # --- reductions by key --------------------------------------------------------------------------------------------
 
@@ -437,15 +400,21 @@ class CpuPlan(Plan):
         return ["key", "total", *self.scores]
 
     @property
-    def compared(self) -> list[Code]:
+    def compared(self) -> list[str]:
         """The arguments of `better`: the current key with its scores, and the best so far."""
-        return [code(name) for each in ["key", *self.scores] for name in (each, f"best_{each}")]
+        return [name for each in ["key", *self.scores] for name in (each, f"best_{each}")]
+
+    @property
+    def no_key(self) -> Any:
+        """The key of an edge that a list does not have."""
+        assert self.keyed is not None
+        return literal(-1, self.keyed.key)
 
     @functools.cached_property
-    def nothing(self) -> Code:
+    def nothing(self) -> Any:
         """The identity of the totals of keys."""
         assert self.keyed is not None and self.traced.monoid is not None
-        return self.literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
+        return literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
 
     @functools.cached_property
     def fields_of_keys(self) -> list[str]:
@@ -453,28 +422,15 @@ class CpuPlan(Plan):
         return sorted(self.functions["key"].reads("src") & {*self.traced.vertex_types})
 
 
-def called(name: str, args: Iterable[Code]) -> Code:
-    """A call of a function."""
-    call = code(f"{name}()")
-    call.node.args = [arg.node for arg in args]  # type: ignore[attr-defined]
-    return call
+def array_of(kind: Any, is_doubled: bool = False) -> Array:
+    """Return how an array of values of a type is laid out; those of a vector lie side by side."""
+    return (kind.scalar, 2 + is_doubled) if isinstance(kind, VectorType) else (kind, 1 + is_doubled)
 
 
-def _item(value: Code, i: int) -> Code:
-    item = code(f"_[{i}]")
-    item.node.value = value.node  # type: ignore[attr-defined]
-    return item
-
-
-def _place(array: str, part: Part) -> list[Code]:
-    """The array and the index of a part of vertex `v`, as arguments of atomic operations."""
-    return [code(array), code("v")] if part.lane is None else [code(f"{array}[v]"), code(str(part.lane))]
-
-
-def _literal(value: Any, kind: Any) -> str:
-    """The text of a constant of any type."""
+def literal(value: Any, kind: Any) -> Any:
+    """Return a constant of a type; of vectors and tuples, a tuple of constants."""
     if isinstance(kind, TupleType):
-        return "(" + "".join(f"{_literal(v, k)}, " for v, k in zip(value, kind.items)) + ")"
+        return tuple(literal(v, k) for v, k in zip(value, kind.items))
     if isinstance(kind, VectorType):
-        return "(" + "".join(f"{printer.literal(v, kind.scalar)}, " for v in np.broadcast_to(value, kind.length)) + ")"
-    return printer.literal(value, kind)
+        return tuple(literal(v, kind.scalar) for v in np.broadcast_to(value, kind.length))
+    return kind.type(value)

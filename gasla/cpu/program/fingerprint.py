@@ -1,42 +1,42 @@
-"""A hash of all that a program's generated text follows from, which takes less time than generating the text.
+"""A hash of all that a program's kernels follow from, besides the types of their arguments.
 
-It covers the traced program, the options of its plan, and the Python files that turn them into text. Two programs
-with one fingerprint have the same text, so the cache maps fingerprints to the identities of compiled kernels.
+It covers the traced program, the options of its plan, and the Python files that are compiled and that decide how. Code
+is stored under it, so that a process that finds it need not print or compile anything.
 """
 
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import semirings
-from gasla import cache
-from gasla.compiler.function import Compiled, Deferred
 from gasla.program.plan import Plan
-from semirings import Expr, Monoid, Symbol
-from semirings.expr import as_expr, in_order
+from gasla.program.terms import Terms
+from semirings import Expr, Monoid
+from semirings.expr import in_order
 from semirings.operators import Product
 
 if TYPE_CHECKING:
     from gasla.program.walk_plan import WalkPlan
 
 PACKAGE = Path(__file__).parents[2]
-# The folders of the files that generate text, and of those that the text imports.
+# The folders of the templates, of the files that decide what is compiled of them, and of the files that these import.
 FOLDERS = [
-    *(PACKAGE / name for name in ("", "compiler", "cpu", "cpu/kernels", "cpu/program", "cpu/runtime")),
+    *(PACKAGE / name for name in ("", "compiler", "cpu", "cpu/program", "cpu/runtime")),
+    *(PACKAGE / "cpu" / name for name in ("kernels", "kernels/products", "product")),
     *(PACKAGE / name for name in ("program", "program/reductions")),
     *(PACKAGE.parent / name for name in ("semirings", "semirings/printers")),
 ]
 # The attributes of a program's class that a plan reads besides what tracing has found.
-SETTINGS = ("direction", "everyone", "order", "sources", "_most")
+SETTINGS = ("direction", "everyone", "order", "sources", "_most", "_decided", "_changing")
 
 
 class Undescribed(Exception):
-    """A plan holds an object of a kind whose state is not known; the text must be generated."""
+    """A plan holds an object of a kind whose state is not known."""
 
 
 def fingerprint(plan: Plan) -> str | None:
@@ -54,38 +54,28 @@ def fingerprint(plan: Plan) -> str | None:
     monoids = [(each.monoid, kinds[name]) for name, each in declared.items()]
     if traced.monoid is not None:
         monoids.append((traced.monoid, traced.gathered_type if traced.keyed is None else traced.keyed.total))
-    try:
-        return _hashed([*parts, *(_monoid(*each) for each in monoids)])
-    except Undescribed:
-        return None
+    return described(*parts, *monoids)
 
 
 def fingerprint_of_walk(plan: "WalkPlan") -> str | None:
     """The hash for the plan of a walk program."""
     traced = plan.traced
     kinds = traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types
+    return described("walk", traced.program.__name__, *kinds, plan.functions, plan.inputs)
+
+
+def fingerprint_of_product(terms: Terms, *more: Any) -> str | None:
+    """The hash for a kind of product over a semiring."""
+    return described("product", *more, terms.product, terms.merged, terms.out_type, (terms.monoid, terms.type))
+
+
+def described(*parts: Any) -> str | None:
+    """The hash of all that kernels follow from; None if a part can't be described. Monoids come with a type."""
     try:
-        return _hashed(["walk", traced.program.__name__, *kinds, plan.functions, plan.inputs])
+        texts = [files(), *map(_Describer(), parts)]
     except Undescribed:
         return None
-
-
-def kernels(mark: str | None, names: Iterable[str], generate: Callable[[str], Compiled]) -> dict[str, Compiled]:
-    """The kernels of a fingerprint, by name; `generate` is called only if the cache does not have their identities."""
-    stored = None if mark is None else cache.load(f"programs/{mark}")
-    if stored is not None:
-        identities = [line.split() for line in stored.decode().splitlines()]
-        return {name: Deferred(name, of, functools.partial(generate, name)) for name, of in identities}
-    found = {name: generate(name) for name in names}
-    if mark is not None:
-        lines = [f"{name} {kernel.identity}" for name, kernel in found.items()]
-        cache.store(f"programs/{mark}", "\n".join(lines).encode())
-    return found
-
-
-def _hashed(parts: Iterable[Any]) -> str:
-    described = [files(), *map(_Describer(), parts)]
-    return hashlib.sha256("\n".join(described).encode()).hexdigest()[:32]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:32]
 
 
 @functools.cache
@@ -105,11 +95,7 @@ def _monoid(monoid: Monoid, kind: Any) -> Any:
     if isinstance(monoid, Product):
         return "product", [_monoid(each, of) for each, of in monoid.each(kind)]
     laws = [bool(law) for law in (monoid.commutative, monoid.idempotent, monoid.is_neutral)]
-    try:
-        combined = as_expr(monoid.combine(Symbol("x", kind), Symbol("y", kind)))
-        return combined, monoid.identity(kind), monoid.terminal(kind), laws
-    except (TypeError, ValueError) as error:  # generating the text says what is wrong, if it matters
-        raise Undescribed(monoid) from error
+    return monoid.combination(kind), monoid.identity(kind), monoid.terminal(kind), laws
 
 
 class _Describer:
@@ -133,6 +119,8 @@ class _Describer:
                 return self._expression(value)
             case Mapping():
                 return self._mapping(value)
+            case (Monoid() as monoid, kind):
+                return self(_monoid(monoid, kind))
             case tuple() | list():
                 return f"({','.join(map(self, value))})"
             case _ if dataclasses.is_dataclass(value):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import LARGE
 from gasla.graph.weights import mean_size
 from gasla.program.binding import Layout, layout
 from gasla.program.fields import bounds_of
@@ -31,12 +32,23 @@ class Start:
             place  # index of the array among the arguments; the next two are initial values, and their vertices
         )
         self.shape, self.type = own
+        self.is_large = math.prod(self.shape) * self.type.itemsize >= LARGE
         self.value = value  # an array of length 1; None if the program declares no single initial value
         self.alike, self.nothing = (value, NOTHING), (np.empty(*layout(kind, 0)), NOTHING)
+        self._one = np.empty(*layout(kind, 1))
         self._seeds = self.nothing  # the initial value, then those of some vertices; and these vertices
         bounds = bounds_of(kind)
         self._plain = (int,) if bounds else (int, float)
-        self._bounds = bounds or (-math.inf, math.inf)
+        self._bounds = bounds or (-sys.float_info.max, sys.float_info.max)
+
+    def number(self, given: Any) -> tuple[Any, Any] | None:
+        """Return the initial values if all vertices start with a Python number. None asks for further checks."""
+        if not (self.wanted and type(given) in self._plain and self._bounds[0] <= given <= self._bounds[1]):
+            return None
+        if type(given) is int and not -(2**63) <= given < 2**64:  # no type of NumPy holds it
+            return None
+        self._one[...] = given
+        return self._one, NOTHING
 
     def seed(self, given: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
         """The initial values if some of n vertices have their own; `check` raises if one of them is wrong."""

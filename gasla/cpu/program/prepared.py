@@ -17,7 +17,7 @@ from gasla.cpu.program.initial_state import NOTHING, Levels, Start, default_delt
 from gasla.cpu.program.launch import ACTIVE, BEGAN, DONE, EDGE_SUM, ENOUGH, ITERATION, LAST, PUT_OFF, TOTAL, WORK
 from gasla.cpu.program.workspace import Workspace, fitting, team_for, workspace_shapes, workspaces
 from gasla.cpu.runtime import threads
-from gasla.cpu.runtime.threads import ALONE, LASTING, THIN
+from gasla.cpu.runtime.threads import ALONE, LASTING
 from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
@@ -41,6 +41,9 @@ from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
 FILLED_ALONE = 1 << 17  # up to this many vertices one thread may begin alone: it fills the fields while others wake
+LARGE = 1 << 24  # edges of graphs that all threads always share
+OF_GRAPH = {"in_p", "out_p", "gp", "gi", "gb", "sp", "si", "sb", "leaving"}  # arrays that the graph may keep
+THIN = -1  # vertices and edges below which an iteration is thin; if negative, as measured (`threads.thin`)
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold", "width", "spare"), 0.0),
     **dict.fromkeys(("receiver_count", "self_iteration"), 0),
@@ -78,9 +81,10 @@ class Prepared(Synchronous, Binding):
         super().__init__(program, graph)
         self.turn = threading.Lock()  # locked during a run, which holds the threads
         self._names = frozenset(self.plan.starting)
-        self._call: Any = None if staged else Call(self.plan.kernels["run_loop"])
+        self._calls = {} if staged else {"run_loop": Call(self.plan.kernels["run_loop"])}
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
-        self._is_plain = not any(special)
+        self._is_plain, self._starts_active = not any(special), self.plan.starts_active
+        self.paces = np.zeros(launch.PACES_SIZE, np.int64)
         self._way, self._size, self._levels = way, graph.n + graph.m, kind_of_levels(self.ids)
         self._settle()
         if not staged:
@@ -97,21 +101,23 @@ class Prepared(Synchronous, Binding):
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
         self._pool = workspaces(graph)
         sides = self._sides()
-        lists = {name: self._graph_array(name, sides) for name in plan.arrays if self._is_cached(name, sides)}
+        of_graph = [name for name in plan.arrays if name in OF_GRAPH or name[1:3] == "v_"]
+        lists = {name: self._graph_array(name, sides) for name in of_graph if self._is_cached(name, sides)}
         kinds = self.traced.aggregate_types
         count = max(1, -(-graph.n // queues.DENSE_CHUNK)) if plan.sums_in_order else self.team
         parts = {f"part_{name}": np.empty((2, 8 * count), kind) for name, kind in kinds.items()}
         self._parts = [(parts[f"part_{name}"], plan.identities[name]) for name in kinds]
         counts = np.empty((3, queues.FIRST + self.team * queues.STRIDE), np.int64)
-        carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in plan.carried}
+        self._carried = plan.carried
+        carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in self._carried}
         common = self._scalars() | lists | parts | carried | {"counts": counts}
-        self._places = {name: i for i, name in enumerate([*plan.arrays[1:], *plan.scalars])}
+        self._places = {name: i for i, name in enumerate(plan.arguments[3:])}
         self._common = [common.get(name) for name in self._places]  # arguments that all runs share; others are None
         self._starts = self._find_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
         known |= {"control", "receivers", "starts", "levels"}
         self._others = [name for name in plan.arrays if name not in known]
-        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or plan.carried)
+        self._has_more = bool(self._others or self._parts or self.traced.parameter_types or self._carried)
 
     def _control(self) -> np.ndarray:
         """The control words at the start of a run."""
@@ -121,6 +127,7 @@ class Prepared(Synchronous, Binding):
         control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
         control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
         control[launch.UNTIL], control[launch.THIN], control[launch.LASTING] = ALONE, THIN, LASTING
+        control[launch.PACES], control[launch.LARGE] = self.paces.ctypes.data, LARGE
         return control
 
     def begin(
@@ -173,8 +180,8 @@ class Prepared(Synchronous, Binding):
             self._pool.append(self._taken)
         self._taken = self._schedule = self._sorted = None
         self._arguments, self._fields = [], {}
-        if self._call is not None:
-            self._call.keep(self._common)
+        for call in self._calls.values():
+            call.keep(self._common)
         self.program = self.graph = None  # type: ignore[assignment]
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
@@ -248,24 +255,34 @@ class Prepared(Synchronous, Binding):
                 self._put(name, self._make(name, fields, sides))
             for part, identity in self._parts:
                 part.fill(identity)
-            for name, value in (values := self.parameters()).items():
-                self._put(f"self_{name}", value)
-            for name in self.plan.carried:
-                self._get(f"set_{name}")[0] = values.get(name, -1)
+            arguments, places, values = self._arguments, self._places, self.parameters()
+            for name, value in values.items():
+                arguments[places[f"self_{name}"]] = value
+            for name in self._carried:
+                arguments[places[f"set_{name}"]][0] = values.get(name, -1)
         if self.plan.has_halves:
             self._arguments = [_words(array) for array in self._arguments]
 
     def _make_field(self, start: Start, given: Any) -> np.ndarray:
         """A new array for a field; the kernel fills it where the initial values allow that."""
+        arguments, place = self._arguments, start.place
         if given is None and start.value is not None:
             filling = start.alike
         elif type(given) is dict and start.value is not None:
             filling = start.seed(given, self.graph.n, self._check_seed)
         elif type(given) is np.ndarray and start.wanted and self._is_ready(given, start.wanted):
             filling = given, NOTHING
+        elif (number := start.number(given)) is not None:
+            filling = number
         else:
             return self._make_otherwise(start, given)
-        arguments, place, array = self._arguments, start.place, np.empty(start.shape, start.type)
+        if filling[0] is not given:  # arrays of ours, which the next run is likely to pass again
+            self._common[place + 1], self._common[place + 2] = filling
+        array = (
+            self._new(self._where(start.name), start.shape, start.type)
+            if start.is_large
+            else np.empty(start.shape, start.type)
+        )
         arguments[place], (arguments[place + 1], arguments[place + 2]) = array, filling
         return array
 
@@ -291,7 +308,11 @@ class Prepared(Synchronous, Binding):
         if given is not None:
             self.check({start.name: given})
             value = self._alike(start.name, given) if start.wanted and not isinstance(given, FEW) else None
-        array = self._vertex_array(start.name, given) if value is None else np.empty(start.shape, start.type)
+        array = (
+            self._vertex_array(start.name, given)
+            if value is None
+            else self._new(self._where(start.name), start.shape, start.type)
+        )
         self._put(start.array, array)
         if start.wanted:
             filling = start.nothing if value is None else (value, NOTHING)
@@ -300,7 +321,6 @@ class Prepared(Synchronous, Binding):
 
     def _check_seed(self, name: str, v: Any, x: Any) -> None:
         """Raise if `v` is not a vertex, or `x` not a value of the field's type."""
-        self._vertex(name, v)
         self.check({name: {v: x}})
 
     def _scalars(self) -> dict[str, Any]:
@@ -320,13 +340,13 @@ class Prepared(Synchronous, Binding):
         return found
 
     def _is_cached(self, name: str, sides: tuple[NeighborLists, NeighborLists]) -> bool:
-        """Whether the graph caches an array."""
+        """Whether the graph caches an array of its lists, or of values in their order."""
         if name in ("in_p", "out_p"):
             return True
         lists = sides[0 if name[0] == "g" else 1]
-        if name in ("gp", "gi", "gb", "sp", "si", "sb", "leaving"):
+        if name in OF_GRAPH:
             return lists.are_cached
-        return name[1:3] == "v_" and lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
+        return lists.caches_values(self.traced.edge_types[name[3:]], self.weighted(name[3:]))
 
     def _skewed(self) -> bool:
         """Whether degrees differ so much that the number of active vertices is a poor estimate of their edges."""
@@ -373,8 +393,10 @@ class Prepared(Synchronous, Binding):
 
     def call(self, stage: str) -> None:
         """Run a stage on all threads."""
-        kernel, launch = self.plan.kernels[stage], threads.launch if self._has_begun else threads.run_parallel
-        launch(kernel, self.control, self._arguments, self.threads, short=self._size <= self._short)
+        call, launch = self._calls.get(stage), threads.launch if self._has_begun else threads.run_parallel
+        if call is None:
+            call = self._calls[stage] = Call(self.plan.kernels[stage])
+        launch(call, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:
         """Pass a schedule to the loop; its first run sorts the vertices by level."""
@@ -389,7 +411,7 @@ class Prepared(Synchronous, Binding):
         """Set the vertices that are active first."""
         words, plan = self._words, self.plan
         if not plan.keeps_active:
-            words[ACTIVE] = self.graph.n
+            words[ACTIVE] = self.graph.n if len(frontier) else 0
             return
         only = frontier.only
         words[ACTIVE] = count = 1 if only is not None else len(frontier)
@@ -399,7 +421,7 @@ class Prepared(Synchronous, Binding):
             self._queue(frontier.ids, self.threads)
         if count > ALONE:
             words[launch.WAITS] = launch.FOR_CORES
-        if plan.starts_active:
+        if self._starts_active:
             self._get("bits")[:] = 0
             self.set_active(frontier)
 
@@ -417,9 +439,10 @@ class Prepared(Synchronous, Binding):
 
     def _first_aggregates(self) -> None:
         """Reduce aggregates over the initial state, as if an iteration before the first had produced it."""
-        self._put("self_iteration", -1)
+        place = self._places["self_iteration"]
+        self._arguments[place] = -1
         self.call("start")
-        self._put("self_iteration", 0)
+        self._arguments[place] = 0
         self._get("counts")[2, queues.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
@@ -436,7 +459,8 @@ class Prepared(Synchronous, Binding):
         if progress is not None:
             watch, short = (lambda: progress(int(control[threads.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT
-        threads.launch(self._call, control, self._arguments, self.threads, watch, short, by=launch.run_loop)
+        loop = self._calls["run_loop"]
+        threads.launch(loop, control, self._arguments, self.threads, watch, short, by=launch.run_loop)
         if self._schedule is not None:
             self._schedule.made[self._levels] = self._sorted
         self.iteration, self.edges = words[ITERATION], words[TOTAL]

@@ -39,6 +39,7 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
         "receivers": ((team, n), ids),
         "far": ((team, n), ids),
         "activated": ((n,), np.dtype(bool)),
+        "admitted": ((2 * graph.m if plan.traced.program.direction == "all" else graph.m,), np.dtype(bool)),
         "bits": ((2, words), bits),
         "claimed": ((2, words), bits),
         "far_bits": ((team, words), bits),

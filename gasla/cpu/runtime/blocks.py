@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.compiler.function import Compiled, apart, compiled
 from gasla.cpu.runtime.intrinsics import fetch_add
-from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, new_control, num_threads, run_parallel
+from gasla.cpu.runtime.threads import SHORT, STOP, TICKET, barrier, least_factor, new_control, num_threads, run_parallel
 from gasla.progress import follow
 
 stage = apart  # for functions that are called rarely
@@ -28,7 +28,10 @@ def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False) 
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")
-    run_parallel(kernel, control, args, threads_for(work), short=max(work, most) <= SHORT, loose=loose)
+    team = threads_for(work)  # as many as the caller's arrays are made for; fewer may run
+    if team > 1 and work < SMALL * least_factor(team):
+        team = 1
+    run_parallel(kernel, control, args, team, short=max(work, most) <= SHORT, loose=loose)
 
 
 def _blocks_taken(control: np.ndarray) -> tuple[int, int]:

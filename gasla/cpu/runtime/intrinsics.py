@@ -21,10 +21,13 @@ compare_and_swap, words_at, call, prefetch, pause = (
 count_trailing_zeros, count_bits, select, select_bits, float_of = (
     BUILTINS[name] for name in ("count_trailing_zeros", "count_bits", "select", "select_bits", "float_of")
 )
+leave, is_used = BUILTINS["leave"], BUILTINS["is_used"]
 _load_vector, _store_vector, _mask_of, _splat, _bits, _local, _address, _f16 = (
     *(BUILTINS[name] for name in ("load_vector", "store_vector", "mask_of", "splat", "bits", "local", "address")),
     NUMBERS["f16"],
 )
+
+ZERO, ONE = np.uint64(0), np.uint64(1)  # of the type that vertices and positions have in kernels
 
 # In CPython's stable ABI, though not in its manual: locks that need not hold the global one, and a thread's number.
 acquire_lock = Extern("PyThread_acquire_lock", I32, (I64, I32))

@@ -1,32 +1,42 @@
-"""The free memory of the system and of a container."""
+"""The memory that this process can still allocate: of the system, of a container, and of its own limits."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
-_SYSTEM, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+from gasla import cgroups
+
+_SYSTEM = Path("/proc/meminfo")
 
 
 def available() -> int | None:
-    """Bytes that can be allocated now without swapping; None if the system does not say."""
-    found = [bytes_ for bytes_ in (_of_system(), _of_group()) if bytes_ is not None]
+    """Bytes that can be allocated now without swapping; None if the system does not say.
+
+    Of a limit on the address space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not,
+    because it includes freed memory that allocations use again.
+    """
+    found = [bytes_ for bytes_ in (_of_system(), cgroups.memory_left(), _of_process()) if bytes_ is not None]
     return min(found, default=None)
 
 
 def _of_system() -> int | None:
-    line = re.search(r"^MemAvailable: *(\d+) kB$", _read(_SYSTEM), re.MULTILINE)
-    return 1024 * int(line[1]) if line else None
+    if line := re.search(r"^MemAvailable: *(\d+) kB$", cgroups.text(_SYSTEM), re.MULTILINE):
+        return 1024 * int(line[1])
+    try:  # all memory, where the system does not say how much is free
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
-def _of_group() -> int | None:
-    """The rest of the memory limit of this process's container."""
-    limit, used = (_read(_GROUP / name).strip() for name in ("memory.max", "memory.current"))
-    return max(int(limit) - int(used), 0) if limit.isdigit() and used.isdigit() else None
-
-
-def _read(path: Path) -> str:
+def _of_process() -> int | None:
     try:
-        return path.read_text()
-    except OSError:
-        return ""
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    space, data = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    found = [] if data == resource.RLIM_INFINITY else [data]
+    if space != resource.RLIM_INFINITY and (sizes := cgroups.text(Path("/proc/self/statm")).split()):
+        found.append(max(space - resource.getpagesize() * int(sizes[0]), 0))
+    return min(found, default=None)

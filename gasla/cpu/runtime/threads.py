@@ -13,6 +13,7 @@ import _thread
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -38,15 +39,21 @@ from gasla.cpu.runtime.workers import (
     ARGUMENTS,
     ASLEEP,
     BALANCE,
+    BARRIER,
     BEGUN,
     CORE,
     GIVEN,
     JOB,
+    LINE,
     MAILBOX_SIZE,
+    MEASURED,
     MOST,
     NONE,
     PART,
     POOL_SIZE,
+    PROBE,
+    PROBE_ARGUMENTS,
+    PROBE_CONTROL,
     SINCE,
     SLEEPING,
     STARTED,
@@ -80,8 +87,14 @@ PASSED = 0  # the position of the number of threads among a kernel's arguments
 
 SHORT = 1 << 26  # up to this many vertices and edges the calling thread takes part, and Ctrl-C waits for the run
 ALONE = 1 << 17  # edges that a run reads before it wakes other threads, which takes 0.1 to 0.3 ms
-THIN = 1 << 9  # vertices and edges of an iteration below which one thread is faster than two with barriers
-LASTING = 8  # iterations below THIN in a row after which one thread goes on alone
+LASTING = 8  # thin iterations (`thin`) in a row after which one thread goes on alone
+
+# Costs are measured again after FRESH ns, as a hypervisor may move a core at any time: two cores may then share one
+# cache, or be in two sockets. The least of ROUNDS rounds of TRIPS counts, as others may take a core meanwhile.
+FRESH, ROUNDS, TRIPS = 50_000_000, 8, 4
+# An edge takes some 8 ns on one thread. Of two threads that push, each waits for a cache line at every tenth edge, and
+# more often if the graph has fewer than SPARSELY edges. So another thread may not pay where a line takes PER_LINE ns.
+PER_LINE, SPARSELY = 80, 1 << 22
 
 # The time that several threads save is taken as 1 / SAVED of their time together, up to MOST_SAVED ns. If waiting for a
 # thread without a core costs more, one thread works alone for AS_LONG times the loss, at most LONGEST ns. The next try
@@ -95,6 +108,7 @@ _timer = np.zeros(2, np.int64)
 # The lock of the run that last held the threads: it holds them as long as the lock is locked. `with turn:` locks and
 # unlocks in C, so that Ctrl-C, which interrupts Python code only, cannot leave the threads held.
 _holder = [threading.Lock()]
+_probe_parts: list[Any] = []  # what the probe's addresses refer to
 _changing = threading.Lock()
 
 
@@ -109,8 +123,8 @@ def set_num_threads(count: int) -> None:
 
     Raises
     ------
-    ValueError
-        If `count` is out of range.
+    TypeError, ValueError
+        If `count` is not a whole number, or out of range.
 
     Examples
     --------
@@ -120,6 +134,9 @@ def set_num_threads(count: int) -> None:
     1
     >>> gasla.set_num_threads(1024)
     """
+    if not isinstance(count, int | np.integer) or isinstance(count, bool):
+        raise TypeError(f"count is {count!r}; expected a whole number of threads, from 1 to {MOST}")
+    count = int(count)
     if not 1 <= count <= MOST:
         raise ValueError(f"count is {count}; expected 1 to {MOST} threads")
     _limit[0], workers.most_started[0] = count, MOST
@@ -263,6 +280,91 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
         _while_it_is(control, GENERATION, generation, control)
 
 
+# --- what sharing costs ---------------------------------------------------------------------------------------------
+
+
+@apart
+def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Measure on two threads how long a cache line takes from one core to the other, and how long a barrier takes."""
+    line = together = np.int64(1) << 62
+    barrier(control, threads)
+    for turn in range(ROUNDS):
+        began = now()
+        for trip in range(turn * TRIPS, (turn + 1) * TRIPS):
+            _hand_over(word, 2 * trip + thread, thread)
+        ended = now()
+        line = min(line, (ended - began) // (2 * TRIPS))
+        barrier(control, threads)
+        began = now()
+        for _ in range(TRIPS):
+            barrier(control, threads)
+        together = min(together, (now() - began) // TRIPS)
+    if thread == 0:
+        pool = words_at(control[POOL], POOL_SIZE)
+        pool[LINE], pool[BARRIER], pool[MEASURED], word[0] = max(line, 1), max(together, 1), now(), 0
+
+
+@helper
+def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
+    """Wait until the word is `at`, and increment it; the first thread also waits for the other's increment."""
+    times = 0
+    while load(word, 0) != at:
+        stand_by(times)
+        times += 1
+    store(word, 0, at + 1)
+    while thread == 0 and load(word, 0) != at + 2:
+        stand_by(times)
+        times += 1
+
+
+@helper
+def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Measure what sharing costs, unless that is known; the caller holds the threads."""
+    if pool[PROBE] != 0 and not is_measured(pool):
+        control = words_at(pool[PROBE_CONTROL], CONTROL_SIZE)
+        control[TEAM], control[FIRST] = 2, np.int64(this_thread())
+        _run_once(pool[PROBE], pool[PROBE_ARGUMENTS], TOGETHER, 2, control)
+
+
+@helper
+def is_measured(pool: np.ndarray) -> bool:  # pragma: no cover - compiled
+    """Whether the costs were measured a short time ago."""
+    return pool[MEASURED] != 0 and now() - pool[MEASURED] < FRESH
+
+
+@helper
+def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
+    """The number of vertices and edges of an iteration below which one thread is faster than several with barriers.
+
+    An iteration has some four barriers, and moves as many lines twice: counters and tickets. An edge that is in a cache
+    takes a nanosecond.
+    """
+    return 4 * (pool[BARRIER] + 2 * pool[LINE])
+
+
+@helper
+def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no cover - compiled
+    """Whether threads may lose more time by moving cache lines than they save, by the costs as last measured."""
+    return pool[LINE] * SPARSELY > PER_LINE * (threads - 1) * min(edges, SPARSELY)
+
+
+def least_factor(threads: int) -> float:
+    """By what factor the costs as last measured raise the smallest amount of work that several threads share."""
+    if time.monotonic_ns() - pool.item(MEASURED) > FRESH:
+        return 1  # the next launch measures them
+    return max(1, 2 * pool.item(LINE) / (PER_LINE * (threads - 1)))
+
+
+def _set_up_probe() -> None:
+    """Have launches measure what sharing costs."""
+    control, word = new_control(), np.zeros(48, np.int64)
+    word = word[-word.ctypes.data % 128 // 8 :][:32]  # on cache lines of its own; cores fetch two at a time
+    call = Call(_probe).set([0, 2, control, word])
+    _probe_parts[:] = [call, control]
+    pool[PROBE_ARGUMENTS], pool[PROBE_CONTROL] = call.address, control.ctypes.data
+    pool[PROBE] = call.kernel.address
+
+
 # --- a launch --------------------------------------------------------------------------------------------------------
 
 
@@ -289,6 +391,8 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
     given, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
     count = min(count, threads) if count > 0 else threads
     while count > 0:
+        if count > 1:
+            measure(words_at(control[POOL], POOL_SIZE))
         given[PASSED], control[NEXT_THREADS] = count, 0
         _run_once(part, arguments, way, count, control)
         count = control[NEXT_THREADS]
@@ -371,6 +475,8 @@ def take(turn: threading.Lock, wanted: int) -> int:
     """`hold` the threads, and start those that are missing. Returns how many there are; 1 if another run holds them."""
     if wanted == 1 or not hold(turn):
         return 1
+    if not pool.item(PROBE):
+        _set_up_probe()
     return wanted if pool.item(STARTED) >= wanted else start_workers(wanted)
 
 
@@ -380,7 +486,7 @@ def are_taken() -> bool:
 
 
 def run_parallel(
-    kernel: Compiled,
+    kernel: Compiled | Call,
     control: np.ndarray,
     args: Sequence[Any],
     threads: int,
@@ -416,7 +522,10 @@ def launch(
     """
     call = kernel if isinstance(kernel, Call) else kernel.lend()
     call.set([0, threads, control, *args])
-    whole = call.launcher(by).set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
+    whole = call.launcher
+    if whole is None or whole.function is not by:
+        whole = call.launcher = Call(by)
+    whole.set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
     if short:
         whole()
     else:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.compiler.builtin import OF_C
 from gasla.compiler.emit import Builtin, Emitter, Operand, Value
 from gasla.compiler.function import compiled
 from gasla.compiler.kernel_types import scalar_type, vector_of
@@ -66,6 +67,7 @@ def is_vectorised(name: str, dtype: Any) -> bool:
 def _function(name: str, dtype: Any) -> Builtin:
     """A function of the kernel language that calls the C library's, and names its vector functions to LLVM."""
     kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
+    own = f"plain_{plain}"
 
     def call(emit: Emitter, node: Any, *given: Operand) -> Value:
         values, heads = [emit.to(node, x, kind) for x in given], emit.unit.heads
@@ -76,10 +78,15 @@ def _function(name: str, dtype: Any) -> Builtin:
         used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
-        variants = ",".join(f"_ZGV_LLVM_{symbol[5:]}({symbol})" for symbol in _symbols(name, dtype))
+        # LLVM replaces functions of C that it knows by name (see `OF_C`), and vectorises no call that forbids it. So it
+        # sees a function of another name, which it can't look into, as a weak function may be replaced when linking.
+        takes = ", ".join(f"{kind.ir} %{k}" for k in range(len(values)))
+        body = f"  %found = call {kind.ir} @{plain}({takes}) {OF_C}\n  ret {kind.ir} %found"
+        heads[own] = f"define weak {kind.ir} @{own}({takes}) noinline nounwind {{\nentry:\n{body}\n}}"
+        variants = ",".join(f"_ZGV_LLVM_{symbol[5:].replace(plain, own)}({symbol})" for symbol in _symbols(name, dtype))
         arguments = ", ".join(f"{kind.ir} {value.text}" for value in values)
         marks = f'nounwind willreturn memory(none) "vector-function-abi-variant"="{variants}"'
-        return emit.make(kind, f"call {kind.ir} @{plain}({arguments}) {marks}")
+        return emit.make(kind, f"call {kind.ir} @{own}({arguments}) {marks}")
 
     return Builtin(plain, call)
 

@@ -37,8 +37,11 @@ MAILBOX_SIZE, SET = 64, 16
 NONE, GIVEN, BEGUN = 0, 1, 2  # of a job
 
 # Words of the pool: how many workers sleep, and how many have started; the number of cores; until when one thread works
-# alone (the clock's nanoseconds, or 0); how much time several threads have saved lately, and since when to count that.
-SLEEPING, STARTED, USABLE, APART, BALANCE, SINCE, POOL_SIZE = range(7)
+# alone (the clock's nanoseconds, or 0); how much time several threads have saved lately, and since when to count that;
+# the costs that threads last measured, in nanoseconds (a cache line that moves from core to core, and a barrier), and
+# when; the probe that measures them: its code, arguments and control words.
+SLEEPING, STARTED, USABLE, APART, BALANCE, SINCE, LINE, BARRIER, MEASURED = range(9)
+PROBE, PROBE_ARGUMENTS, PROBE_CONTROL, POOL_SIZE = range(9, 13)
 
 MOST = 64 * SET  # threads
 AWAKE = 12_000  # pauses (25 ns each) in which a worker looks for its next job before it sleeps, as waking takes long

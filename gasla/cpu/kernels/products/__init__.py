@@ -1,1 +1,1 @@
-"""Products over semirings, in the kernel language: written out for each semiring, mask and types by `specialize`."""
+"""Products over semirings, in the kernel language: templates, compiled for each semiring, mask and types."""

@@ -7,130 +7,179 @@ goes on in the next. So the result of a row depends neither on the rows around i
 
 All that a thread holds is in one array for each type, so that LLVM sees that no two parts of it overlap.
 """
-# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialize import leave, local, plan
-from gasla.cpu.runtime.intrinsics import fetch_add, prefetch, select
+from gasla.compiler.template import Record, known
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, prefetch, select
 from gasla.cpu.runtime.threads import STOP, TICKET
+
+if TYPE_CHECKING:
+    from gasla.cpu.product.plans import BatchedPlan
 
 FOUR = 4  # number of entries that are loaded together
 AHEAD = 64  # entries between the one that is loaded and the one whose element of x is prefetched, in long rows
 
+plan: BatchedPlan = known()
+
+
+class Batch(Record):
+    """Variables that functions share: arguments, the batch that is laid out, and the semiring's functions."""
+
+    at: Any
+    begin: Any
+    bound: Any
+    complement: Any
+    control: Any
+    edge: Any
+    end: Any
+    entries: Any
+    fewest: Any
+    first: Any
+    i: Any
+    indices: Any
+    indptr: Any
+    is_whole: Any
+    limit: Any
+    mask: Any
+    most: Any
+    slots: Any
+    taken: Any
+    values: Any
+    x: Any
+    combine: Any
+    product: Any
+    merge: Any
+    entry: Any
+
 
 @compiled
-def multiply(thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
+def multiply(run: Batch, thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
     """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
     for name in plan.scratch:
-        local[name] = local["all", name][thread]
-    one, four, bound, rows = np.uint64(1), np.uint64(FOUR), np.uint64(width), np.uint64(len(indptr) - 1)
-    entries, most = min(np.uint64(len(indices)), np.uint64(indptr[rows])), np.uint64(plan.most)
-    edge, fewest = entries - min(entries, one), np.uint64(1 if plan.is_low else 0)
+        run.local[name] = run.local["all", name][thread]
+    run.bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
+    run.entries, run.most = min(np.uint64(len(indices)), np.uint64(indptr[rows])), np.uint64(plan.most)
+    run.edge, run.fewest = run.entries - min(run.entries, ONE), np.uint64(1 if plan.is_low else 0)
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
             return
-        end = min(start + np.uint64(chunk), rows)
-        i, first, limit = start, np.uint64(indptr[start]), np.uint64(indptr[end])
-        if limit > entries:
-            fail()
+        run.end = min(start + np.uint64(chunk), rows)
+        run.i, run.first, run.limit = start, np.uint64(indptr[start]), np.uint64(indptr[run.end])
+        if run.limit > run.entries:
+            fail(run)
         goes_on, so_far = False, plan.identity
-        while i < end:
-            begin, slots, is_whole = i, np.uint64(0), True
-            lay_out_rows()
-            taken = i - begin + np.uint64(not is_whole)
-            plan.begin[taken] = slots
-            reduce(taken, slots, *local[plan.scratch])
+        while run.i < run.end:
+            run.begin, run.slots, run.is_whole = run.i, np.uint64(0), True
+            lay_out_rows(run)
+            run.taken = run.i - run.begin + np.uint64(not run.is_whole)
+            plan.begin[run.taken] = run.slots
+            reduce(run, run.taken, run.slots, *run.local[plan.scratch])
             if goes_on:
-                plan.result[np.uint64(0)] = combine(so_far, plan.result[np.uint64(0)])
-            goes_on = not is_whole
+                plan.result[np.uint64(0)] = run.combine(so_far, plan.result[np.uint64(0)])
+            goes_on = not run.is_whole
             if goes_on:
                 so_far = plan.result[np.uint64(0)]
                 continue
-            store()
+            store(run)
 
 
-def fail():
+def fail(run: Batch):
     """The matrix points outside itself."""
-    control[STOP] = 1
+    run.control[STOP] = 1
     leave()
 
 
 # --- looking entries up -----------------------------------------------------------------------------------------------
 
 
-def lay_out_rows():
+def lay_out_rows(run: Batch):
     """Fill a batch with rows from `i` on, and with part of the next one if that is longer than a batch."""
-    while i < end and is_whole:
-        last = np.uint64(indptr[i + one])
-        if first > last or last > limit:
-            fail()
+    while run.i < run.end and run.is_whole:
+        last = np.uint64(run.indptr[run.i + ONE])
+        if run.first > last or last > run.limit:
+            fail(run)
         if plan.masked:
-            if mask[i] == complement:
-                first = last
+            if run.mask[run.i] == run.complement:
+                run.first = last
         if plan.is_low:
             # If slots have few lines, most rows fit in one slot: this branch handles them alone.
-            if (last - first - one < four) & (slots < most) & (first + four <= entries):
-                at, plan.begin[i - begin], plan.count[slots] = slots, slots, last - first
-                look_up_four(are_inside=True)
-                slots, i, first = slots + one, i + one, last
+            if (
+                (last - run.first - ONE < np.uint64(FOUR))
+                & (run.slots < run.most)
+                & (run.first + np.uint64(FOUR) <= run.entries)
+            ):
+                run.at, plan.begin[run.i - run.begin], plan.count[run.slots] = run.slots, run.slots, last - run.first
+                look_up_four(run, are_inside=True)
+                run.slots, run.i, run.first = run.slots + ONE, run.i + ONE, last
                 continue
-        needed, stop = max(fewest, (last - first + np.uint64(plan.height - 1)) // np.uint64(plan.height)), last
-        if slots + needed > most or i - begin == most:
-            if i > begin:
+        needed, stop = max(run.fewest, (last - run.first + np.uint64(plan.height - 1)) // np.uint64(plan.height)), last
+        if run.slots + needed > run.most or run.i - run.begin == run.most:
+            if run.i > run.begin:
                 break
-            needed, stop, is_whole = most, first + np.uint64(plan.block), False
-        plan.begin[i - begin] = slots
-        s, slots = slots, slots + needed
-        while s < slots:
-            at, below = s, min(first + np.uint64(plan.height), stop)
-            plan.count[s] = below - first
-            while first < below:
-                look_up_four(are_inside=False)
-                at += np.uint64(FOUR * plan.stride)
-                first += four
-            s, first = s + one, below
-        i += np.uint64(is_whole)
+            needed, stop, run.is_whole = run.most, run.first + np.uint64(plan.block), False
+        plan.begin[run.i - run.begin] = run.slots
+        s, run.slots = run.slots, run.slots + needed
+        while s < run.slots:
+            run.at, below = s, min(run.first + np.uint64(plan.height), stop)
+            plan.count[s] = below - run.first
+            while run.first < below:
+                look_up_four(run, are_inside=False)
+                run.at += np.uint64(FOUR * plan.stride)
+                run.first += np.uint64(FOUR)
+            s, run.first = s + ONE, below
+        run.i += np.uint64(run.is_whole)
 
 
-def look_up_four(are_inside):
+def look_up_four(run: Batch, are_inside):
     """Lay out four entries from `first` on, below each other from `at` on; entries past the end of the row are ignored.
 
     `are_inside`: the matrix has four entries there; otherwise its last entry is repeated.
     """
     if plan.looked_up:
         for k in range(FOUR):
-            e_[k] = first + np.uint64(k) if are_inside else min(first + np.uint64(k), edge)
+            run.local["e", k] = run.first + np.uint64(k) if are_inside else min(run.first + np.uint64(k), run.edge)
         if plan.reads_columns:
             for k in range(FOUR):
-                u_[k] = np.uint64(indices[e_[k]])
-            if (u_0 >= bound) | (u_1 >= bound) | (u_2 >= bound) | (u_3 >= bound):
-                fail()
+                run.local["u", k] = np.uint64(run.indices[run.local["e", k]])
+            if (
+                (run.local["u", 0] >= run.bound)
+                | (run.local["u", 1] >= run.bound)
+                | (run.local["u", 2] >= run.bound)
+                | (run.local["u", 3] >= run.bound)
+            ):
+                fail(run)
         if plan.reads("x") and not plan.is_low:
             for k in range(FOUR):
-                prefetch(x, indices[min(first + np.uint64(AHEAD + k), edge)])
+                prefetch(run.x, run.indices[min(run.first + np.uint64(AHEAD + k), run.edge)])
         for k in range(FOUR):
-            plan.entry[at + np.uint64(k * plan.stride)] = entry(*tuple(argument(name, k) for name in plan.parameters))
+            plan.entry[run.at + np.uint64(k * plan.stride)] = run.entry(
+                *tuple(argument(run, name, k) for name in plan.parameters)
+            )
 
 
-def argument(name, k):
+def argument(run: Batch, name, k):
     """The value of a parameter of the product at one of four entries."""
     if name == "value":
-        return values[e_[k]]
+        return run.values[run.local["e", k]]
     if name == "x":
-        return x[u_[k]]
-    return np.int64(i) if name == "row" else np.int64(u_[k])
+        return run.x[run.local["u", k]]
+    return np.int64(run.i) if name == "row" else np.int64(run.local["u", k])
 
 
 # --- reducing a batch -------------------------------------------------------------------------------------------------
 
 
 @compiled
-def reduce(rows, slots, *scratch):
+def reduce(run: Batch, rows, slots, *scratch):
     """Reduce each slot, then the slots of each row until one is left."""
-    sweep(whole(slots), *local[plan.scratch])
+    sweep(run, whole(slots), *run.local[plan.scratch])
     if plan.is_low:
         if slots == rows:
             for i in range(whole(rows)):
@@ -157,7 +206,7 @@ def reduce(rows, slots, *scratch):
                     s += np.uint64(1)
                 slots += np.uint64(1)
             plan.last[j] = slots
-        sweep_again(whole(slots), height, *local[plan.scratch])
+        sweep_again(run, whole(slots), height, *run.local[plan.scratch])
         several = np.uint64(0)
         for j in range(left):
             i, first, last = np.uint64(plan.row[j]), np.uint64(plan.first[j]), np.uint64(plan.last[j])
@@ -168,26 +217,26 @@ def reduce(rows, slots, *scratch):
 
 
 @compiled
-def sweep(slots, *scratch):
+def sweep(run: Batch, slots, *scratch):
     """Reduce the entries of each slot."""
     for s in range(slots):
-        plan.total[s] = choose(plan.count[s] > 0, product(*plan.entry[s]), plan.identity)
+        plan.total[s] = choose(plan.count[s] > 0, run.product(*plan.entry[s]), plan.identity)
     for k in range(np.uint64(1), np.uint64(plan.height)):
         line = k * np.uint64(plan.stride)
         for s in range(slots):
-            new = combine(plan.total[s], product(*plan.entry[line + s]))
+            new = run.combine(plan.total[s], run.product(*plan.entry[line + s]))
             plan.total[s] = choose(plan.count[s] > np.int32(k), new, plan.total[s])
 
 
 @compiled
-def sweep_again(slots, height, *scratch):
+def sweep_again(run: Batch, slots, height, *scratch):
     """Reduce the totals that are laid out in each slot."""
     for s in range(slots):
         plan.total[s] = plan.laid[s]
     for k in range(np.uint64(1), height):
         line = k * np.uint64(plan.stride)
         for s in range(slots):
-            new = combine(plan.total[s], plan.laid[line + s])
+            new = run.combine(plan.total[s], plan.laid[line + s])
             plan.total[s] = choose(plan.count[s] > np.int32(k), new, plan.total[s])
 
 
@@ -209,22 +258,22 @@ def choose(condition, a, b):
 # --- what is stored ---------------------------------------------------------------------------------------------------
 
 
-def store():
+def store(run: Batch):
     """Write the results of the batch, merged with the values there if there is an accumulator."""
     if plan.terms.reads_old:
-        for k in range(taken):
-            plan.stored[k] = plan.out[begin + k]
-    finish(whole(taken), *local[plan.scratch])
-    for k in range(taken):
-        if not plan.masked or mask[begin + k] != complement:
-            plan.out[begin + k] = plan.stored[k]
+        for k in range(run.taken):
+            plan.stored[k] = plan.out[run.begin + k]
+    finish(run, whole(run.taken), *run.local[plan.scratch])
+    for k in range(run.taken):
+        if not plan.masked or run.mask[run.begin + k] != run.complement:
+            plan.out[run.begin + k] = plan.stored[k]
 
 
 @compiled
-def finish(rows, *scratch):
+def finish(run: Batch, rows, *scratch):
     """Compute what is stored for each row."""
     for i in range(rows):
         if plan.terms.merged is None:
             plan.stored[i] = plan.result[i]
         else:
-            plan.stored[i] = merge(plan.stored[i], plan.result[i])
+            plan.stored[i] = run.merge(plan.stored[i], plan.result[i])

@@ -10,7 +10,7 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add, take_marks
-from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.cpu.runtime.threads import PROGRESS, STOP, TICKET
 
 FEW = 32  # up to this many columns are sorted by comparing each with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
@@ -89,14 +89,18 @@ def measure(thread, threads, control, indptr, indices, other, mask, steps, grain
 @compiled
 def count(
     thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
-    mask_indptr, mask_indices, all_stamps, counts,
+    mask_indptr, mask_indices, all_stamps, counts, most,
 ):  # fmt: skip
-    """Count the columns of each row of a product, without those in the mask, if there is one."""
+    """Count the columns of each row of a product, without those in the mask, if there is one.
+
+    Sets the stop flag once there are more than `most`.
+    """
     parts, stamps = np.uint64(len(bounds) - 1), all_stamps[thread]
     while True:
         part = np.uint64(fetch_add(control, TICKET, 1))
         if part >= parts or control[STOP] != 0:
             return
+        total = np.int64(0)
         for i in range(np.uint64(bounds[part]), np.uint64(bounds[part + _ONE])):
             stamp, found = stamps.dtype.type(i + _ONE), np.int64(0)
             if mask_indptr is not None:
@@ -113,6 +117,9 @@ def count(
                         found += np.int64(abs(old) != stamp)
                         stamps[j] = old if old == -stamp else stamp
             counts[i] = found
+            total += found
+        if fetch_add(control, PROGRESS, total) + total > most:
+            control[STOP] = 1
 
 
 @compiled

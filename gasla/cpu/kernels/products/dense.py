@@ -3,91 +3,124 @@
 Four entries of a row are added at once, so that each total is read and written once for four products; the loop over
 columns is one that LLVM vectorises. Each total is reduced in the order of the row, by one thread.
 """
-# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialize import leave, local, plan
-from gasla.cpu.runtime.intrinsics import fetch_add
+from gasla.compiler.template import Each, Record, known
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave
 from gasla.cpu.runtime.threads import STOP, TICKET
+
+if TYPE_CHECKING:
+    from gasla.cpu.product.plans import DensePlan
+
+FOUR = 4
+
+plan: DensePlan = known()
+
+
+class Rows(Record):
+    """Variables that functions share: arguments, the current row, entry and column, and the semiring's functions."""
+
+    bound: Any
+    columns: Any
+    complement: Any
+    e: Any
+    i: Any
+    indices: Any
+    indptr: Any
+    j: Any
+    line: Any
+    mask: Any
+    values: Any
+    width: Any
+    x: Any
+    all_total: Each
+    total: Each
+    combine: Any
+    product: Any
+    merge: Any
 
 
 @compiled
-def multiply(thread, threads, control, columns, width, chunk, complement, indptr, indices, *arrays):
+def multiply(run: Rows, thread, threads, control, columns, width, chunk, complement, indptr, indices, *arrays):
     """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
     rows = np.uint64(len(indptr) - 1)
     for p in plan.parts:
-        total_[p] = all_total_[p][thread]
+        run.total[p] = run.all_total[p][thread]
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
             return
-        if not reduce_rows(start, min(start + np.uint64(chunk), rows), *local[plan.shared]):
+        if not reduce_rows(run, start, min(start + np.uint64(chunk), rows), *run.local[plan.shared]):
             control[STOP] = 1
             return
 
 
 @compiled
-def reduce_rows(start, end, *shared):
+def reduce_rows(run: Rows, start, end, *shared):
     """Reduce and store the rows from `start` to `end`; False where the matrix points outside itself."""
-    one, four, bound, stored = np.uint64(1), np.uint64(4), np.uint64(width), np.uint64(len(indices))
-    for i in range(start, end):
-        line = i * columns
+    run.bound, stored = np.uint64(run.width), np.uint64(len(run.indices))
+    for run.i in range(start, end):
+        run.line = run.i * run.columns
         if plan.masked:
             wanted = False
-            for j in range(columns):
-                wanted |= mask[line + j] != complement
+            for run.j in range(run.columns):
+                wanted |= run.mask[run.line + run.j] != run.complement
             if not wanted:
                 continue
-        e, last = np.uint64(indptr[i]), np.uint64(indptr[i + one])
-        if e > last or last > stored:
+        run.e, last = np.uint64(run.indptr[run.i]), np.uint64(run.indptr[run.i + ONE])
+        if run.e > last or last > stored:
             return False
-        for j in range(columns):
-            plan.total[j] = plan.identity
-        while last - e >= four:
-            add_entries(4)
-        while e < last:
-            add_entries(1)
-        for j in range(columns):
-            if not plan.masked or mask[line + j] != complement:
-                store()
+        for run.j in range(run.columns):
+            plan.total[run.j] = plan.identity
+        while last - run.e >= np.uint64(FOUR):
+            add_entries(run, 4)
+        while run.e < last:
+            add_entries(run, 1)
+        for run.j in range(run.columns):
+            if not plan.masked or run.mask[run.line + run.j] != run.complement:
+                store(run)
     return True
 
 
-def add_entries(count):
+def add_entries(run: Rows, count):
     """Add the products of some entries from `e` on to the totals of all columns."""
     for p in range(count):
         if plan.reads_columns:
-            u_[p] = np.uint64(indices[e + np.uint64(p)])
-            if u_[p] >= bound:
+            run.local["u", p] = np.uint64(run.indices[run.e + np.uint64(p)])
+            if run.local["u", p] >= run.bound:
                 leave(False)
         if plan.reads("x"):
-            from_[p] = u_[p] * columns
+            run.local["from", p] = run.local["u", p] * run.columns
         if plan.reads("value"):
-            v_[p] = values[e + np.uint64(p)]
-    for j in range(columns):
-        total = plan.total[j]
+            run.local["v", p] = run.values[run.e + np.uint64(p)]
+    for run.j in range(run.columns):
+        total = plan.total[run.j]
         for p in range(count):
-            total = combine(total, product(*tuple(argument(name, p) for name in plan.parameters)))
-        plan.total[j] = total
-    e += np.uint64(count)
+            total = run.combine(total, run.product(*tuple(argument(run, name, p) for name in plan.parameters)))
+        plan.total[run.j] = total
+    run.e += np.uint64(count)
 
 
-def argument(name, p):
+def argument(run: Rows, name, p):
     """The value of a parameter of the product of the entry number `p` and column `j`."""
     if name == "value":
-        return v_[p]
+        return run.local["v", p]
     if name == "x":
-        return x[from_[p] + j]
-    return np.int64(i) if name == "row" else np.int64(u_[p]) if name == "other" else np.int64(j)
+        return run.x[run.local["from", p] + run.j]
+    return np.int64(run.i) if name == "row" else np.int64(run.local["u", p]) if name == "other" else np.int64(run.j)
 
 
-def store():
+def store(run: Rows):
     """Write the total of column `j`, merged with the value there if there is an accumulator."""
     if plan.terms.merged is None:
-        plan.out[line + j] = plan.total[j]
+        plan.out[run.line + run.j] = plan.total[run.j]
     elif plan.terms.reads_old:
-        plan.out[line + j] = merge(plan.out[line + j], plan.total[j])
+        plan.out[run.line + run.j] = run.merge(plan.out[run.line + run.j], plan.total[run.j])
     else:
-        plan.out[line + j] = merge(plan.total[j])
+        plan.out[run.line + run.j] = run.merge(plan.total[run.j])

@@ -7,140 +7,172 @@ to predict. Where the mask has few columns, they are searched for in B's row.
 
 An entry reduces in the order in which A and B are stored, by one thread: its bits do not depend on how many there are.
 """
-# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gasla.compiler.function import compiled
+from gasla.compiler.template import Each, Record, known
 from gasla.cpu.kernels.products.counting import gather_marks, in_order, leave_out, place_of
-from gasla.cpu.program.specialize import leave, plan
-from gasla.cpu.runtime.intrinsics import fetch_add, select_bits
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, select_bits
 from gasla.cpu.runtime.threads import STOP, TICKET
+
+if TYPE_CHECKING:
+    from gasla.cpu.product.plans import SparsePlan
 
 DENSE = 8  # a row that has over 1 / DENSE of all columns marks them
 LONG = 32  # a row of B over this many times as long as the mask's row is searched, not scanned
 SPARE = 128  # slots for columns that the mask lacks; with a single slot each product would wait for the last one
 
+plan: SparsePlan = known()
+
+
+class Rows(Record):
+    """Variables that functions share: arguments, the current row and entries, and the semiring's functions."""
+
+    a_indices: Any
+    a_indptr: Any
+    a_values: Any
+    b_indices: Any
+    b_indptr: Any
+    b_values: Any
+    bounds: Any
+    control: Any
+    e: Any
+    i: Any
+    j: Any
+    k: Any
+    parts: Any
+    t: Any
+    total: Each
+    all_total: Each
+    combine: Any
+    product: Any
+    merge: Any
+
 
 @compiled
-def fill(
+def fill(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ends, width,
     indptr, indices, all_stamps, all_columns, all_marks, all_spans, *arrays
 ):  # fmt: skip
     """Compute all entries of the rows, which have been counted."""
-    one, parts = np.uint64(1), np.uint64(len(bounds) - 1)
+    run.parts = np.uint64(len(bounds) - 1)
     stamps, columns, marks, spans = all_stamps[thread], all_columns[thread], all_marks[thread], all_spans[thread]
     for p in plan.parts:
-        total_[p] = all_total_[p][thread]
-    for i in rows():
-        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + one])
-        if mask_indptr is None and ends[i + one] - ends[i] > width // DENSE:
-            for j in columns_met():
-                is_new = marks[j] == 0
-                marks[j] = 1
-                add(is_new)
+        run.total[p] = run.all_total[p][thread]
+    for run.i in rows(run):
+        first, last = np.uint64(indptr[run.i]), np.uint64(indptr[run.i + ONE])
+        if mask_indptr is None and ends[run.i + ONE] - ends[run.i] > width // DENSE:
+            for run.j in columns_met(run):
+                is_new = marks[run.j] == 0
+                marks[run.j] = 1
+                add(run, is_new)
             gather_marks(marks, width, indices, first)
         else:
-            stamp, found = stamps.dtype.type(i + one), np.uint64(0)
+            stamp, found = stamps.dtype.type(run.i + ONE), np.uint64(0)
             if mask_indptr is not None:
-                leave_out(stamps, stamp, mask_indptr, mask_indices, i)
-            for j in columns_met():
-                old = stamps[j]
+                leave_out(stamps, stamp, mask_indptr, mask_indices, run.i)
+            for run.j in columns_met(run):
+                old = stamps[run.j]
                 if mask_indptr is None:
                     is_new = old != stamp
-                    stamps[j] = stamp
+                    stamps[run.j] = stamp
                 else:
                     is_new = abs(old) != stamp
-                    stamps[j] = old if old == -stamp else stamp
-                columns[found] = b_indices[t]
+                    stamps[run.j] = old if old == -stamp else stamp
+                columns[found] = b_indices[run.t]
                 found += np.uint64(is_new)
-                add(is_new)
+                add(run, is_new)
             if found != last - first:
                 control[STOP] = 1
                 return
             in_order(columns, found, indices, first, marks, spans)
-        for t in range(first, last):
-            j = np.uint64(indices[t])
-            store(j)
+        for run.t in range(first, last):
+            run.j = np.uint64(indices[run.t])
+            store(run, run.j)
 
 
 @compiled
-def at_entries(
+def at_entries(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ascends,
     all_slots, *arrays
 ):  # fmt: skip
     """Compute the entries that the mask has."""
-    one, parts = np.uint64(1), np.uint64(len(bounds) - 1)
+    run.parts = np.uint64(len(bounds) - 1)
     slots = all_slots[thread]
     for p in plan.parts:
-        total_[p] = all_total_[p][thread]
+        run.total[p] = run.all_total[p][thread]
     for spare in range(np.uint64(SPARE)):
         plan.total[spare] = plan.identity
-    for i in rows():
-        first, last = np.uint64(mask_indptr[i]), np.uint64(mask_indptr[i + one])
+    for run.i in rows(run):
+        first, last = np.uint64(mask_indptr[run.i]), np.uint64(mask_indptr[run.i + ONE])
         if first == last:
             continue
-        for t in range(first, last):
-            slot = t - first + np.uint64(SPARE)
+        for run.t in range(first, last):
+            slot = run.t - first + np.uint64(SPARE)
             plan.total[slot] = plan.identity
-            slots[np.uint64(mask_indices[t])] = slot
+            slots[np.uint64(mask_indices[run.t])] = slot
         wanted = last - first if ascends else np.uint64(2**63)
-        for e in range(np.uint64(a_indptr[i]), np.uint64(a_indptr[i + one])):
-            k = np.uint64(a_indices[e])
-            start, end = np.uint64(b_indptr[k]), np.uint64(b_indptr[k + one])
+        for run.e in range(np.uint64(a_indptr[run.i]), np.uint64(a_indptr[run.i + ONE])):
+            run.k = np.uint64(a_indices[run.e])
+            start, end = np.uint64(b_indptr[run.k]), np.uint64(b_indptr[run.k + ONE])
             if wanted < (end - start) // np.uint64(LONG):
                 for m in range(first, last):
-                    j, slot = np.uint64(mask_indices[m]), m - first + np.uint64(SPARE)
-                    t = place_of(b_indices, start, end, mask_indices[m])
-                    if t < end and slot == np.uint64(slots[j]):
-                        plan.total[slot] = combine(plan.total[slot], multiply())
+                    run.j, slot = np.uint64(mask_indices[m]), m - first + np.uint64(SPARE)
+                    run.t = place_of(b_indices, start, end, mask_indices[m])
+                    if run.t < end and slot == np.uint64(slots[run.j]):
+                        plan.total[slot] = run.combine(plan.total[slot], multiply(run))
                 continue
-            for t in range(start, end):
-                j = np.uint64(b_indices[t])
-                slot = np.uint64(slots[j])
-                plan.total[slot] = combine(plan.total[slot], multiply())
-        for t in range(first, last):
-            slot = np.uint64(slots[np.uint64(mask_indices[t])])
-            store(slot)
-        for t in range(first, last):
-            j = np.uint64(mask_indices[t])
-            slots[j] = j & np.uint64(SPARE - 1)
+            for run.t in range(start, end):
+                run.j = np.uint64(b_indices[run.t])
+                slot = np.uint64(slots[run.j])
+                plan.total[slot] = run.combine(plan.total[slot], multiply(run))
+        for run.t in range(first, last):
+            slot = np.uint64(slots[np.uint64(mask_indices[run.t])])
+            store(run, slot)
+        for run.t in range(first, last):
+            run.j = np.uint64(mask_indices[run.t])
+            slots[run.j] = run.j & np.uint64(SPARE - 1)
 
 
-def rows():
+def rows(run: Rows):
     """The rows for this thread, part by part; leaves the kernel after the last."""
     while True:
-        part = np.uint64(fetch_add(control, TICKET, 1))
-        if part >= parts or control[STOP] != 0:
+        part = np.uint64(fetch_add(run.control, TICKET, 1))
+        if part >= run.parts or run.control[STOP] != 0:
             leave()
-        yield from range(np.uint64(bounds[part]), np.uint64(bounds[part + one]))
+        yield from range(np.uint64(run.bounds[part]), np.uint64(run.bounds[part + ONE]))
 
 
-def columns_met():
+def columns_met(run: Rows):
     """The columns of the products of row `i`: entry `e` of A is multiplied with entry `t` of B."""
-    for e in range(np.uint64(a_indptr[i]), np.uint64(a_indptr[i + one])):
-        k = np.uint64(a_indices[e])
-        for t in range(np.uint64(b_indptr[k]), np.uint64(b_indptr[k + one])):
-            yield np.uint64(b_indices[t])
+    for run.e in range(np.uint64(run.a_indptr[run.i]), np.uint64(run.a_indptr[run.i + ONE])):
+        run.k = np.uint64(run.a_indices[run.e])
+        for run.t in range(np.uint64(run.b_indptr[run.k]), np.uint64(run.b_indptr[run.k + ONE])):
+            yield np.uint64(run.b_indices[run.t])
 
 
-def add(is_new):
+def add(run: Rows, is_new):
     """Add a product to the total of column `j`, which is the identity before the first of a row."""
-    plan.total[j] = combine(choose(is_new, plan.identity, plan.total[j]), multiply())
+    plan.total[run.j] = run.combine(choose(is_new, plan.identity, plan.total[run.j]), multiply(run))
 
 
-def multiply():
+def multiply(run: Rows):
     """The product of entry `e` of A and entry `t` of B."""
-    return product(*tuple(argument(name) for name in plan.parameters))
+    return run.product(*tuple(argument(run, name) for name in plan.parameters))
 
 
-def argument(name):
+def argument(run: Rows, name):
     """The value of a parameter of the product."""
     if name == "value":
-        return a_values[e]
+        return run.a_values[run.e]
     if name == "x":
-        return b_values[t]
-    return np.int64(i) if name == "row" else np.int64(k) if name == "other" else np.int64(j)
+        return run.b_values[run.t]
+    return np.int64(run.i) if name == "row" else np.int64(run.k) if name == "other" else np.int64(run.j)
 
 
 @compiled
@@ -152,9 +184,9 @@ def choose(condition, a, b):
         return select_bits(condition, a, b)
 
 
-def store(at):
+def store(run: Rows, at):
     """Write a total as the entry number `t` of the result."""
     if plan.terms.merged is None:
-        plan.out[t] = plan.total[at]
+        plan.out[run.t] = plan.total[at]
     else:
-        plan.out[t] = merge(plan.total[at])
+        plan.out[run.t] = run.merge(plan.total[at])

@@ -4,219 +4,262 @@ A row is reduced four entries at a time, in vectors of the processor. Its last o
 with those that follow in memory, which are masked out: a branch on their number would often be predicted wrongly, and
 that costs more.
 """
-# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gasla.compiler.function import compiled
-from gasla.cpu.program.specialize import leave, local, plan
+from gasla.compiler.template import Record, known
 from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.blocks import stage
-from gasla.cpu.runtime.intrinsics import fetch_add, prefetch
+from gasla.cpu.runtime.intrinsics import ONE, fetch_add, leave, prefetch
 from gasla.cpu.runtime.threads import STOP, TICKET
+
+if TYPE_CHECKING:
+    from gasla.cpu.product.plans import VectorPlan
 
 AHEAD = 32  # entries between one that is computed and the one whose element of x is prefetched
 LOOK_AFTER = 64  # number of entries between two tests whether the rest of a row can change the result
 LAST = 3  # number of further entries that a load of four reads
+FOUR = 4
+
+plan: VectorPlan = known()
+
+
+class Rows(Record):
+    """Variables that functions share: arguments, the current row and its entries, and the semiring's functions."""
+
+    around: Any
+    ask_until: Any
+    bound: Any
+    complement: Any
+    control: Any
+    e: Any
+    end: Any
+    first: Any
+    found: Any
+    i: Any
+    indices: Any
+    indptr: Any
+    last: Any
+    load_until: Any
+    mask: Any
+    stored: Any
+    total: Any
+    totals: Any
+    u: Any
+    values: Any
+    x: Any
+    x_u: Any
+    combine: Any
+    combine_all: Any
+    product: Any
+    products: Any
+    is_final: Any
+    merge: Any
 
 
 @compiled
-def multiply(thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
+def multiply(run: Rows, thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
     """Reduce `chunk` rows at a time until none is left. Sets the stop flag where the matrix points outside itself."""
-    bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
-    stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
-    load_until = stored - min(np.uint64(LAST), stored)
-    ask_until = stored - min(np.uint64(AHEAD + LAST), stored)
+    run.bound, rows = np.uint64(width), np.uint64(len(indptr) - 1)
+    run.stored = min(np.uint64(len(indices)), np.uint64(indptr[rows]))
+    run.load_until = run.stored - min(np.uint64(LAST), run.stored)
+    run.ask_until = run.stored - min(np.uint64(AHEAD + LAST), run.stored)
     while True:
         start = np.uint64(fetch_add(control, TICKET, chunk))
         if start >= rows or control[STOP] != 0:
             return
-        reduce_rows(start, min(start + np.uint64(chunk), rows), *local[plan.shared])
+        reduce_rows(run, start, min(start + np.uint64(chunk), rows), *run.local[plan.shared])
 
 
 @stage
-def reduce_rows(start, end, *shared):
+def reduce_rows(run: Rows, start, end, *shared):
     """Reduce the rows from `start` to `end`, and store the totals."""
-    one, two, four = np.uint64(1), np.uint64(2), np.uint64(4)
-    i, first = start, np.uint64(indptr[start])
+    run.i, run.first = start, np.uint64(run.indptr[start])
     if not plan.by_four:
-        for i in each_row():
-            reduce_row()
+        for run.i in each_row(run):
+            reduce_row(run)
     else:
-        while i < end:
+        while run.i < end:
             # Short rows have a loop of their own: one loop for all rows would need too many registers.
-            for i in each_row():
-                if last - e - one >= four:
+            for run.i in each_row(run):
+                if run.last - run.e - ONE >= np.uint64(FOUR):
                     break
-                if e >= load_until:
+                if run.e >= run.load_until:
                     break
-                reduce_short_row()
-            for i in each_row():
-                if last - e - one < four and e < load_until:
+                reduce_short_row(run)
+            for run.i in each_row(run):
+                if run.last - run.e - ONE < np.uint64(FOUR) and run.e < run.load_until:
                     break
-                reduce_row()
+                reduce_row(run)
 
 
-def each_row():
+def each_row(run: Rows):
     """Rows from `i` on, each with its entries from `e` to `last`. Over a range LLVM would need more registers."""
-    while i < end:
-        e, last = first, np.uint64(indptr[i + one])
-        yield i
-        i, first = i + one, last
+    while run.i < run.end:
+        run.e, run.last = run.first, np.uint64(run.indptr[run.i + ONE])
+        yield run.i
+        run.i, run.first = run.i + ONE, run.last
 
 
-def is_wanted():
+def is_wanted(run: Rows):
     """Whether the mask admits row `i`."""
-    return not plan.masked or mask[i] != complement
+    return not plan.masked or run.mask[run.i] != run.complement
 
 
-def store_total():
+def store_total(run: Rows):
     """Write the row's total, merged with the value there if there is an accumulator."""
     if plan.terms.merged is None:
-        plan.out[i] = total
+        plan.out[run.i] = run.total
     else:
-        plan.out[i] = merge(plan.out[i], total)
+        plan.out[run.i] = run.merge(plan.out[run.i], run.total)
 
 
-def fail():
+def fail(run: Rows):
     """The matrix points outside itself."""
-    control[STOP] = 1
+    run.control[STOP] = 1
     leave()
 
 
 # --- four entries at a time -------------------------------------------------------------------------------------------
 
 
-def reduce_short_row():
+def reduce_short_row(run: Rows):
     """Reduce a row of one to four entries."""
-    if is_wanted():
-        multiply_last()
-        totals = found
-        fold()
-        store_total()
+    if is_wanted(run):
+        multiply_last(run)
+        run.totals = run.found
+        fold(run)
+        store_total(run)
 
 
-def reduce_row():
+def reduce_row(run: Rows):
     """Reduce any row."""
-    if is_wanted():
-        if first > last or last > stored:
-            fail()
+    if is_wanted(run):
+        if run.first > run.last or run.last > run.stored:
+            fail(run)
         if plan.by_four and plan.terms.monoid.commutative:
-            reduce_by_four()
+            reduce_by_four(run)
         else:
-            total = plan.identity
-        while e < last:
-            look_up()
-            total = combine(total, product(*tuple(argument(name) for name in plan.parameters)))
+            run.total = plan.identity
+        while run.e < run.last:
+            look_up(run)
+            run.total = run.combine(run.total, run.product(*tuple(argument(run, name) for name in plan.parameters)))
             if plan.terms.any_will_do:
-                if is_final(total):
+                if run.is_final(run.total):
                     break
-            e += one
-        store_total()
+            run.e += ONE
+        store_total(run)
 
 
-def reduce_by_four():
+def reduce_by_four(run: Rows):
     """Reduce a row to `total`, up to `e`: all of it, unless it is among the last of the matrix."""
     if plan.is_tuple:
-        totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
+        run.totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
     else:
-        totals = simd4.spread(plan.identity)
-    if last - e > four:
-        stop = min(last - four, ask_until) if plan.asks_ahead else last - four
-        while e < stop:
+        run.totals = simd4.spread(plan.identity)
+    if run.last - run.e > np.uint64(FOUR):
+        stop = min(run.last - np.uint64(FOUR), run.ask_until) if plan.asks_ahead else run.last - np.uint64(FOUR)
+        while run.e < stop:
             if plan.terminal is None:
-                add_four()
+                add_four(run)
             elif plan.looks_often:
-                add_four()
-                if simd4.any_of(totals == plan.terminal):
+                add_four(run)
+                if simd4.any_of(run.totals == plan.terminal):
                     break
             else:
-                look = min(e + np.uint64(LOOK_AFTER), stop)
-                while e < look:
-                    add_four()
-                if simd4.any_of(totals == plan.terminal):
+                look = min(run.e + np.uint64(LOOK_AFTER), stop)
+                while run.e < look:
+                    add_four(run)
+                if simd4.any_of(run.totals == plan.terminal):
                     break
-        if last - e - one < four and e < load_until:
-            multiply_last()
-            totals = combine_all(totals, found)
+        if run.last - run.e - ONE < np.uint64(FOUR) and run.e < run.load_until:
+            multiply_last(run)
+            run.totals = run.combine_all(run.totals, run.found)
         if plan.terminal is not None:
-            if simd4.any_of(totals == plan.terminal):
-                e = last
-    fold()
+            if simd4.any_of(run.totals == plan.terminal):
+                run.e = run.last
+    fold(run)
 
 
-def add_four():
+def add_four(run: Rows):
     """Add the products of four entries to the totals."""
     if plan.asks_ahead:
         for k in plan.places:
-            prefetch(x, indices[e + np.uint64(AHEAD + k)])
-    multiply_four()
-    totals = combine_all(totals, found)
-    e += four
+            prefetch(run.x, run.indices[run.e + np.uint64(AHEAD + k)])
+    multiply_four(run)
+    run.totals = run.combine_all(run.totals, run.found)
+    run.e += np.uint64(FOUR)
 
 
-def multiply_last():
+def multiply_last(run: Rows):
     """The products of the last one to four entries, with the identity in the remaining lanes."""
-    multiply_four()
-    is_there, e = simd4.within(last - e), last
+    multiply_four(run)
+    is_there, run.e = simd4.within(run.last - run.e), run.last
     if plan.is_tuple:
-        found = tuple(simd4.where(is_there, found[p], simd4.spread(identity)) for p, identity in plan.identities)
+        run.found = tuple(
+            simd4.where(is_there, run.found[p], simd4.spread(identity)) for p, identity in plan.identities
+        )
     else:
-        found = simd4.where(is_there, found, simd4.spread(plan.identity))
+        run.found = simd4.where(is_there, run.found, simd4.spread(plan.identity))
 
 
-def multiply_four():
+def multiply_four(run: Rows):
     """The products of four entries from `e` on."""
     if plan.reads("x"):
-        around, are_inside = simd4.gather(x, indices, e, bound)
+        run.around, are_inside = simd4.gather(run.x, run.indices, run.e, run.bound)
         if not are_inside:
-            fail()
+            fail(run)
     elif plan.reads("other"):
-        if simd4.any_of(np.uint64(simd4.load(indices, e)) >= bound):
-            fail()
-    found = products(*tuple(argument_of_four(name) for name in plan.parameters))
+        if simd4.any_of(np.uint64(simd4.load(run.indices, run.e)) >= run.bound):
+            fail(run)
+    run.found = run.products(*tuple(argument_of_four(run, name) for name in plan.parameters))
 
 
-def argument_of_four(name):
+def argument_of_four(run: Rows, name):
     """The value of a parameter of the product at four entries from `e` on."""
     if name == "value":
-        return simd4.load(values, e)
+        return simd4.load(run.values, run.e)
     if name == "x":
-        return around
-    return simd4.spread(np.int64(i)) if name == "row" else np.int64(simd4.load(indices, e))
+        return run.around
+    return simd4.spread(np.int64(run.i)) if name == "row" else np.int64(simd4.load(run.indices, run.e))
 
 
-def fold():
+def fold(run: Rows):
     """Reduce the four totals to `total`, in order; four truth values are looked up in a table of 16 bits."""
     if plan.table is not None:
-        total = (np.uint64(plan.table) >> simd4.bits(totals)) & one != 0
+        run.total = (np.uint64(plan.table) >> simd4.bits(run.totals)) & ONE != 0
     elif plan.is_tuple:
-        totals = combine_all(totals, tuple(simd4.by_one(totals[p]) for p in plan.parts))
-        totals = combine_all(totals, tuple(simd4.by_two(totals[p]) for p in plan.parts))
-        total = tuple(simd4.first(totals[p]) for p in plan.parts)
+        run.totals = run.combine_all(run.totals, tuple(simd4.by_one(run.totals[p]) for p in plan.parts))
+        run.totals = run.combine_all(run.totals, tuple(simd4.by_two(run.totals[p]) for p in plan.parts))
+        run.total = tuple(simd4.first(run.totals[p]) for p in plan.parts)
     else:
-        totals = combine_all(totals, simd4.by_one(totals))
-        totals = combine_all(totals, simd4.by_two(totals))
-        total = simd4.first(totals)
+        run.totals = run.combine_all(run.totals, simd4.by_one(run.totals))
+        run.totals = run.combine_all(run.totals, simd4.by_two(run.totals))
+        run.total = simd4.first(run.totals)
 
 
 # --- one entry at a time ----------------------------------------------------------------------------------------------
 
 
-def look_up():
+def look_up(run: Rows):
     """Load the column of the entry at `e`, and the element of x in that column."""
     if plan.reads_columns:
-        u = np.uint64(indices[e])
-        if u >= bound:
-            fail()
+        run.u = np.uint64(run.indices[run.e])
+        if run.u >= run.bound:
+            fail(run)
         if plan.reads("x"):
-            x_u = x[u]
+            run.x_u = run.x[run.u]
 
 
-def argument(name):
+def argument(run: Rows, name):
     """The value of a parameter of the product at `e`, whose column and element of x have been read."""
     if name == "value":
-        return values[e]
+        return run.values[run.e]
     if name == "x":
-        return x_u
-    return np.int64(i) if name == "row" else np.int64(u)
+        return run.x_u
+    return np.int64(run.i) if name == "row" else np.int64(run.u)

@@ -1,0 +1,93 @@
+"""Shows what is compiled of a template as source: inlined functions are written out, and what is known is left out.
+
+The emitter says which expression it has just emitted in place of a node, and when a statement is complete.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+INDENT = "    "
+
+
+class Shown:
+    """The lines of a function that is being emitted; none if nobody wants to see them."""
+
+    def __init__(self, is_wanted: bool) -> None:
+        self.is_wanted, self.lines, self.depth = is_wanted, list[str](), 1
+        self.instead: ast.expr | None = None  # what to show for the expression that is being emitted
+        self._seen: dict[int, ast.expr] = {}  # for nodes by id, if they are not shown as they are
+
+    def names(self, name: str | tuple[str, ...]) -> None:
+        """Show a name, or several, for the expression that is being emitted."""
+        if self.is_wanted:
+            self.instead = ast.Name(name) if isinstance(name, str) else ast.Tuple([*map(ast.Name, name)])
+
+    def note(self, node: ast.expr, instead: ast.expr | None = None) -> None:
+        """An expression has been emitted."""
+        self._seen.pop(id(node), None)
+        if instead is not None or self.instead is not None:
+            self._seen[id(node)] = instead or self.instead  # type: ignore[assignment]
+        self.instead = None
+
+    def of(self, node: Any) -> Any:
+        """The node to show for one that has been emitted."""
+        if id(node) in self._seen:
+            return self._seen[id(node)]
+        if not self.is_wanted or not isinstance(node, ast.AST | list):
+            return node
+        if isinstance(node, list):
+            return [one for each in map(self.of, node) for one in (each.value.elts if _is_spread(each) else [each])]
+        return type(node)(**{name: self.of(value) for name, value in ast.iter_fields(node)})
+
+    def put(self, form: str, *nodes: Any) -> None:
+        """Add a line, of a form that is filled in with nodes."""
+        if self.is_wanted:
+            self.lines.append(INDENT * self.depth + form.format(*(_bare(self.of(node)) for node in nodes)))
+
+    def assign(self, node: ast.Assign) -> None:
+        """Add an assignment."""
+        self.put(" = ".join(["{}"] * (len(node.targets) + 1)), *node.targets, node.value)
+
+    @contextmanager
+    def block(self, form: str, *nodes: Any) -> Iterator[None]:
+        """Add a line, and indented lines below it."""
+        self.put(form, *nodes)
+        count, self.depth = len(self.lines), self.depth + 1
+        yield
+        if len(self.lines) == count:
+            self.put("pass")
+        self.depth -= 1
+        if form == "else:" and self.lines[count:] == [INDENT * (self.depth + 1) + "pass"]:
+            del self.lines[count - 1 :]
+
+
+def constant(value: Any) -> ast.expr | None:
+    """The expression for a constant; None for functions, types and the like."""
+    if isinstance(value, np.dtype):
+        return ast.Attribute(ast.Name("np"), str(value))
+    if isinstance(value, float | np.generic):
+        text = {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}.get(str(value), str(value))
+        kind = np.dtype(type(value))
+        return ast.Name(text if kind in (np.dtype(float), np.dtype(bool)) else f"np.{kind}({text})")
+    if type(value) in (tuple, list):
+        items = [constant(each) for each in value]
+        return None if None in items else ast.Tuple(items)  # type: ignore[arg-type]
+    return ast.Constant(value) if isinstance(value, bool | int | str) else None
+
+
+def _is_spread(node: Any) -> bool:
+    """Whether this is `*(a, b)`."""
+    return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple)
+
+
+def _bare(node: Any) -> str:
+    """The text of an expression; tuples have no parentheses."""
+    if isinstance(node, ast.Tuple) and len(node.elts) > 1:
+        return ", ".join(map(ast.unparse, node.elts))
+    return node if isinstance(node, str) else ast.unparse(node)

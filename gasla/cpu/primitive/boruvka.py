@@ -1,0 +1,167 @@
+"""The lightest spanning forest, by Borůvka's method: each tree hooks to the tree at the other end of its lightest edge.
+
+Trees are united in a forest of parents, as in `forest`. In each round a thread finds the trees of the ends of its
+edges. It drops edges within one tree, and offers each other edge to both trees, which keep the lightest edge offered.
+Each tree then hooks to the tree at the other end of that edge. If two trees choose the same edge, the one with the
+smaller root does not hook. There is no other cycle, as edges are totally ordered.
+
+If there are many more edges than vertices, the lightest edges are tried first. Then most heavier edges are within a
+tree, and are read only once (V. Osipov, P. Sanders, J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm.
+ALENEX 2009).
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.compiler.function import compiled
+from gasla.cpu.primitive.forest import find
+from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
+from gasla.cpu.runtime.intrinsics import compare_and_swap, load, store_unordered
+from gasla.cpu.runtime.threads import barrier
+from gasla.graph.adjacency import Adjacency
+
+Array = np.ndarray[Any, Any]
+
+_ONE = np.uint64(1)
+_LINE = np.uint64(8)  # words of a cache line
+_SAMPLES = 4096  # weights that are sorted to find out which edges are light
+_LIGHT, _MANY = 4, 8  # list entries per vertex that are tried first, if there are more than `_MANY` per vertex
+_ROUNDS = 16  # rough number of passes over the edges
+
+
+def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
+    """Return the positions of the forest's edges in the adjacency lists, in no order.
+
+    Only entries from a smaller to a larger vertex are read. Of edges of equal weight, the earlier is lighter.
+    """
+    n, m, id_type = len(lists.indptr) - 1, len(lists.indices), lists.indices.dtype
+    team = threads_for(n + m)
+    parents, best, taken = np.arange(n, dtype=id_type), np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    left, ends = np.empty(m, np.int64), np.empty((2, m), id_type)
+    given = lists.indptr, lists.indices, weights, _limit(n, weights)
+    own = parents, np.arange(n, dtype=id_type), best, left, *ends, np.zeros(8 * team, np.int64)
+    run(_grow, n + m, *given, *own, taken, most=_ROUNDS * (n + m))
+    return taken[taken >= 0]
+
+
+def _limit(n: int, weights: Array | None) -> Any:
+    """Return the largest weight of the edges that are tried first, or None if all edges are."""
+    if weights is None or len(weights) <= _MANY * n:
+        return None
+    sample = np.sort(weights[:: -(-len(weights) // _SAMPLES)])
+    return sample[len(sample) * _LIGHT * n // len(weights)]
+
+
+@compiled
+def _grow(
+    thread, threads, control, indptr, indices, weights, limit, parents, roots, best, left, ends, others, counts, taken
+):
+    """Unite trees by light edges first, then by all, until no edge joins two trees.
+
+    `taken` has the edge by which each former root was hooked.
+    """
+    n, m, team, own = np.uint64(len(parents)), np.uint64(len(indices)), np.uint64(threads), np.uint64(thread)
+    begin, end = m * own // team, m * (own + _ONE) // team
+    first, last = n * own // team, n * (own + _ONE) // team
+    passes = 1 if limit is None else 2
+    for number in range(passes):
+        kept, u = begin, _owner(indptr, begin)
+        for e in range(begin, end):
+            while np.uint64(indptr[u + _ONE]) <= e:
+                u += _ONE
+            v = np.uint64(indices[e])
+            if u < v and (limit is None or (weights[e] <= limit) == (number == 0)):
+                kept = _keep(parents, u, v, e, weights, best, left, ends, others, kept)
+        while True:
+            counts[_LINE * own] = kept - begin
+            if not go_on(thread, threads, control, True):
+                return
+            total = np.int64(0)
+            for other in range(team):
+                total += counts[_LINE * other]
+            if total == 0:
+                barrier(control, threads)  # all have read the counts
+                break
+            _hook(roots, first, last, parents, best, left, ends, others, taken)
+            barrier(control, threads)
+            last = _settle(roots, first, last, parents, best)
+            barrier(control, threads)
+            high, kept = kept, begin
+            for k in range(begin, high):
+                a, b = np.uint64(ends[k]), np.uint64(others[k])
+                kept = _keep(parents, a, b, np.uint64(left[k]), weights, best, left, ends, others, kept)
+
+
+@compiled
+def _owner(indptr, place):
+    """Return the vertex whose adjacency list has the entry at `place`, or the last vertex if there is no such entry."""
+    low, high = np.uint64(0), np.uint64(len(indptr) - 1)
+    while low + _ONE < high:
+        middle = (low + high) >> _ONE
+        if np.uint64(indptr[middle]) <= place:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _keep(parents, a, b, e, weights, best, left, ends, others, kept):
+    """Append an edge between two trees to `left`, and offer it to both. Return the new end of `left`."""
+    x, y = find(parents, a), find(parents, b)
+    if x == y:
+        return kept
+    left[kept], ends[kept], others[kept] = e, x, y
+    _offer(best, x, kept, e, left, weights)
+    _offer(best, y, kept, e, left, weights)
+    return kept + _ONE
+
+
+@inlined
+def _offer(best, root, k, e, left, weights):
+    """Make an edge the best of a tree if it precedes the best so far.
+
+    `k` is its position in `left`, and `e` its position in the adjacency lists.
+    """
+    old = load(best, root)
+    while old < 0 or _precedes(e, np.uint64(left[np.uint64(old)]), weights):
+        if compare_and_swap(best, root, old, np.int64(k)):
+            break
+        old = load(best, root)
+
+
+@inlined
+def _precedes(e, other, weights):
+    if weights is None:
+        return e < other
+    return weights[e] < weights[other] or (weights[e] == weights[other] and e < other)
+
+
+@compiled
+def _hook(roots, first, last, parents, best, left, ends, others, taken):
+    """Hook each tree to the one at the other end of its best edge."""
+    for i in range(first, last):
+        root = np.uint64(roots[i])
+        if best[root] >= 0:
+            k = np.uint64(best[root])
+            target = np.uint64(ends[k]) + np.uint64(others[k]) - root
+            if best[target] != best[root] or root > target:
+                parents[root], taken[root] = target, left[k]
+
+
+@compiled
+def _settle(roots, first, last, parents, best):
+    """Find the roots of the new trees, and reset the best edges. Return the new end of the thread's roots."""
+    kept = first
+    for i in range(first, last):
+        v = np.uint64(roots[i])
+        best[v] = -1
+        root = find(parents, v)
+        if root == v:
+            roots[kept] = v
+            kept += _ONE
+        else:
+            store_unordered(parents, v, root)
+    return kept

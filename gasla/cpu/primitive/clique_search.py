@@ -1,0 +1,241 @@
+"""Lists and counts maximal cliques, by Bron's and Kerbosch's search with pivots, from each vertex in degeneracy order.
+
+A search from a vertex extends it by neighbors that follow it, of which there are few. Candidates are bits of words, and
+so is the adjacency of each. Vertices that could extend a clique, but whose cliques are searched elsewhere, exclude it:
+those that were tried before are bits, too; neighbors that precede the first vertex are numbers of rows. Rows without a
+candidate are dropped on the way, and a row with all candidates ends a branch.
+
+D. Eppstein, M. Löffler, D. Strash: Listing All Maximal Cliques in Large Sparse Real-World Graphs. JEA 18 (2013).
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import running_sums
+from gasla.compiler.function import compiled
+from gasla.cpu.primitive.depth_first import degeneracy_order
+from gasla.cpu.primitive.row_lists import RowSearch, close_block, is_full, open_block, open_blocks, write
+from gasla.cpu.runtime.blocks import blocks, run, threads_for
+from gasla.cpu.runtime.intrinsics import count_bits, count_trailing_zeros
+from gasla.cpu.runtime.threads import STOP
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+_ZERO, _ONE, _SIX, _LAST, _NONE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.int64(-1)
+_ALL = np.uint64(2**64 - 1)
+_GRAIN = 8  # vertices that a thread takes at once; one vertex may be much work
+_ROWS = 256  # of a block, when vertices are named
+_LOOKS = 64  # work per vertex and edge, roughly, in units of one edge that is read
+_CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)  # sets of bits at each depth
+
+
+def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bool) -> tuple[Array, Array] | int:
+    """Return the offsets and vertices of the maximal cliques of `least` vertices or more, or their number."""
+    order = degeneracy_order(graph)
+    lists = graph.subgraph(order).sorted_out
+    starts, heads = lists.indptr.astype(np.int64, copy=False), lists.indices
+    before = np.diff(running_sums(heads < lists.owners())[starts])
+    middles = starts[:-1] + before
+    most, earlier = int((starts[1:] - middles).max(initial=0)), int(before.max(initial=0))
+    work, words = _LOOKS * (graph.n + graph.m), max(-(-most // 64), 1)
+    threads = threads_for(work)
+    places = np.zeros((threads, graph.n), heads.dtype)
+    rows = np.zeros((threads, most + earlier, words), np.uint64)
+    sets = np.empty((threads, most + 2, 3, words), np.uint64)
+    counts = np.empty((threads, most + 2), np.int64)  # of preceding vertices that exclude, at each depth
+    numbers = np.empty((threads, earlier), np.int64)
+    path = np.empty((threads, most + 2), heads.dtype)
+    inputs = starts, middles, heads, least, places, rows, sets, counts, numbers, path
+
+    def search(*given: Any) -> None:
+        run(_search, work, *given, *inputs, most=1 << 62, loose=True)
+
+    rows_found = RowSearch(search, -(-graph.n // _GRAIN), graph.id_dtype, threads)
+    if is_counting:
+        return rows_found.count()
+    indptr, vertices = rows_found.rows(limit)
+    run(_name, _LOOKS * len(indptr), indptr, order, vertices, most=_LOOKS * len(vertices), loose=True)
+    return indptr, vertices
+
+
+@compiled
+def _search(
+    thread, threads, control, tally, block_starts, total, limit, writers, entries, row_lengths, indptr, middles, heads,
+    least, all_places, all_rows, all_sets, all_counts, all_numbers, all_paths,
+):  # fmt: skip
+    writer, path = writers[thread], all_paths[thread]
+    bits = all_rows[thread], all_sets[thread], all_counts[thread], all_numbers[thread]
+    n, found = np.uint64(len(middles)), (writers[thread], entries, row_lengths)
+    for block, start, end in open_blocks(control, total, limit, n, np.uint64(_GRAIN)):
+        open_block(writer, block, tally, block_starts, limit)
+        for v in range(start, end):
+            first, count = np.uint64(middles[v]), np.uint64(indptr[v + _ONE] - middles[v])
+            path[0] = v
+            if control[STOP] or is_full(found) or np.int64(count) + 1 < least:
+                continue
+            if count == _ZERO:
+                if np.uint64(indptr[v]) == first:
+                    write(found, path, np.int64(1), _NONE, _NONE)
+                continue
+            words = (count + _LAST) >> _SIX
+            _fill(indptr, middles, heads, v, first, count, words, all_places[thread], bits)
+            _extend(control, heads, first, words, least, bits, path, found)
+        close_block(writer, block, tally, block_starts, total)
+
+
+@compiled
+def _name(thread, threads, control, indptr, order, vertices):
+    """Replace places in the order by vertices, ascending in each row."""
+    for start, end in blocks(control, np.uint64(len(indptr) - 1), np.uint64(_ROWS)):
+        for row in range(start, end):
+            first = np.uint64(indptr[row])
+            for i in range(first, np.uint64(indptr[row + _ONE])):
+                v, at = order[np.uint64(vertices[i])], i
+                while at > first and vertices[at - _ONE] > v:
+                    vertices[at] = vertices[at - _ONE]
+                    at -= _ONE
+                vertices[at] = v
+
+
+@compiled
+def _fill(indptr, middles, heads, v, first, count, words, places, bits):
+    """Set the rows of the following neighbors, then those of preceding ones with some of them, and the first sets."""
+    rows, sets, counts, numbers = bits
+    for i in range(count):
+        places[np.uint64(heads[first + i])] = i + _ONE
+        for word in range(words):
+            rows[i, word] = _ZERO
+    for i in range(count):
+        u = np.uint64(heads[first + i])
+        for k in range(np.uint64(middles[u]), np.uint64(indptr[u + _ONE])):
+            place = np.uint64(places[np.uint64(heads[k])])
+            if place:
+                place -= _ONE
+                rows[i, place >> _SIX] |= _ONE << (place & _LAST)
+                rows[place, i >> _SIX] |= _ONE << (i & _LAST)
+    row = count
+    for j in range(np.uint64(indptr[v]), np.uint64(middles[v])):
+        u, any_ = np.uint64(heads[j]), False
+        for word in range(words):
+            rows[row, word] = _ZERO
+        for k in range(np.uint64(middles[u]), np.uint64(indptr[u + _ONE])):
+            place = np.uint64(places[np.uint64(heads[k])])
+            if place:
+                place -= _ONE
+                rows[row, place >> _SIX] |= _ONE << (place & _LAST)
+                any_ = True
+        if any_:
+            numbers[row - count] = row
+            row += _ONE
+    counts[0] = row - count
+    for i in range(count):
+        places[np.uint64(heads[first + i])] = 0
+    for word in range(words):
+        sets[0, _CANDIDATES, word], sets[0, _TRIED, word] = _ALL, _ZERO
+    sets[0, _CANDIDATES, words - _ONE] >>= (words << _SIX) - count
+
+
+@compiled
+def _extend(control, heads, first, words, least, bits, path, found):
+    """Write the maximal cliques of path[0] and of candidates."""
+    rows, sets = bits[0], bits[1]
+    depth = _ZERO
+    _choose(words, depth, bits)
+    while not control[STOP]:
+        here, word = sets[depth], _ZERO
+        while word < words and here[_LEFT, word] == 0:
+            word += _ONE
+        if word == words or is_full(found):
+            if depth == _ZERO:
+                break
+            depth -= _ONE
+            continue
+        i = (word << _SIX) + count_trailing_zeros(here[_LEFT, word])
+        bit, below, size, tried = _ONE << (i & _LAST), sets[depth + _ONE], 0, _ZERO
+        for w in range(words):
+            below[_CANDIDATES, w] = here[_CANDIDATES, w] & rows[i, w]
+            below[_TRIED, w] = here[_TRIED, w] & rows[i, w]
+            size += np.int64(count_bits(below[_CANDIDATES, w]))
+            tried |= below[_TRIED, w]
+        here[_LEFT, word] &= ~bit
+        here[_CANDIDATES, word] &= ~bit
+        here[_TRIED, word] |= bit
+        path[depth + _ONE] = heads[first + i]
+        if size == 0:
+            if tried == 0 and np.int64(depth) + 2 >= least and _none_has(i, depth, bits):
+                write(found, path, np.int64(depth) + 2, _NONE, _NONE)
+        elif np.int64(depth) + 2 + size >= least:
+            _keep(i, words, depth, bits)
+            depth += _ONE
+            _choose(words, depth, bits)
+
+
+@compiled
+def _none_has(i, depth, bits):
+    """Whether no preceding vertex that excludes cliques at this depth is adjacent to candidate i."""
+    rows, _, counts, numbers = bits
+    for k in range(np.uint64(counts[depth])):
+        if (rows[np.uint64(numbers[k]), i >> _SIX] >> (i & _LAST)) & _ONE:
+            return False
+    return True
+
+
+@compiled
+def _keep(i, words, depth, bits):
+    """Bring the numbers of preceding vertices that are adjacent to candidate i and to others to the front."""
+    rows, sets, counts, numbers = bits
+    below, kept = sets[depth + _ONE], _ZERO
+    for k in range(np.uint64(counts[depth])):
+        number = np.uint64(numbers[k])
+        if (rows[number, i >> _SIX] >> (i & _LAST)) & _ONE:
+            any_ = _ZERO
+            for w in range(words):
+                any_ |= rows[number, w] & below[_CANDIDATES, w]
+            if any_:
+                numbers[k] = numbers[kept]
+                numbers[kept] = number
+                kept += _ONE
+    counts[depth + _ONE] = kept
+
+
+@compiled
+def _choose(words, depth, bits):
+    """Choose a pivot, and leave its non-neighbors to be tried; none if one that excludes cliques has all candidates."""
+    rows, sets, counts, numbers = bits
+    here, pivot, most, size = sets[depth], _ZERO, np.int64(-1), 0
+    for w in range(words):
+        size += np.int64(count_bits(here[_CANDIDATES, w]))
+        here[_LEFT, w] = _ZERO
+    for k in range(np.uint64(counts[depth])):
+        number = np.uint64(numbers[k])
+        near = _near(rows, number, words, here)
+        if near == size:
+            return
+        if near > most:
+            pivot, most = number, near
+    for which in range(_TRIED + _ONE):
+        of = _TRIED - which  # those that were tried, then the candidates
+        for word in range(words):
+            left = here[of, word]
+            while left and (of == _TRIED or most < size - 1):
+                u = (word << _SIX) + count_trailing_zeros(left)
+                left &= left - _ONE
+                near = _near(rows, u, words, here)
+                if near == size:
+                    return
+                if near > most:
+                    pivot, most = u, near
+    for w in range(words):
+        here[_LEFT, w] = here[_CANDIDATES, w] & ~rows[pivot, w]
+
+
+@compiled
+def _near(rows, number, words, here):
+    """The number of candidates that are adjacent to the vertex of a row."""
+    near = 0
+    for w in range(words):
+        near += np.int64(count_bits(here[_CANDIDATES, w] & rows[number, w]))
+    return near

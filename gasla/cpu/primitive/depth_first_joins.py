@@ -1,0 +1,87 @@
+"""Matches of patterns by joins of neighbor lists: their number, or the matches, as `kernels/join.py` finds them."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gasla.compiler.function import Compiled
+from gasla.cpu.kernels import join
+from gasla.cpu.primitive.join_decisions import Decisions, mark_type
+from gasla.cpu.runtime.blocks import run, threads_for
+from gasla.graph.adjacency import Adjacency
+from gasla.program.join_plan import JoinPlan
+
+Array = np.ndarray[Any, Any]
+
+NO_LIMIT = np.uint64(2**64 - 1)
+_LOOKS = 64  # work per edge, roughly, in units of one edge that is read
+_GRAIN, _BLOCKS = 256, 64  # at most so many edges in a block, and about so many blocks for each thread
+
+
+@functools.cache
+def kernel(plan: JoinPlan, way: str) -> Compiled:
+    """The compiled `join` of a plan."""
+    found: Compiled = join.join.of(Decisions(plan, way))
+    return found
+
+
+class Joined:
+    """A join on a graph, as `gasla.engines.JoinRun` describes it: each thread takes one block of edges after another.
+
+    A thread has marks of two bytes per vertex, or four if the plan is directed; 4 bytes per vertex for each vertex
+    that is counted ahead, and a buffer of the longest list for each vertex that is matched.
+    """
+
+    def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:
+        self.plan, self.lists, self.kinds = plan, lists, kinds
+        self.n = (len(lists.indptr) - 1) // (1 + plan.directed)
+        self.edges = int(lists.indptr[self.n])
+        self.work = _LOOKS * (self.n + self.edges)
+        self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * threads_for(self.work))))
+        self.blocks = -(-self.edges // self.grain)
+
+    def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
+        """The number of matches that begin in each of some blocks; by default in all."""
+        wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)
+        wanted[:, 1] = NO_LIMIT if most is None else most
+        return [low + (high << 64) for low, high in self._run("count", first, wanted).tolist()]
+
+    def tally(self) -> Array:
+        """The number of matches that each vertex is in."""
+        tallies = np.zeros((threads_for(self.work), self.n), np.int64)
+        self._run("tally", 0, np.full((self.blocks, 3), NO_LIMIT), tallies=tallies)
+        found: Array = tallies.sum(axis=0)
+        return found
+
+    def write(self, first: int, wanted: Array, found: Array) -> list[int]:
+        """Write matches of some blocks into rows; returns how many there were."""
+        written: list[int] = self._run("write", first, wanted, found)[:, 0].tolist()
+        return written
+
+    def _run(
+        self, way: str, first: int, wanted: Array, found: Array | None = None, tallies: Array | None = None
+    ) -> Array:
+        """Run the kernel on as many blocks as `wanted` has rows; returns the counts of each, in two words."""
+        plan, n, lists, team = self.plan, self.n, self.lists, threads_for(self.work)
+        longest = int(np.diff(lists.indptr).max(initial=0))
+        skips, takes, places = (np.ascontiguousarray(wanted[:, k], np.uint64) for k in range(3))
+        counts = np.zeros((len(wanted), 2), np.uint64)
+        words = np.zeros((team, 8), np.uint64)
+        run(
+            *(kernel(plan, way), self.work),
+            *(np.uint64(n), lists.indptr.astype(np.int64, copy=False), lists.indices),
+            *(words, np.tile(self.kinds.astype(mark_type(plan)), (team, 1))),
+            np.empty((team, plan.size, longest), lists.indices.dtype),
+            np.zeros((team, len(plan.tabled), n), np.int32),
+            *(np.zeros((team, max(len(plan.free), 1)), np.uint64), np.zeros((team, 8), np.uint64)),
+            np.zeros((team, 0), np.int64) if tallies is None else tallies,
+            np.empty((0, 0), lists.indices.dtype) if found is None else found,
+            *(np.uint64(first), np.uint64(self.edges), np.uint64(self.grain), skips, takes, places, counts),
+            most=1 << 62,
+            loose=True,
+        )
+        return counts

@@ -1,0 +1,191 @@
+"""Counts triples of edges among at most three vertices, by their order in time within a window.
+
+The first two edges are visited, from the first one to all later ones within the window at either of its ends. They fix
+the vertices, unless both join the same two. The third edge is counted: edges between two vertices are in order of time,
+so that a short search from one of the two gives the number within the rest of the window.
+
+A. Paranjape, A. R. Benson, J. Leskovec: Motifs in Temporal Networks. WSDM 2017.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import blocks, run, threads_for
+from gasla.cpu.runtime.threads import STOP
+
+Array = np.ndarray[Any, Any]
+
+_ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
+_GRAIN = np.uint64(64)  # edges that a thread takes at once
+_LOOKS = 256  # work per edge, roughly, in units of one edge that is read
+
+
+class Events(NamedTuple):
+    """The edges in several orders; `indptr` has the first position of each vertex."""
+
+    pairs: tuple[Array, Array, Array, Array]  # by smaller and larger end, then time; how many before lead to the larger
+    leaving: tuple[Array, Array]  # the times of the edges from each vertex, ascending
+    arriving: tuple[Array, Array]  # of the edges to it
+    all: tuple[Array, Array, Array, Array, Array]  # of all: time, other end, whether it leads here, position in `pairs`
+
+
+def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> list[int]:
+    """The number of triples of ascending times, the third at most the end of the first, by second and third edge.
+
+    The first edge leads from vertex 0 to 1. The kinds of others are 0>1, 1>0, 0>2, 2>0, 1>2 and 2>1; entry
+    6 i + j has the number of those whose second edge is of kind i, and whose third of kind j. Edges are no loops, and
+    times are ranks of 0 or more.
+    """
+    work, m = _LOOKS * len(src), len(src)
+    totals = np.zeros((threads_for(work), 36, 2), np.uint64)
+    src, dst, times, ends = (np.ascontiguousarray(each, np.int64) for each in (src, dst, times, ends))
+    events, places = _events(n, src, dst, times)
+    orders = [each for order in events for each in order]
+    run(_count, work, src, dst, times, ends, places, *orders, totals, most=m * m, loose=True)
+    return [sum(low + (high << 64) for low, high in of_kind) for of_kind in totals.swapaxes(0, 1).tolist()]
+
+
+def _events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
+    """The edges in all orders, and the position of each edge in `pairs`."""
+
+    def starts(owners: Array) -> Array:
+        return np.append(0, np.bincount(owners, minlength=n).cumsum()).astype(np.int64)
+
+    def order(owners: Array, times: Array) -> Array:
+        return np.argsort(owners * last + times)  # faster than by two keys, and of equal edges any is first
+
+    last = int(times.max(initial=0)) + 1
+    smaller, larger, places = np.minimum(src, dst), np.maximum(src, dst), np.empty(len(src), np.int64)
+    _, pairs = np.unique(smaller * n + larger, return_inverse=True)
+    by_pair, by_src, by_dst = (order(owners, times) for owners in (pairs, src, dst))
+    places[by_pair] = np.arange(len(src))
+    forward = np.append(0, (src < dst)[by_pair].cumsum())
+    owners, others, twice = np.append(src, dst), np.append(dst, src), np.append(times, times)
+    by_owner = order(owners, twice)
+    backward, both = np.repeat([False, True], len(src)), np.append(places, places)
+    events = Events(
+        (starts(smaller), times[by_pair], larger[by_pair], forward),
+        (starts(src), times[by_src]),
+        (starts(dst), times[by_dst]),
+        (starts(owners), twice[by_owner], others[by_owner], backward[by_owner], both[by_owner]),
+    )
+    return events, places
+
+
+@compiled
+def _count(
+    thread, threads, control, src, dst, times, ends, places, indptr, pair_times, larger, forward,
+    leaving_indptr, leaving, arriving_indptr, arriving, all_indptr, all_times, others, backward, all_places, totals,
+):  # fmt: skip
+    """Visit the second edges of each first one: at its source, then those at its target that do not join both."""
+    total = totals[thread]
+    pairs, left, arrived = (indptr, pair_times, larger, forward), (leaving_indptr, leaving), (arriving_indptr, arriving)
+    for start, end in blocks(control, np.uint64(len(src)), _GRAIN):
+        for e in range(start, end):
+            u, v, first, last = np.uint64(src[e]), np.uint64(dst[e]), times[e], ends[e]
+            for side in range(2):
+                center, other = (u, v) if side == 0 else (v, u)
+                high = np.uint64(all_indptr[center + _ONE])
+                at = _after(all_times, np.uint64(all_indptr[center]), high, first)
+                while at < high and all_times[at] <= last and not control[STOP]:
+                    w, is_back, second, place = np.uint64(others[at]), backward[at], all_times[at], all_places[at]
+                    if w != other:
+                        base = np.uint64(6 * (2 + 2 * side + is_back))
+                        _add_pair(pairs, u, v, np.int64(places[e]), second, last, total, base)
+                        here, there = (_TWO, _FOUR) if side == 0 else (_FOUR, _TWO)
+                        _add_pair(pairs, center, w, place, second, last, total, base + here)
+                        _add_pair(pairs, other, w, np.int64(-1), second, last, total, base + there)
+                    elif side == 0:
+                        base = np.uint64(6 * is_back)
+                        _add_pair(pairs, u, v, place, second, last, total, base)
+                        _add_others(pairs, left, arrived, u, v, place, second, last, total, base)
+                    at += _ONE
+
+
+@compiled
+def _add_pair(pairs, x, y, place, first, last, total, k):
+    """Count the edges from x to y, and from y to x in the next entry, after `first` and up to `last`."""
+    from_x, from_y = _between(pairs, x, y, place, first, last)
+    _add(total, k, from_x)
+    _add(total, k + _ONE, from_y)
+
+
+@compiled
+def _add_others(pairs, left, arrived, u, v, place, second, last, total, base):
+    """Count the edges between u or v and all other vertices."""
+    from_u, from_v = _between(pairs, u, v, place, second, last)
+    _add(total, base + _TWO, _of(left, u, second, last) - from_u)
+    _add(total, base + np.uint64(3), _of(arrived, u, second, last) - from_v)
+    _add(total, base + _FOUR, _of(left, v, second, last) - from_v)
+    _add(total, base + np.uint64(5), _of(arrived, v, second, last) - from_u)
+
+
+@compiled
+def _add(total, k, count):
+    total[k, np.uint64(0)] += count
+    total[k, np.uint64(1)] += np.uint64(total[k, np.uint64(0)] < count)
+
+
+@compiled
+def _of(events, v, first, last):
+    """The number of times of a vertex after `first` and up to `last`."""
+    indptr, times = events
+    high = np.uint64(indptr[v + _ONE])
+    low = _after(times, np.uint64(indptr[v]), high, first)
+    return _after(times, low, high, last) - low
+
+
+@compiled
+def _between(pairs, x, y, place, first, last):
+    """The numbers of edges from x to y and from y to x after `first` and up to `last`.
+
+    The search begins at the place of an edge between the two, or else (-1) at the first edge of the smaller one.
+    """
+    indptr, times, larger, forward = pairs
+    a, b = min(x, y), max(x, y)
+    high = np.uint64(indptr[a + _ONE])
+    low = _advance(times, larger, np.uint64(indptr[a] if place < 0 else place), high, b, first)
+    if low == high or np.uint64(larger[low]) != b or times[low] > last:
+        return np.uint64(0), np.uint64(0)
+    end = _advance(times, larger, low, high, b, last)
+    ahead = np.uint64(forward[end] - forward[low])
+    back = end - low - ahead
+    return (ahead, back) if x < y else (back, ahead)
+
+
+@compiled
+def _after(times, low, high, time):
+    """The first position of a later time."""
+    while low < high:
+        middle = (low + high) >> _ONE
+        if times[middle] <= time:
+            low = middle + _ONE
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _advance(times, larger, low, high, b, time):
+    """The first position from `low` on of a pair after b, or of b at a later time, in strides that double."""
+    stride = _ONE
+    while low + stride < high and _is_before(times, larger, low + stride, b, time):
+        low += stride
+        stride += stride
+    high = min(low + stride, high)
+    while low < high:
+        middle = (low + high) >> _ONE
+        if _is_before(times, larger, middle, b, time):
+            low = middle + _ONE
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _is_before(times, larger, at, b, time):
+    other = np.uint64(larger[at])
+    return other < b or (other == b and times[at] <= time)

@@ -1,0 +1,135 @@
+"""What `gasla/cpu/kernels/join.py` asks about the plan of a join."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gasla.compiler.function import Compiled
+from gasla.cpu.program.fingerprint import described
+from gasla.program.join_plan import Free, Join, JoinPlan, Reach, Test
+
+
+class Decisions:
+    """What `kernels/join.py` asks about a plan. With `writes` and `tallies` all vertices are matched."""
+
+    printed: Mapping[str, Compiled] = {}
+
+    def __init__(self, plan: JoinPlan, way: str = "count") -> None:
+        self.plan, self.joins, self.free, self.size = plan, plan.joins, plan.free, plan.size
+        self.writes, self.tallies = way == "write", way == "tally"
+        self.numbers, self.places = list(range(len(plan.free))), list(range(plan.size))
+        self.tabled = plan.tabled
+        self.marked = self._marked()
+        self.fingerprint = described("join", repr(plan), way)
+
+    @property
+    def starts_backward(self) -> bool:
+        return self.joins[1].within[0].backward
+
+    @property
+    def checks_of_start(self) -> list[tuple[Reach, bool]]:
+        """The lists of the first vertex that the second one has to be in, or not."""
+        return self.pending(self.joins[1], 1)[1:]
+
+    def marked_of(self, place: int) -> list[Reach]:
+        return [reach for reach in self.marked if reach.place == place]
+
+    def ready_at(self, count: int) -> list[int]:
+        """The vertices to be counted once so many are matched."""
+        return [k for k in self.numbers if max(self.free[k].ready, 2 if self.is_tabled(k) else 0) == count]
+
+    def is_tabled(self, number: int) -> bool:
+        return number in self.tabled
+
+    def is_degree(self, number: int) -> bool:
+        join = self.free[number].join
+        return len(join.within) == 1 and not join.outside and not join.has_label
+
+    def apart(self, join: Join, place: int) -> list[int]:
+        """The matched vertices that a vertex is compared with."""
+        return [i for i in join.apart if i < place]
+
+    def latest(self, join: Join, place: int) -> list[Reach]:
+        """The lists of the vertex that was matched last which have all that fits."""
+        return [reach for reach in join.within if reach.place == place - 1]
+
+    def earlier(self, join: Join, place: int) -> list[Reach]:
+        """The lists of other vertices which have all that fits."""
+        return [reach for reach in join.within if reach.place < place - 1]
+
+    def pending(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
+        """The lists of the vertex that was matched last, and whether they have what fits, or nothing of it."""
+        outside = [(reach, False) for reach in join.outside if reach.place == place - 1]
+        return [(reach, True) for reach in self.latest(join, place)] + outside
+
+    def _tested(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
+        """The lists that are tested by marks: all of vertices before the last one, except a single one that is read."""
+        within = self.earlier(join, place)
+        if len(within) == 1 and not self.latest(join, place):
+            within = []
+        outside = [(reach, False) for reach in join.outside if reach.place < place - 1]
+        return [(reach, True) for reach in within] + outside
+
+    def mask(self, join: Join, place: int) -> int:
+        return sum(self.bit(reach) for reach, _ in self._tested(join, place)) + self.kind(join) * join.is_checked
+
+    def value(self, join: Join, place: int) -> int:
+        within = (reach for reach, is_within in self._tested(join, place) if is_within)
+        return sum(map(self.bit, within)) + self.kind(join) * join.is_checked
+
+    def kind(self, join: Join) -> int:
+        """The bit of the vertices that may be in the place of a vertex of the pattern."""
+        return 1 << join.vertex
+
+    def bit(self, reach: Reach) -> int:
+        """The bit of the vertices in a list."""
+        return 1 << (8 + (2 * reach.place + reach.backward if self.plan.directed else reach.place))
+
+    def all_but(self, reach: Reach) -> int:
+        return (1 << 8 * mark_type(self.plan).itemsize) - 1 - self.bit(reach)
+
+    def crosses(self, reach: Reach) -> bool:
+        """Whether the vertices that have a vertex in their list of a kind are its in-neighbors, in a directed graph."""
+        return self.plan.directed and not reach.backward
+
+    def name(self, reach: Reach) -> str:
+        return f"{reach.place}{'b' if reach.backward else ''}"
+
+    def certain(self, number: int) -> int:
+        """How many matched vertices have been or will be counted for certain."""
+        return sum(map(functools.partial(self._is_certain, self.free[number]), self._met(number)))
+
+    def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
+        """The matched vertices that may have been counted, with the tests that tell."""
+        return [met for met in self._met(number) if not self._is_certain(self.free[number], met)]
+
+    def _met(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
+        counts_all = self.is_degree(number) or self.is_tabled(number)
+        return [met for met in self.free[number].met if met[0] >= self.free[number].ready or counts_all]
+
+    def _is_certain(self, free: Free, met: tuple[int, tuple[Test, ...]]) -> bool:
+        return not met[1] and not free.join.has_label and not free.join.above
+
+    def factors(self, first: int) -> list[int]:
+        """The numbers of two vertices that are counted, or of those that are left."""
+        return self.numbers[first : first + 2]
+
+    def rest(self, items: Sequence[Any]) -> Sequence[Any]:
+        return items[1:]
+
+    def _marked(self) -> list[Reach]:
+        """The lists whose entries are marked while their vertex is matched."""
+        steps = [(join, place) for place, join in enumerate(self.joins) if place > 1]
+        steps += [(free.join, free.ready) for k, free in enumerate(self.free) if not self.is_tabled(k)]
+        found = {reach for join, place in steps for reach, _ in self._tested(join, place)}
+        found |= {test.reach for number in self.numbers for _, tests in self.met_of(number) for test in tests}
+        return sorted(found)
+
+
+def mark_type(plan: JoinPlan) -> np.dtype[Any]:
+    """The type of eight bits for kinds, and one or two for each vertex but the last."""
+    return np.dtype(np.uint32 if plan.directed else np.uint16)

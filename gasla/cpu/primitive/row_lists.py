@@ -1,0 +1,117 @@
+"""Rows of vertices of different lengths, found depth-first: counted in a first pass, written in a second one.
+
+The search is divided into blocks, which threads take in order. Each block counts its rows, so that the second pass
+knows where those of each block begin: rows are in the order of the search, whichever thread finds them. With a limit
+the first pass ends once the blocks that were taken have as many rows; no block counts more rows than that.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import running_sums
+from gasla.compiler.function import compiled
+from gasla.cpu.runtime.blocks import SIZE, N, inlined
+from gasla.cpu.runtime.intrinsics import fetch_add, load
+from gasla.cpu.runtime.threads import STOP, TICKET
+from gasla.graph.memory_limit import require_room
+
+Array = np.ndarray[Any, Any]
+
+ROWS, ENTRIES, ROOM = 0, 1, 2  # of a writer: rows and entries of this block so far, and how many rows it may have
+ROW_AT, ENTRY_AT = 3, 4  # where the block's rows and entries begin, in the second pass; else ENTRY_AT is -1
+_WORDS = 16  # of a writer: two cache lines
+_NO_LIMIT = 1 << 62
+
+
+class RowSearch:
+    """A search in blocks: `search(tally, starts, total, limit, writers, entries, lengths)` runs its kernel.
+
+    The kernel takes these arguments first, its blocks from `open_blocks`, and writes rows by `write`.
+    """
+
+    def __init__(self, search: Callable[..., None], blocks: int, dtype: Any, threads: int) -> None:
+        self.search, self.dtype = search, dtype
+        self.tally = np.zeros((blocks, 2), np.int64)  # the rows and the entries of each block
+        self.writers = np.zeros((threads, _WORDS), np.int64)
+
+    def count(self, limit: int = _NO_LIMIT) -> int:
+        """Return the number of rows; with a limit, it may be larger, and that of all rows larger still."""
+        nothing = np.empty((0, 2), np.int64), np.zeros(1, np.int64), limit, self.writers
+        self.search(self.tally, *nothing, np.empty(0, self.dtype), np.empty(0, np.int32))
+        return int(self.tally[:, 0].sum())
+
+    def rows(self, limit: int | None) -> tuple[Array, Array]:
+        """Return the offsets and the entries of the rows, of the first ones if there are more than a limit."""
+        limit = _NO_LIMIT if limit is None else min(limit, _NO_LIMIT)
+        count = min(self.count(limit), limit)
+        starts = np.stack([running_sums(self.tally[:, i]) for i in range(2)], axis=1)
+        size = int(starts[-1, 1])
+        advice = "pass count=True or a limit, or a smaller length"
+        require_room("the rows have", size, np.dtype(self.dtype).itemsize, "cpu", advice)
+        entries, lengths = np.empty(size, self.dtype), np.zeros(count, np.int32)
+        self.tally[:, 0] = np.minimum(self.tally[:, 0], (count - starts[:-1, 0]).clip(min=0))
+        self.search(self.tally, starts, np.zeros(1, np.int64), limit, self.writers, entries, lengths)
+        indptr = running_sums(lengths)
+        return indptr, entries[: indptr[-1]]
+
+
+@compiled
+def open_blocks(control, total, limit, n, size):
+    """The blocks of this thread, as number, start and end, until none is left or there are `limit` rows.
+
+    Whoever has taken a block searches it: so those that are searched are the first ones.
+    """
+    while not control[STOP] and load(total, 0) < limit:
+        control[SIZE], control[N] = size, n  # for a progress bar
+        block = fetch_add(control, TICKET, 1)
+        start = np.uint64(block) * size
+        if start >= n:
+            break
+        yield np.uint64(block), start, min(start + size, n)
+
+
+@compiled
+def open_block(writer, block, tally, starts, limit):
+    """Set up a thread's writer for a block."""
+    writer[ROWS] = writer[ENTRIES] = 0
+    writer[ROOM], writer[ENTRY_AT] = limit, -1
+    if len(starts):
+        writer[ROOM], writer[ROW_AT], writer[ENTRY_AT] = tally[block, 0], starts[block, 0], starts[block, 1]
+
+
+@compiled
+def close_block(writer, block, tally, starts, total):
+    """Note how many rows and entries a block has."""
+    if len(starts) == 0:
+        tally[block, 0], tally[block, 1] = writer[ROWS], writer[ENTRIES]
+        fetch_add(total, 0, writer[ROWS])
+
+
+@inlined
+def is_full(rows):
+    """Whether a block may have no more rows."""
+    writer = rows[0]
+    return writer[ROWS] >= writer[ROOM]
+
+
+@compiled
+def write(rows, path, count, other, last):
+    """Append a row, unless the block is full: the first `count` of a path, then `other` and `last` if not negative."""
+    writer, entries, lengths = rows
+    if is_full(rows):
+        return
+    length = count + (other >= 0) + (last >= 0)
+    if writer[ENTRY_AT] >= 0:
+        place = np.uint64(writer[ENTRY_AT] + writer[ENTRIES])
+        for i in range(np.uint64(count)):
+            entries[place + i] = path[i]
+        if other >= 0:
+            entries[place + np.uint64(count)] = other
+        if last >= 0:
+            entries[place + np.uint64(length - 1)] = last
+        lengths[np.uint64(writer[ROW_AT] + writer[ROWS])] = length
+    writer[ROWS] += 1
+    writer[ENTRIES] += length

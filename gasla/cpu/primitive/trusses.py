@@ -1,0 +1,299 @@
+"""Truss numbers: edges are removed in the order of their support, the number of triangles left at an edge.
+
+In each round all edges with the smallest support are removed together; this support is the level. The triangles of a
+removed edge disappear, which lowers the support of their other edges. Edges whose support reaches the level are removed
+in the next round. So each triangle is visited once, when its first edge is removed, and supports are counted once,
+before the first round.
+
+To find the triangles of an edge, the entries of the shorter adjacency list of its two ends are looked up in the longer
+one. The longer list is marked in an array first, unless it is much longer: then it is searched. Removed edges are
+deleted from the adjacency lists when more than half of the entries are removed edges.
+
+H. Kabir, K. Madduri: Parallel k-truss decomposition on multicore systems. IEEE HPEC 2017.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+import math
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import index_dtype
+from gasla.compiler.function import compiled
+from gasla.cpu.primitive.neighbors import orient
+from gasla.cpu.primitive.support import count_at_edges
+from gasla.cpu.runtime.blocks import block_size, blocks, go_on, inlined, run, threads_for
+from gasla.cpu.runtime.intrinsics import fetch_add, load_unordered
+from gasla.cpu.runtime.threads import barrier
+from gasla.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+_STAYS, _GOES, _GONE = np.uint8(0), np.uint8(1), np.uint8(2)  # states of an edge; _GOES: removed in this round
+_NONE, _ONE = np.uint64(0), np.uint64(1)
+_LINE = np.uint64(8)  # words of a cache line
+_TAIL = _NONE  # index of the word with the number of edges that were ever appended to the queue
+_SPARSE = np.uint64(8)  # a list that is this many times as long as the other is searched, and not marked
+_LEAST, _MOST = np.uint64(16), np.uint64(1024)  # limits of the edges that a thread takes from the queue at once
+_LOOKS = 16  # rough work per edge, in units of the work to read one edge
+_ALL = np.iinfo(np.int64).max
+
+
+def peel_edges(graph: Graph, first: int, last: int) -> Array:
+    """Return the level at which each stored edge of a simple graph is removed, in the order of the input.
+
+    Levels go from `first` to `last`. Edges that remain have `last` + 1.
+    """
+    _, counts = count_at_edges(graph, orient(graph))
+    if counts.max(initial=0) <= first:
+        return np.full(graph.m, first, np.int64)
+    stays = counts > 0  # other edges are in no triangle, so their removal changes no support
+    counts = counts[stays].astype(graph.id_dtype)
+    of_part = _levels(graph if stays.all() else graph.select(stays), counts, first, last)
+    levels = np.full(graph.m, first, np.int64)
+    levels[stays] = of_part
+    return levels
+
+
+def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
+    """Return the level of each stored edge, given their support."""
+    n, m, lists, id_type = graph.n, graph.m, graph.sorted_out, graph.id_dtype
+    number_type = index_dtype(m // 2 + 1)  # for numbers of edges, and marks, which are one more
+    ids, ends, support = np.empty(m, number_type), np.empty((2, m // 2), id_type), np.empty(m // 2, id_type)
+    _number(lists.indptr, lists.indices, lists.by_position(counts), lists.indptr[:-1].copy(), ids, *ends, support)
+    team = threads_for(_LOOKS * (n + m))
+    words, grain = np.zeros(8 * (team + 1), np.int64), block_size(n, team)
+    run(
+        _peel, _LOOKS * (n + m),
+        lists.indptr, lists.indptr[1:].copy(), lists.indices.copy(), ids.copy(),  # removed edges are taken out
+        *ends, support, np.zeros(m // 2, np.uint8),
+        np.zeros((team, n), number_type), np.empty((2, m // 2), number_type),
+        words, grain, first, last, most=m * math.isqrt(m),
+    )  # fmt: skip
+    return lists.by_edge(np.minimum(support, min(last + 1, np.iinfo(id_type).max))[ids])
+
+
+@compiled
+def _number(indptr, indices, counts, places, ids, owners, others, support):
+    """Number the undirected edges by ascending owner, and store their ends and support.
+
+    The owner of an edge is the end with the longer list. `ids` has the number of the edge of each list entry. Lists are
+    sorted, so the entries of each list are met in their order, and `places[v]` is the next entry of the list of v.
+    """
+    count = _NONE
+    for u in range(np.uint64(len(indptr) - 1)):
+        low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
+        for at in range(low, high):
+            v = np.uint64(indices[at])
+            degree = np.uint64(indptr[v + _ONE] - indptr[v])
+            if degree < high - low or (degree == high - low and v < u):
+                owners[count], others[count], support[count] = u, v, counts[at]
+                ids[at] = count
+                count += _ONE
+    for u in range(np.uint64(len(indptr) - 1)):
+        low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
+        for at in range(low, high):
+            v = np.uint64(indices[at])
+            back = np.uint64(places[v])
+            places[v] += 1
+            degree = np.uint64(indptr[v + _ONE] - indptr[v])
+            if degree < high - low or (degree == high - low and v < u):
+                ids[back] = ids[at]
+
+
+@compiled
+def _peel(
+    thread, threads, control, starts, ends, indices, ids, owners, others, support, states, all_marks, lists, words,
+    grain, first, last,
+):  # fmt: skip
+    """Remove all edges, those with the smallest support first.
+
+    `lists` holds two lists: the edges that stay, and the queue of edges to remove.
+    """
+    edges, n, marks, stay, queue = np.uint64(len(support)), np.uint64(len(ends)), all_marks[thread], lists[0], lists[1]
+    own = _LINE * (np.uint64(thread) + _ONE)  # index of two words: this thread's lowest level, and its edges there
+    begin = edges * np.uint64(thread) // np.uint64(threads)
+    end = edges * np.uint64(thread + 1) // np.uint64(threads)
+    for e in range(begin, end):
+        stay[e] = e
+    head, compact, level, is_over = _NONE, _NONE, np.int64(first), False
+    while not is_over:
+        end = _lowest(stay, begin, end, support, states, level, words, own)
+        if not go_on(thread, threads, control, True):
+            return
+        low = np.int64(_ALL)
+        for other in range(threads):
+            low = min(low, words[_LINE * (np.uint64(other) + _ONE)])
+        is_over = low > last or low == _ALL
+        if not is_over:
+            level = low
+            if words[own] == level:
+                _open(stay, begin, end, support, level, queue, words, own)
+            if not _rounds(
+                thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue,
+                words, head, level,
+            ):  # fmt: skip
+                return
+            head = np.uint64(words[_TAIL])
+            if head - compact > edges - head:
+                for start, stop in blocks(control, n, grain):
+                    for v in range(start, stop):
+                        ends[v] = _shrunk(indices, ids, states, np.uint64(starts[v]), np.uint64(ends[v]))
+                if not go_on(thread, threads, control, True):
+                    return
+                compact = head
+
+
+@compiled
+def _rounds(
+    thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue, words, tail,
+    level,
+):  # fmt: skip
+    """Remove the edges in the queue after `tail`, and those appended meanwhile. Return False if the run is stopped."""
+    goes_on, head = go_on(thread, threads, control, True), tail
+    while goes_on:
+        new = np.uint64(words[_TAIL])
+        _mark_states(thread, threads, queue, states, head, tail, _GONE)
+        _mark_states(thread, threads, queue, states, tail, new, _GOES)
+        barrier(control, threads)  # all have read the tail
+        head, tail = tail, new
+        if head == tail:
+            break
+        size = max(_LEAST, min(_MOST, (tail - head) // np.uint64(8 * threads)))
+        for start, stop in blocks(control, tail - head, size):
+            _remove(
+                starts, ends, indices, ids, owners, others, support, states, marks, queue, words, head + start,
+                head + stop, level, threads > 1,
+            )  # fmt: skip
+        goes_on = go_on(thread, threads, control, True)
+    return goes_on
+
+
+@compiled
+def _lowest(stay, begin, end, support, states, level, words, own):
+    """Keep the edges that stay, and store their lowest level and the number of edges at it. Return the new end."""
+    low, count, kept = np.int64(_ALL), np.int64(0), begin
+    for k in range(begin, end):
+        e = np.uint64(stay[k])
+        if states[e] == _STAYS:
+            stay[kept] = e
+            kept += _ONE
+            at = max(np.int64(support[e]), level)
+            count = 1 if at < low else count + (at == low)
+            low = min(low, at)
+    words[own], words[own + _ONE] = low, count
+    return kept
+
+
+@compiled
+def _open(stay, begin, end, support, level, queue, words, own):
+    """Append the edges of a level to the queue."""
+    at = np.uint64(fetch_add(words, _TAIL, words[own + _ONE]))
+    for k in range(begin, end):
+        e = np.uint64(stay[k])
+        if np.int64(support[e]) <= level:
+            support[e], queue[at] = level, e
+            at += _ONE
+
+
+@compiled
+def _mark_states(thread, threads, queue, states, low, high, state):
+    """Set the state of the edges in the queue from `low` to `high`. Each thread sets a share of them."""
+    count, share = high - low, np.uint64(thread)
+    for k in range(low + count * share // np.uint64(threads), low + count * (share + _ONE) // np.uint64(threads)):
+        states[np.uint64(queue[k])] = state
+
+
+@compiled
+def _shrunk(indices, ids, states, low, high):
+    """Delete removed edges from an adjacency list, and return its new end."""
+    kept = low
+    for k in range(low, high):
+        if states[np.uint64(ids[k])] != _GONE:
+            indices[kept], ids[kept] = indices[k], ids[k]
+            kept += _ONE
+    return kept
+
+
+@compiled
+def _remove(
+    starts, ends, indices, ids, owners, others, support, states, marks, queue, words, start, stop, level, shared
+):
+    """Remove the edges in the queue from `start` to `stop`. Consecutive edges of one owner share its marks."""
+    while start < stop:
+        hub, last, looks = np.uint64(owners[np.uint64(queue[start])]), start, _NONE
+        while last < stop and np.uint64(owners[np.uint64(queue[last])]) == hub:
+            v = np.uint64(others[np.uint64(queue[last])])
+            looks += np.uint64(ends[v]) - np.uint64(starts[v])
+            last += _ONE
+        low, high = np.uint64(starts[hub]), np.uint64(ends[hub])
+        if looks * _SPARSE < high - low:
+            for at in range(start, last):
+                e = np.uint64(queue[at])
+                v = np.uint64(others[e])
+                _search(
+                    indices, ids, np.uint64(starts[v]), np.uint64(ends[v]), low, high, e, support, states, queue, words,
+                    level, shared,
+                )  # fmt: skip
+        else:
+            for k in range(low, high):
+                marks[np.uint64(indices[k])] = ids[k] + 1
+            for at in range(start, last):
+                e = np.uint64(queue[at])
+                v = np.uint64(others[e])
+                for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
+                    mark = np.uint64(marks[np.uint64(indices[k])])
+                    if mark:
+                        _lower(e, mark - _ONE, np.uint64(ids[k]), support, states, queue, words, level, shared)
+            for k in range(low, high):
+                marks[np.uint64(indices[k])] = 0
+        start = last
+
+
+@compiled
+def _search(indices, ids, k, end, low, high, e, support, states, queue, words, level, shared):
+    """Search the entries at [k, end) among those at [low, high), and lower the support of the triangles' edges.
+
+    Both lists are sorted, so each binary search begins where the last one ended.
+    """
+    while k < end and low < high:
+        w, last = indices[k], high
+        while low < last:
+            middle = (low + last) >> _ONE
+            if indices[middle] < w:
+                low = middle + _ONE
+            else:
+                last = middle
+        if low < high and indices[low] == w:
+            _lower(e, np.uint64(ids[low]), np.uint64(ids[k]), support, states, queue, words, level, shared)
+        k += _ONE
+
+
+@inlined
+def _lower(e, a, b, support, states, queue, words, level, shared):
+    """Lower the support of the other two edges, a and b, of a triangle of a removed edge, unless one of them is gone.
+
+    If two edges of a triangle are removed in one round, the one with the smaller number lowers the support of the
+    third.
+    """
+    of_a, of_b = states[a], states[b]
+    if of_a != _GONE and of_b != _GONE:
+        if of_a == _STAYS and (of_b == _STAYS or e < b):
+            _decrease(a, support, queue, words, level, shared)
+        if of_b == _STAYS and (of_a == _STAYS or e < a):
+            _decrease(b, support, queue, words, level, shared)
+
+
+@inlined
+def _decrease(e, support, queue, words, level, shared):
+    """Lower the support of an edge, but not below the level. Append an edge that reaches the level to the queue."""
+    if load_unordered(support, e) > level:
+        before = np.int64(support[e])
+        if shared:
+            before = np.int64(fetch_add(support, e, -1))
+        else:
+            support[e] -= 1
+        if before == level + 1:
+            queue[np.uint64(fetch_add(words, _TAIL, 1))] = e
+        elif before <= level:
+            fetch_add(support, e, 1)
