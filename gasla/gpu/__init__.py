@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gasla.gpu.runtime import reductions
+
 if TYPE_CHECKING:
     from gasla.engines import Primitives, Products, Runs
     from gasla.graph.graph import Graph
-    from gasla.program.program import VertexProgram
-    from gasla.program.walk_program import WalkProgram
+    from gasla.program import VertexProgram, WalkProgram
 
 
 def prepare(
@@ -29,6 +30,14 @@ def explain(runs: Any, program: "VertexProgram", graph: "Graph") -> list[str]:  
     from gasla.gpu.explanation import sentences
 
     return sentences(runs, program, graph)
+
+
+def explain_elsewhere(  # noqa: D103
+    program: "VertexProgram", graph: "Graph", way: int, deterministic: bool, scheduled: bool
+) -> list[str]:
+    from gasla.gpu.explanation import without_gpu
+
+    return without_gpu(program, graph, way, deterministic, scheduled)
 
 
 def staged(program: "VertexProgram", graph: "Graph", fields: Mapping[str, Any]) -> Any:  # noqa: D103
@@ -72,3 +81,13 @@ def primitives() -> "Primitives":  # noqa: D103
     from gasla.gpu import primitive
 
     return primitive
+
+
+def _reduce_by_product(monoid: Any, indptr: Any, ids: Any, values: Any) -> Any:
+    from gasla.gpu.product import products
+    from gasla.program.terms import reduce_lists
+
+    return reduce_lists(products.ready, monoid, indptr, ids, values)
+
+
+reductions.by_product = _reduce_by_product

@@ -1,16 +1,18 @@
 """Explains in sentences what the GPU engine does with a program on a graph, and why, from the plan of its kernel."""
 
 from gasla.gpu.program import engine
-from gasla.gpu.program.inputs import graph_arrays
+from gasla.gpu.program.inputs import graph_arrays, offset_type
 from gasla.gpu.program.plan import GpuPlan
 from gasla.gpu.program.rows import PACKED
-from gasla.gpu.program.workspace import SMALL
+from gasla.gpu.program.variants import Shape, choose
+from gasla.gpu.program.workspace import SMALL, is_small
 from gasla.gpu.runtime import compile
-from gasla.gpu.runtime.host_memory import on_host
 from gasla.graph.graph import Graph
 from gasla.graph.streamed import PackedIds
+from gasla.host_memory import on_host
 from gasla.names import given
 from gasla.program import reasons
+from gasla.program.binding import PUSH
 from gasla.program.program import VertexProgram
 
 
@@ -21,11 +23,25 @@ def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> li
     compiled = compile.is_compiled(plan.source)
     return [
         *reasons.sentences(plan, runs._way),
-        *reasons.of_graph(plan, program, graph, plan.walks_out, "once and kept for the next runs"),
+        *reasons.of_graph(plan, program, graph, "once and kept for the next runs"),
         *in_host_memory(plan, program, graph),
         reasons.of_memory(plan, graph, workspace),
         *loop(plan),
         f"It runs on the GPU, in a kernel that NVRTC {'has compiled already' if compiled else 'compiles first'}.",
+    ]
+
+
+def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool) -> list[str]:
+    """See `gasla.engines.Engine.explain_elsewhere`: the kernel by what is known on the CPU, the size of the graph."""
+    shape = Shape(is_small=is_small(graph) and way != PUSH)
+    plan = GpuPlan(
+        program.traced(graph.id_dtype),
+        choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape),
+    )
+    return [
+        *reasons.sentences(plan, way),
+        *loop(plan),
+        "The graph is on the CPU: on a GPU, its degrees may choose another loop.",
     ]
 
 

@@ -21,7 +21,6 @@ from gasla import distributed
 from gasla.arrays import require_gpu
 from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import RankError
-from gasla.distributed.engine.local_program import local_program
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
 from gasla.gpu.program import engine, peers, relabel
@@ -30,6 +29,7 @@ from gasla.gpu.program.plan import Variant as KernelVariant
 from gasla.gpu.runtime import compile, nccl
 from gasla.operations.prepare import Variant, runs_of
 from gasla.program.binding import AUTO
+from gasla.program.part import in_part
 from tests.distributed.test_ranks import ACYCLIC, CLOSE, EXACT, GRAPH, SHAPES, Groups, random_graph
 from tests.helpers import ROOT, programs
 
@@ -42,7 +42,10 @@ def on_all_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed.Graph, "one_card", False)
 
 
-FLOATS = {"aggregate_features", "betweenness_centrality", "edge_betweenness_centrality", "pagerank", "clustering"}
+FLOATS = {
+    *("aggregate_features", "betweenness_centrality", "clustering", "edge_betweenness_centrality", "pagerank"),
+    "spectral_embedding",
+}
 """Add floats, for which a card chooses an order by the size of a graph."""
 
 
@@ -111,7 +114,7 @@ def run_script(command: list[str], folder: Path) -> str:
 def test_kernels_that_exchange_values_compile(kind: Any) -> None:
     """NVRTC also finds the struct of arguments to have the size that Python gives it."""
     pytest.importorskip("cupy", reason="NVRTC comes with CuPy")
-    local = local_program(kind, np.dtype(np.int32), True, together=True)
+    local = in_part(kind, np.dtype(np.int32), True, together=True)
     lanes = 4 if local.everyone else 0
     module = Module(
         local.traced(np.dtype(np.int32)), peers.peers_variant(KernelVariant(np.dtype(np.int32), row_lanes=lanes))
@@ -131,7 +134,7 @@ def test_what_a_second_card_keeps_with_a_graph_is_not_what_runs_keep(monkeypatch
     """1, the card's number, equals True, and a graph keeps runs by options that are true or false."""
     graph = random_graph()
     runs = runs_of(programs.Hops(), graph, Variant(AUTO, False, False, True))
-    monkeypatch.setattr(compile, "device", lambda: 1)
+    monkeypatch.setattr(engine, "current_device", lambda: 1)
     monkeypatch.setattr(engine, "_make_cached", lambda *_: None)
     monkeypatch.setattr(engine, "is_small", lambda _: False)
     assert runs is not None and engine._find_cached(programs.Hops(), graph, False, False, AUTO) is None
@@ -389,7 +392,6 @@ import gasla
 from gasla import distributed
 from gasla.distributed import thread_ranks
 from gasla.distributed.communicator import RankError
-from gasla.distributed.engine.local_program import local_program
 from gasla.distributed.engine.rank_run import RankRun
 from gasla.distributed.thread_ranks import ThreadRanks
 from tests.helpers import programs

@@ -22,7 +22,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
     monkeypatch.setenv("GASLA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(gpu, "compile_source", compile_source)
-    monkeypatch.setattr(gpu, "device", lambda: 0)
+    monkeypatch.setattr(gpu, "current_device", lambda: 0)
     monkeypatch.setattr(gpu, "_architecture", lambda device: "sm_80")
     gpu._begin.cache_clear()
     return names

@@ -18,7 +18,8 @@ from gasla import Graph, datasets
 from gasla.arrays import array_module
 from gasla.graph import lists_cpu as cpu_lists
 from gasla.graph import lists_gpu as lists
-from gasla.graph.arguments import check_weights, float_type, source_vertex
+from gasla.graph.arguments import check_weights, float_type
+from gasla.graph.exchange.vertex_names import translate_vertex
 from tests.graph.test_graph import check, edge_lists
 
 pytestmark = pytest.mark.thorough
@@ -229,7 +230,7 @@ def check_arguments(made):
                 check_weights(graph, **arguments)
     assert float_type(made(None)) == float_type(made([1, 2, 3])) == np.float64
     assert float_type(made(np.zeros(3, np.float32))) == np.float32
-    assert source_vertex(made(None), np.int32(2)) == 2
+    assert translate_vertex(made(None), np.int32(2)) == 2
 
 
 def test_checks_of_arguments():

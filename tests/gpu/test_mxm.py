@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 import gasla
 import semirings
+from gasla import host_memory
 from gasla.cpu.product import products as cpu
 from gasla.gpu.product import dense, numeric, symbolic
 from gasla.gpu.product import products as gpu
@@ -182,7 +183,7 @@ class Emulated:
         patch.setattr(dense, "multiprocessors", lambda: 1)
         patch.setattr(rows, "partition_rows", partition_rows)
         for module in (symbolic, numeric, dense):
-            patch.setattr(module, "device", lambda: 0)
+            patch.setattr(module, "current_device", lambda: 0)
         names = "at_entries", "of_matrices", "ready_wide"
         products = SimpleNamespace(
             **{name: getattr(cpu, name) for name in cpu.__all__} | {n: getattr(gpu, n) for n in names}
@@ -381,6 +382,19 @@ def test_emulated_graphs(emulated: Emulated) -> None:
         assert_array_equal(gasla.mxm(graph, graph.to("cpu"), semirings.plus_pair, mask=graph).data, 0)
     graph = gasla.Graph(gasla.datasets.rmat(5))
     assert gasla.mxm(graph, graph, semirings.plus_pair, mask=graph).data.sum() == 6 * gasla.triangle_count(graph)
+
+
+@needs_compiler
+def test_emulated_hub_is_not_counted(emulated: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product that does not fit, as the rows' lengths prove, is refused before any row is counted."""
+    monkeypatch.setattr(matrices, "available", lambda device: 10**6)
+    leaves, hub = np.arange(1, 400), np.zeros(399, int)
+    star = gasla.Graph.from_edges(np.append(hub, leaves), np.append(leaves, hub))
+    mask, before = gasla.Graph.from_edges([0], [0], n=400), emulated.launches()
+    for without in ({}, {"mask": mask, "complement": True}):
+        with pytest.raises(MemoryError, match=r"at least 159,20[12] entries"):
+            gasla.mxm(star, star, semirings.plus_pair, **without)
+    assert emulated.launches() == before
 
 
 @needs_compiler
@@ -633,8 +647,8 @@ def test_rows_that_are_all_of_one_way(name: str) -> None:
 @pytest.mark.gpu
 def test_a_product_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     A = on_gpu(csr_array(gasla.datasets.rmat(8)))
-    assert gpu.available() > 0
-    monkeypatch.setattr(gpu, "available", lambda: 1000)
+    assert host_memory.free_bytes() > 0
+    monkeypatch.setattr(host_memory, "free_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"entries, which take .* bytes, and 1,000 are available"):
         gasla.mxm(A, A)
 

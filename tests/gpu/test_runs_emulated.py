@@ -19,7 +19,7 @@ from gasla.algorithms.paths import sssp
 from gasla.algorithms.traversal import bfs
 from gasla.gpu.program.plan import Variant
 from gasla.graph.graph import Graph
-from tests.helpers import programs
+from tests.helpers import programs, rule_tables
 from tests.helpers.emulated_loop import EmulatedRun
 from tests.helpers.reference_engine import Reference
 
@@ -258,3 +258,27 @@ def check(emulated: EmulatedRun, program: Any) -> None:
         if "parent" in fields:
             reached = np.flatnonzero(levels > 0)
             assert (levels[fields["parent"][reached]] == levels[reached] - 1).all()
+
+
+@pytest.mark.parametrize("scatter", ["none", "some"])
+def test_a_run_over_everyone_starts_as_without_a_gpu(scatter: str, tmp_path: Path) -> None:
+    """With no active vertex at the end of an iteration, so that none follows; and aggregates read 0 at the start."""
+    chosen = {"everyone": "yes", "gather": "plus", "apply": "once", "activate": "all", "scatter": scatter}
+    row = {name: choices[0] for name, choices in rule_tables.FACTORS.items()} | chosen
+
+    class Measured(rule_tables.program(row)):  # type: ignore[misc]
+        @gasla.aggregate(semirings.plus, np.int64)
+        def total(self, before, after):
+            return after.x + self.total
+
+        def post_apply(self, vertex):
+            return {"y": (vertex.y + self.total) % 7}
+
+    graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], [1, 2, 3, 4], n=5)
+    kernel = EmulatedRun(Measured, graph, Variant(graph.out.indptr.dtype, small=True), 1, AS_THEY_ARE, tmp_path)
+    for active in ([], [2], None):
+        expected = gasla.run(Measured, graph, active=active, max_iterations=3, compile=False)
+        found = kernel.run(active, limit=3)
+        assert kernel.page.control.iteration == expected.iterations == (3 if active != [] else 0)
+        for name in ("x", "y"):
+            np.testing.assert_array_equal(found[name], expected.state[name])

@@ -18,7 +18,7 @@ from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.shipping import build, cupys
 from gasla.gpu.shipping.recorder import SHARED, merged, recording
-from gasla.graph.transform import segmented_reduce
+from gasla.program.terms import reduce_lists
 from gasla.shipping import calls
 
 INT = np.dtype(np.int32)
@@ -65,7 +65,8 @@ def test_sums_that_a_gpu_computes_as_products_are_noted(kind: str) -> None:
         graph.contract([0, 0, 1, 1], semirings.plus)
     ids = np.arange(4, dtype=INT)
     with recording() as asked:
-        segmented_reduce.reduce_by_product(semirings.plus, np.array([0, 2, 4], INT), ids, np.ones(4, kind))
+        ready = engines.engine("cpu").products().ready
+        reduce_lists(ready, semirings.plus, np.array([0, 2, 4], INT), ids, np.ones(4, kind))
     with recording() as nothing:
         pass
     wanted = {*asked.sources("sm_90")} - {*nothing.sources("sm_90")}
@@ -206,5 +207,8 @@ def test_what_a_gpu_asks_for_was_noted(name: str, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(gpu, "_module", module)
     for call in calls.calls(name, graph.to("gpu")):
-        call()
+        try:
+            call()
+        except ValueError as error:
+            assert "is for graphs in host memory" in str(error)
     assert not asked - {*recorder.sources(architecture)}

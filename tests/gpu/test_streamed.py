@@ -13,10 +13,9 @@ from scipy import sparse
 
 import gasla
 import semirings
-from gasla import cli, datasets, io
+from gasla import cli, datasets, host_memory, io
 from gasla.algorithms.traversal.bfs import LEVELS
 from gasla.arrays import moved
-from gasla.gpu.runtime import host_memory
 from gasla.graph import graph as graphs
 from gasla.graph import streamed
 from gasla.graph.neighbor_lists import Lists

@@ -1,7 +1,6 @@
 """Walks and samples of the GPU without one: the kernels by g++, against the CPU's, and what NVRTC says."""
 
 import shutil
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from gasla.cpu.primitive import draw_samples as cpu_drawing
 from gasla.cpu.program import walk_runs as cpu_walks
+from gasla.engines import Draws
 from gasla.gpu.primitive import sampling
 from gasla.gpu.program import walk_runs
 from gasla.gpu.runtime.compile import compile_source
@@ -89,36 +89,50 @@ def test_sums_and_samples_equal_the_cpu(tmp_path: Path) -> None:
     lists, values, n = graph.out, graph.out_values, np.uint64(graph.n)
     built = library(
         f"{sampling.source(4, lists.indptr.dtype.itemsize)}using namespace gasla;",
-        ("sum_lists", "guide_lists", "sample"),
+        ("sum_lists", "guide_lists", "begin_samples", "sample"),
         tmp_path / "b",
     )
     assert values is not None
     sums = np.full(graph.m, np.nan)
-    EmulatedKernel(built, "sum_lists").plain(1, n, lists.indptr, values.astype(np.float64), sums)
-    np.testing.assert_array_equal(sums, cpu_drawing.list_sums(lists, values))
+    for kind in (np.float32, np.float64):
+        weights = values.astype(kind)
+        weights[:9] = np.finfo(kind).smallest_subnormal
+        single = np.asarray(kind == np.float32)
+        EmulatedKernel(built, "sum_lists").plain(1, n, lists.indptr, weights, single, sums)
+        np.testing.assert_array_equal(sums, cpu_drawing.list_sums(lists, weights))
     guides = np.full(graph.m, 7, np.uint32)
     EmulatedKernel(built, "guide_lists").plain(1, n, lists.indptr, sums, guides)
     np.testing.assert_array_equal(guides, cpu_drawing.list_guides(lists, sums))
     ids = np.random.default_rng(5).integers(0, graph.n, 300).astype(np.int32)
-    kernel, firsts = EmulatedKernel(built, "sample"), np.append(0, np.cumsum(np.arange(300) % 7))
-    for replace, weights, k in product((False, True), (None, (sums, guides)), (6, 40)):
-        found, given = np.full((300, k), -7, np.int32), (KEY, replace, weights)
-        kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, None, k, 0, *given, found, None)))
-        np.testing.assert_array_equal(found, cpu_drawing.sample(lists, ids, k, *given))
-        one, places = np.full(firsts[-1], -7, np.int32), np.full(firsts[-1], -7)
-        kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, firsts, 0, 9, *given, one, places)))
-        neighbors, edges = cpu_drawing.sample_lists(lists, ids, firsts, 9, *given)
-        np.testing.assert_array_equal(one, neighbors)
-        np.testing.assert_array_equal(np.where(places < 0, -1, lists.numbers()[places]), edges)
-
-
-def test_distinct_vertices_are_numbered_as_by_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The CuPy of `append_distinct`, by NumPy, which has the same functions."""
-    monkeypatch.setitem(sys.modules, "cupy", np)
-    rng = np.random.default_rng(3)
-    for count in (0, 1, 900):
-        vertices, found = rng.permutation(500)[: count // 3].astype(np.int32), rng.integers(0, 500, count, np.int32)
-        mine, its = cpu_drawing.append_distinct(vertices, found), sampling.append_distinct(vertices, found)
-        for one, other in zip(mine, its):
+    kernel, counts = EmulatedKernel(built, "sample"), EmulatedKernel(built, "begin_samples")
+    for replace, weights, k in product((False, True), (None, (sums, guides)), (0, 6, 40)):
+        found, given = np.full((300, k), -7, np.int32), Draws(KEY, replace, weights)
+        kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, None, k, 0, given, (found, None, None))))
+        np.testing.assert_array_equal(found, cpu_drawing.sample(lists, ids, k, given))
+        expected = cpu_drawing.sample_lists(lists, ids, k, 9, given)
+        firsts, scratch = np.full(301, -7), (np.empty(1, np.uint64), np.zeros(1, np.uint64))
+        counts.plain(1, np.uint64(300), np.uint64(k), lists.indptr, ids, np.bool_(replace), *scratch, firsts)
+        assert firsts[0] == 0 and np.array_equal(np.repeat(np.arange(9, 309), np.diff(firsts)), expected[2])
+        drawn = tuple(np.full(len(expected[0]), -7, array.dtype) for array in expected)
+        kernel.plain(1, *map(numbers, sampling.arguments(lists, ids, firsts, k, 9, given, drawn)))
+        for one, other in zip(drawn, expected):
             np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(mine[0][mine[1]], found)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+@pytest.mark.parametrize("size", [4, 8])
+def test_distinct_vertices_are_numbered_as_by_the_cpu(size: int, tmp_path: Path) -> None:
+    built = library(f"{sampling.source(size, size)}using namespace gasla;", ("append_distinct",), tmp_path / "b")
+    kernel, rng, kind = EmulatedKernel(built, "append_distinct"), np.random.default_rng(3), np.dtype(f"i{size}")
+    for known, count, of in ((0, 1, 9), (5, 0, 9), (0, 700, 9), (300, 900, 500), (300, 900, 10**6), (1, 64, 2)):
+        vertices, found = rng.permutation(of)[:known].astype(kind), rng.integers(0, of, count, kind)
+        most = len(vertices) + count
+        table, scratch = np.full(1 << (2 * most).bit_length(), -1), (np.empty(1, np.uint64), np.zeros(1, np.uint64))
+        mine, at, total = np.full(most, -7, kind), np.full(count, -7), np.zeros(1, np.int64)
+        lengths = np.uint64(len(vertices)), np.uint64(count)
+        kernel.plain(
+            1, vertices, lengths[0], found, lengths[1], table, np.uint64(len(table)), *scratch, mine, at, total
+        )
+        expected = cpu_drawing.append_distinct(vertices, found)
+        np.testing.assert_array_equal(mine[: total[0]], expected[0])
+        np.testing.assert_array_equal(at, expected[1])

@@ -27,6 +27,21 @@ __device__ __forceinline__ u64 this_warp_of_grid() { return blockIdx.x * (u64)wa
 template <class T> __device__ __forceinline__ T least(T a, T b) { return b < a ? b : a; }
 template <class T> __device__ __forceinline__ T most(T a, T b) { return a < b ? b : a; }
 
+// When to look at host memory again: reads of it by all blocks together take a microsecond each.
+struct Looks {
+    long long next;  // by the clock, in ticks
+
+    __device__ __forceinline__ void wait(long long ticks) { next = clock64() + ticks; }
+
+    // Whether it is time, and if so, how long to wait for the next time.
+    __device__ __forceinline__ bool are_due(long long ticks) {
+        const long long now = clock64();
+        if (now < next) return false;
+        next = now + ticks;
+        return true;
+    }
+};
+
 template <bool first, class A, class B> struct Choose { typedef A type; };
 template <class A, class B> struct Choose<false, A, B> { typedef B type; };
 
@@ -234,6 +249,13 @@ template <class T> __device__ __forceinline__ T shuffle(T value, u32 from, u32 w
 }
 template <class T> __device__ __forceinline__ T shuffle_xor(T value, u32 mask) {
     return word_by_word(value, [=](u32 word) { return __shfl_xor_sync(ALL, word, mask); });
+}
+
+// Take `count` of the numbers that the warps of a grid share; called by a whole warp, which gets the first.
+__device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {
+    u64 first = 0;
+    if (lane() == 0) first = atomicAdd(tickets, count);
+    return shuffle(first, 0);
 }
 
 // --- bitmaps ---------------------------------------------------------------------------------------------------------

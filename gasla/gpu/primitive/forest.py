@@ -125,8 +125,8 @@ def _kernel(function: str, parents: Array, offsets: Array | None = None) -> comp
 
 
 def _blocks(n: int) -> int:
-    """Blocks of a launch with one thread per vertex."""
-    return max(1, min(-(-n // _THREADS), 1 << 20))
+    """Return the number of blocks with a thread for each vertex."""
+    return compile.blocks_for(n, _THREADS)
 
 
 def _slice_capacity(m: int) -> int:

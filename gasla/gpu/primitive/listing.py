@@ -1,4 +1,4 @@
-"""Lists common neighbors of pairs of vertices, tests whether pairs are edges, and counts cliques from these lists.
+"""Lists common neighbors of pairs of vertices, and tests whether pairs are edges.
 
 An edge src -> dst is represented by the number src * n + dst. The edges of sorted lists are then ascending numbers, in
 which CuPy's searchsorted looks up all candidates. For a pair, the entries of the shorter list are looked up in the
@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, running_sums, shares
-from gasla.gpu.primitive.intersections import intersect
+from gasla.arrays import array_module, running_sums
 from gasla.graph import lists_gpu as gpu_lists
 from gasla.graph.graph import Graph
 
 Array = Any  # CuPy's
-
-PART = 1 << 24  # entries of shorter lists that are looked up together when counting cliques; 60 bytes each
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
@@ -65,32 +62,3 @@ def edge_keys(graph: Graph) -> Array:
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:
     """Whether keys[at] == wanted; positions may lie behind the last key, and there is at least one key."""
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)
-
-
-def count_cliques(graph: Graph, lists: Any, k: int) -> int:
-    """Count the sets of k >= 4 mutually adjacent vertices of a simple graph.
-
-    Edges are directed by degree, then id. The common successors of both ends of an edge form a list, which is appended
-    to the graph's lists like that of a further vertex, and intersected with the list of each of its members. Each level
-    adds one vertex to the cliques.
-    """
-    degrees = graph.out_degrees
-    src, dst = graph.sorted_out.owners(), graph.sorted_out.indices
-    leads_on = (degrees[src] < degrees[dst]) | ((degrees[src] == degrees[dst]) & (src < dst))
-    src, dst = src[leads_on], dst[leads_on]
-    forward = Graph.from_csr(running_sums(gpu_lists.count_ids(src, graph.n)), dst)
-    return _cliques(forward, forward, src, dst, k - 2)
-
-
-def _cliques(forward: Graph, lists: Graph, sources: Array, targets: Array, lack: int) -> int:
-    """Count, over all pairs of a list and a vertex, the cliques of `lack` further vertices in both lists."""
-    if lack == 1:
-        return int(intersect(lists, sources, targets, None).sum())
-    xp, total = array_module(sources), 0
-    for part in shares(xp.minimum(lists.out_degrees[sources], lists.out_degrees[targets]), PART):
-        which, members = common(lists, sources[part], targets[part], None)
-        if len(members):
-            ends = forward.m + running_sums(gpu_lists.count_ids(which, part.stop - part.start))[1:]
-            indptr, indices = xp.append(forward.out.indptr, ends), xp.append(forward.out.indices, members)
-            total += _cliques(forward, Graph.from_csr(indptr, indices), forward.n + which, members, lack - 1)
-    return total

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import address, array_module, index_dtype
+from gasla.arrays import address, array_module, current_device, index_dtype
 from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
 from gasla.graph import lists_gpu as gpu_lists
@@ -72,11 +72,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
         oriented = _struct(np.uint64(graph.n), indptr, indices, indices, None, at_forward, None)
     kernel = _kernel("spread_support", 256, indptr, indices, per_edge=True)
     kernel.plain(min(-(-graph.n * lanes // 256), 1 << 20), gpu.struct(oriented), np.uint32(lanes), counts)
-    if ascending.edge_ids is None:
-        return total, counts
-    in_order = xp.empty_like(counts)
-    in_order[ascending.edge_ids] = counts
-    return total, in_order
+    return total, ascending.by_edge(counts)
 
 
 def simplify(graph: Graph) -> Graph:
@@ -86,7 +82,7 @@ def simplify(graph: Graph) -> Graph:
     """
     if graph.is_streamed:
         return graph if graph.is_simple else graph.kept("simple", _simplified_on_host)
-    _begin(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, gpu.device())
+    _begin(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, current_device())
     return graph if graph.is_simple else graph.kept("simple", _simplified)
 
 

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from gasla.engines import Draws
 from gasla.gpu.runtime import compile as gpu
+from gasla.gpu.runtime.counters import counters
 from gasla.graph.adjacency import Adjacency
 
 Array = Any  # CuPy's
 
 THREADS = 256  # per block
+BLOCKS = 8  # per multiprocessor, at most: they fill it
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
@@ -19,8 +22,9 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
     import cupy
 
     sums, n = cupy.empty(len(lists.indices), np.float64), len(lists.indptr) - 1
-    weights = cupy.ascontiguousarray(weights, np.float64)
-    _launch("sum_lists", lists, n, np.uint64(n), lists.indptr, weights, sums)
+    single = weights.dtype == np.float32
+    weights = cupy.ascontiguousarray(weights, np.float32 if single else np.float64)
+    _launch("sum_lists", lists, n, np.uint64(n), lists.indptr, weights, np.bool_(single), sums)
     return sums
 
 
@@ -33,34 +37,29 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
     return guides
 
 
-def sample(lists: Adjacency, ids: Array, k: int, key: int, replace: bool, weights: tuple[Array, Array] | None) -> Array:
+def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
     """Sample `k` neighbors of each vertex, one row per vertex; -1 pads rows with fewer."""
     import cupy
 
     found = cupy.empty((len(ids), k), lists.indices.dtype)
-    _launch("sample", lists, len(ids), *arguments(lists, ids, None, k, 0, key, replace, weights, found, None))
+    _launch("sample", lists, len(ids), *arguments(lists, ids, None, k, 0, draws, (found, None, None)))
     return found
 
 
-def sample_lists(
-    lists: Adjacency,
-    ids: Array,
-    firsts: Array,
-    row: int,
-    key: int,
-    replace: bool,
-    weights: tuple[Array, Array] | None,
-) -> tuple[Array, Array]:
-    """Sample neighbors of each vertex, and the numbers of their edges, into lists of given lengths, padded with -1."""
+def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
+    """Sample neighbors of each vertex, up to `k`: the neighbors, the numbers of their edges, and their rows."""
     import cupy
 
+    firsts = cupy.zeros(len(ids) + 1, np.int64)
+    if len(ids):
+        kernel = _kernel("begin_samples", lists)
+        numbers = np.uint64(len(ids)), np.uint64(k)
+        blocks, sums = _scratch(kernel, len(ids))
+        kernel.cooperative(*numbers, lists.indptr, ids, np.bool_(draws.replace), *sums, firsts, blocks=blocks)
     count = int(firsts[-1])
-    found, places = cupy.empty(count, lists.indices.dtype), cupy.empty(count, np.int64)
-    _launch("sample", lists, len(ids), *arguments(lists, ids, firsts, 0, row, key, replace, weights, found, places))
-    if lists.edge_ids is None:
-        return found, places
-    edges = lists.edge_ids[cupy.maximum(places, 0)].astype(np.int64) if lists.edge_ids.size else places
-    return found, cupy.where(places < 0, -1, edges)
+    drawn = cupy.empty(count, lists.indices.dtype), cupy.empty(count, np.int64), cupy.empty(count, np.int64)
+    _launch("sample", lists, len(ids), *arguments(lists, ids, firsts, k, row, draws, drawn))
+    return drawn
 
 
 def arguments(
@@ -69,46 +68,58 @@ def arguments(
     firsts: Array | None,
     k: int,
     row: int,
-    key: int,
-    replace: bool,
-    weights: tuple[Array, Array] | None,
-    found: Array,
-    places: Array | None,
+    draws: Draws,
+    drawn: tuple[Array, Array | None, Array | None],
 ) -> tuple[Any, ...]:
-    """The arguments of the kernel `sample`."""
-    none = np.uint64(0)
+    """The arguments of the kernel `sample`; `drawn` has the arrays for neighbors, edges and rows."""
+    none, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
-    by_weight = (none, none) if weights is None else weights
-    ends = none if firsts is None else firsts
-    drawn = np.uint64(key), np.bool_(replace), found, none if places is None else places
-    return *numbers, lists.indptr, lists.indices, *by_weight, ids, ends, *drawn
+    by_weight = draws.weights or (none, none)
+    rows = ids, none if firsts is None else firsts
+    how = np.uint64(draws.key), np.bool_(draws.replace)
+    of_edges = (none, np.bool_(False)) if edge_ids is None else (edge_ids, np.bool_(edge_ids.dtype.itemsize == 8))
+    arrays = (none if array is None else array for array in drawn)
+    return *numbers, lists.indptr, lists.indices, *by_weight, *rows, *how, *of_edges, *arrays
 
 
 def append_distinct(vertices: Array, found: Array) -> tuple[Array, Array]:
     """Append to distinct vertices those that are new in `found`; with it, the index of each entry of `found`."""
-    import cupy as xp
+    import cupy
 
-    both = xp.concatenate([vertices, found])
-    if not len(both):
-        return vertices, xp.zeros(0, np.int64)
-    order = xp.argsort(both.astype(np.int64) * len(both) + xp.arange(len(both)))
-    ordered = both[order]
-    begins = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
-    group = xp.cumsum(begins.astype(np.int64)) - 1
-    first = order[begins]  # the first appearance of each distinct vertex, by vertex
-    rank = xp.empty(len(first), np.int64)
-    rank[xp.argsort(first)] = xp.arange(len(first))
-    at = xp.empty(len(both), np.int64)
-    at[order] = rank[group]
-    return both[xp.sort(first)], at[len(vertices) :]
+    most = len(vertices) + len(found)
+    known, at, total = cupy.empty(most, vertices.dtype), cupy.empty(len(found), np.int64), cupy.empty((), np.int64)
+    if not most:
+        return known, at
+    table = cupy.empty(1 << (2 * most).bit_length(), np.uint64)
+    table.data.memset_async(0xFF, table.nbytes)
+    kernel = gpu.kernel(source(vertices.dtype.itemsize, vertices.dtype.itemsize), "append_distinct", THREADS, BLOCKS)
+    blocks, sums = _scratch(kernel, most)
+    kernel.cooperative(
+        *(vertices, np.uint64(len(vertices)), found, np.uint64(len(found)), table, np.uint64(len(table))),
+        *(*sums, known, at, total),
+        blocks=blocks,
+    )
+    return known[: int(total)], at
+
+
+def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
+    """Return the blocks to launch for `count` items, and what `sum_over_grid` needs: sums, and a barrier's counter."""
+    import cupy
+
+    blocks = min(-(-count // THREADS), kernel.blocks)
+    return blocks, (cupy.empty(blocks, np.uint64), counters(1))
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
     """Launch one thread per item, at most as many as the device can hold; each then loops."""
     if count:
-        text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
-        kernel = gpu.kernel(text, function, THREADS, blocks_per_multiprocessor=32)
+        kernel = _kernel(function, lists)
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)
+
+
+def _kernel(function: str, lists: Adjacency) -> gpu.Kernel:
+    text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
+    return gpu.kernel(text, function, THREADS, BLOCKS)
 
 
 def source(vertex_size: int, offset_size: int) -> str:

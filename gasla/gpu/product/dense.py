@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import address
+from gasla.arrays import address, current_device
 from gasla.gpu.product import semiring
 from gasla.gpu.program import rows
-from gasla.gpu.runtime.compile import Kernel, device, multiprocessors, struct
+from gasla.gpu.runtime.compile import Kernel, multiprocessors, struct
 from gasla.program.terms import Array, Lists, Multiply, Terms, parts
 from semirings import TupleType
 from semirings.printers import cuda as printer
@@ -125,7 +125,7 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
         raise ValueError(f"x has {columns} columns; expected at most {MOST} on a GPU")
     lanes, width = layout(columns, mask is not None, (x, *outs) if terms.reads("x") else outs)
     variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, lanes, width)
-    kernels = compiled(terms, variant, device())
+    kernels = compiled(terms, variant, current_device())
     given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
     partials = partition.partials(semiring.size_of(terms.type) * columns)
     argument = partition.argument(partials)

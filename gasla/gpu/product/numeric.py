@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import current_device
 from gasla.gpu.product import semiring, symbolic
 from gasla.gpu.product.symbolic import CSR, MaxColumns, RowOrder, SharedLimits, Structure
-from gasla.gpu.runtime.compile import Kernel, device
+from gasla.gpu.runtime.compile import Kernel
 from gasla.program.terms import Array, Lists, Terms
 from semirings.printers import cuda as printer
 
@@ -82,7 +83,8 @@ class MatrixProduct:
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
         self.given, self.terms = (A, B, left_out), terms
 
-    def count(self) -> Array | None:
+    def count(self, most: int) -> Array | None:
+        """See `gasla.engines.MatrixProduct`."""
         A, B, mask = self.given
         a = symbolic.as_csr(A, "A")
         b = a if B is A else symbolic.as_csr(B, "B")
@@ -90,7 +92,8 @@ class MatrixProduct:
         if a is None or b is None or (mask is not None and left_out is None):
             return None
         self.structure = Structure(a, b, left_out)
-        return self.structure.count()
+        least = self.structure.bound(most)
+        return self.structure.count() if least is None else least
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         structure = self.structure
@@ -140,7 +143,7 @@ def multiply(
         listed = np.uint64(0) if some.listed is None else some.listed
         return [*matrices, listed, np.uint64(some.number), are_apart, *values]
 
-    find = functools.partial(compiled, terms, device=device())
+    find = functools.partial(compiled, terms, device=current_device())
     windows = symbolic.count_windows(b.width, limits), np.bool_(ascends)
     symbolic.launch(methods, find, arguments, windows, most, 4 + semiring.size_of(terms.type))
 

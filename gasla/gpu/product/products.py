@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasla.arrays import current_device
 from gasla.gpu.product import semiring
 from gasla.gpu.product.dense import ready as ready_wide
 from gasla.gpu.product.numeric import MatrixProduct as of_matrices
 from gasla.gpu.product.numeric import at_entries
 from gasla.gpu.program import rows
-from gasla.gpu.runtime.compile import Kernel, device, struct
-from gasla.gpu.runtime.host_memory import free_bytes
+from gasla.gpu.runtime.compile import Kernel, struct
 from gasla.graph import lists_gpu as neighbor_lists
 from gasla.graph.validate import as_coordinates, as_csr, require_compressed
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
 from semirings.printers import cuda as printer
 
-__all__ = ["at_entries", "available", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
+__all__ = ["at_entries", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
 TEMPLATE = """// A product over a semiring
 #include "rows.cuh"
@@ -98,7 +98,7 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
     variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, partition.lanes)
-    kernels = compiled(terms, variant, device())
+    kernels = compiled(terms, variant, current_device())
     if not properties.offsets_fit or (
         kernels.reads_index and (properties.lowest < 0 or properties.highest >= lists.width)
     ):
@@ -161,11 +161,6 @@ def _term(terms: Terms, variant: Variant) -> list[str]:
     found = {"value": once.format("values"), "x": "x[other]"}
     found |= {"row": "(long long)row", "other": "(long long)other"}
     return [*lines, f"return product_({', '.join(found[s.name] for s in terms.symbols)});"]
-
-
-def available() -> int | None:
-    """See `gasla.engines.Products`."""
-    return free_bytes()
 
 
 # --- matrices of CuPy ------------------------------------------------------------------------------------------------

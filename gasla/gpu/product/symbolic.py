@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.arrays import array_module
+from gasla.arrays import array_module, current_device
 from gasla.gpu.program import rows
-from gasla.gpu.runtime.compile import Kernel, device
+from gasla.gpu.runtime.compile import Kernel
 from gasla.graph import lists_gpu
-from gasla.program.terms import Array, Lists
+from gasla.program.terms import Array, Lists, counts_below
 
 THREADS = 128  # per block
 WARPS = THREADS // 32
@@ -221,7 +221,7 @@ def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = Tru
 
 
 def _call(function: str, blocks: int, *arguments: Any) -> None:
-    kernel(function, device()).plain(max(1, min(blocks, 2**31 - 1)), *arguments)
+    kernel(function, current_device()).plain(max(1, min(blocks, 2**31 - 1)), *arguments)
 
 
 def count_windows(columns: int, limits: SharedLimits) -> int:
@@ -269,6 +269,13 @@ class Structure:
     def _most(self, offsets: Array | None) -> MaxColumns:
         return MaxColumns(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
 
+    def bound(self, most: int) -> Array | None:
+        """Return lower bounds of the entries of each row if they prove that there are more than `most`, else None."""
+        if len(self.a.indices) * len(self.b.indices) <= most or not self.b.order.is_apart:
+            return None
+        least = counts_below(self.pairs, self.a.offsets, None if self.left_out is None else self.left_out.offsets)
+        return least if int(least.sum()) > most else None
+
     def count(self) -> Array:
         """Count the entries of each row."""
         sizes = self.xp.zeros(len(self.pairs), np.int64)
@@ -295,7 +302,7 @@ class Structure:
             given = *matrices, some.listed, np.uint64(some.number), *wanted
             return [np.uint64(0) if x is None else x for x in given]
 
-        find = functools.partial(kernel, device=device())
+        find = functools.partial(kernel, device=current_device())
         launch(self.methods, find, arguments, (self.windows, in_windows), self._most(offsets), 4)
 
 

@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import as_bits, finish
+from gasla.arrays import as_bits, current_device, finish
 from gasla.gpu.program import generate, levels, relabel
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import Start, Variant, as_held
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
-from gasla.gpu.runtime.host_memory import free_bytes
 from gasla.gpu.runtime.waiting import PATIENCE, wait
 from gasla.graph.graph import Graph
 from gasla.graph.weights import mean_size
+from gasla.host_memory import free_bytes
+from gasla.program import Frontier, Schedule, VertexProgram
 from gasla.program.binding import AUTO, PUSH, Binding, Found, NeighborLists
-from gasla.program.frontier import Frontier
-from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 
 LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so it must react to Ctrl-C
@@ -197,7 +195,7 @@ class Run(Binding):
     def _set_schedule(self, schedule: Schedule) -> int:
         """Set the vertices sorted by level and the start of each level among them; returns the number of levels."""
         stream = self.xp.cuda.get_current_stream()  # results made on another stream may not be finished
-        key = "gpu", compile.device(), self.ids, stream.ptr
+        key = "gpu", current_device(), self.ids, stream.ptr
         if key not in schedule.made:
             schedule.made[key] = levels.by_level(schedule, self.ids)
         found = schedule.made[key]
@@ -225,7 +223,7 @@ class Run(Binding):
             arguments.way = self._way
         if frontier is None:
             arguments.active_count = self._levels
-        elif frontier.is_all:
+        elif (frontier := self.plan.first_active(frontier)).is_all:
             arguments.active_count = frontier.n
         elif frontier.only is not None:
             arguments.active_count, arguments.first_active = 1, frontier.only
@@ -267,7 +265,8 @@ class Run(Binding):
         """
         if is_watched():
             return False
-        is_exact = self.plan.never_ends and self.graph.n > 0 and until * (self.graph.n + self.graph.m) <= LONG
+        n, is_over = self.graph.n, self.plan.is_over(self._arguments.active_count, self.graph.n)
+        is_exact = self.plan.never_ends and not is_over and until * (n + self.graph.m) <= LONG
         if not is_exact and (self.plan.doubled or self.plan.variant.local or self.plan.never_ends):
             return False
         if is_exact:
@@ -417,7 +416,7 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block always pulls
-    key = "gpu", kind, deterministic, scheduled, small, compile.device()  # runs are kept by kind: 1 would equal True
+    key = "gpu", kind, deterministic, scheduled, small, current_device()  # runs are kept by kind: 1 would equal True
     found: Cached | None = graph.known(key)
     return found or _make_cached(key, program, graph)
 

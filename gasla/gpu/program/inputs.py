@@ -23,7 +23,7 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
     as_type = graph.lists.as_type
     arrays = {}
     for side, lists in zip("gs", binding._sides(), strict=True):
-        if side == "s" and not plan.walks_out:
+        if side == "s" and not plan.sends:
             continue
         arrays[f"{side}p"] = lists.indptr().astype(plan.offset_type, copy=False)
         ids = lists.stored_ids()

@@ -14,18 +14,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gasla.arrays import address, finish, require_gpu
+from gasla.arrays import address, current_device, finish, require_gpu
 from gasla.gpu.program.engine import Run
 from gasla.gpu.program.inputs import offset_type
 from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of, has_wide_values
 from gasla.gpu.program.variants import ShapeOf, choose
 from gasla.gpu.program.workspace import Cached
-from gasla.gpu.runtime import compile, nccl, shared_memory
+from gasla.gpu.runtime import nccl, shared_memory
 from gasla.gpu.runtime.waiting import is_idle, yielding
 from gasla.graph.graph import Graph
-from gasla.program.frontier import Frontier
+from gasla.program import Frontier, VertexProgram
+from gasla.program.hooks import TOGETHER
 from gasla.program.plan import Plan
-from gasla.program.program import VertexProgram
 
 __all__ = [
     "MOST",
@@ -60,13 +60,13 @@ def can_exchange(plan: Plan) -> bool:
     `everyone`, no field that neighbors read may change while its vertex stays inactive.
     """
     traced, functions = plan.traced, plan.traced.functions
-    if {"scatter", "bucket", "idle", "wake"} & functions.keys() or traced.looks_up or plan.edge_states:
+    if functions.keys() & TOGETHER or traced.looks_up or plan.edge_states:
         return False
     if has_wide_values(traced) or (plan.prioritised and not plan.is_single):
         return False
     if plan.everyone:
         return not plan.keeps_active
-    later = set(traced.seen_by_neighbors) & traced.writes("post_apply")
+    later = set(traced.seen_by_neighbors) & traced.revised
     return plan.active_only or not ({"activate"} & functions.keys() or later)
 
 
@@ -381,7 +381,7 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
         )
         return Cached(kind, graph, peers_variant(variant))
 
-    found: Cached = graph.kept(("peers", kind, deterministic, compile.device()), make)
+    found: Cached = graph.kept(("peers", kind, deterministic, current_device()), make)
     return found
 
 

@@ -12,6 +12,7 @@ from gasla.gpu.program.rows import ROWS
 from gasla.names import given
 from gasla.program import reasons
 from gasla.program.binding import AUTO, PULL
+from gasla.program.hooks import ALONG, at
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
 from gasla.program.tracing import Traced
@@ -126,7 +127,7 @@ class GpuPlan(Plan):
         # receivers can be updated in place, without a second phase.
         self.read_by_level = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.read_by_level:
-            self.two_phases, self.keeps_receivers = False, "post_apply" in self.functions or bool(self.behind)
+            self.two_phases, self.keeps_receivers = False, bool(self.revising or self.behind)
         self.prioritised = self.prioritised and not variant.small  # processing by priority saves less than it costs
         goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
         self.small_frontiers = bool(variant.bounded_degree and (self.absorbs or self.push_at_once) and goes_on)
@@ -152,11 +153,6 @@ class GpuPlan(Plan):
     def shares_keys(self) -> bool:
         """Whether a whole block may group a long row by key: then its warps add values in no fixed order."""
         return self.keyed is not None and not (self.staged or self.reduces_in_order or self.sums_in_order)
-
-    @property
-    def walks_out(self) -> bool:
-        """Whether a kernel reads the lists along which active vertices send."""
-        return self.sends or (self.staged and "edge_mask" in self.functions)
 
     @property
     def rows(self) -> bool:
@@ -190,7 +186,7 @@ class GpuPlan(Plan):
     def single_block(self) -> bool:
         """Whether the loop for one block (single_block.cuh) can run the program."""
         plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
-        return self.variant.small and plain and not (self.resumes or self.functions.keys() & {"scatter", "post_apply"})
+        return self.variant.small and plain and not (self.resumes or self.functions.keys() & at("scatter", "revise"))
 
     @property
     def lists_rows(self) -> bool:
@@ -221,7 +217,7 @@ class GpuPlan(Plan):
         """Gathered fields of hubs that shared memory holds, the widest first; not those that change meanwhile."""
         if not self.relabelled or self.in_place:
             return []
-        gathered, kinds = read(self, "src", ("gather", "edge_mask")), self.traced.vertex_types
+        gathered, kinds = read(self, "src", ALONG), self.traced.vertex_types
         return sorted(
             (f for f in gathered if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f)
         )

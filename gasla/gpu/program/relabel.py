@@ -13,9 +13,9 @@ import numpy as np
 from gasla.arrays import as_bits, module_of
 from gasla.gpu.program import rows
 from gasla.gpu.program.plan import GpuPlan
-from gasla.gpu.runtime.host_memory import free_bytes
 from gasla.graph import lists_gpu
 from gasla.graph.graph import Graph
+from gasla.host_memory import free_bytes
 from gasla.program.binding import NeighborLists
 
 LEAST_EDGES = 1 << 22  # below this, gathered values fit the cache in any order

@@ -11,9 +11,8 @@ from gasla.gpu.program.inputs import graph_arrays, offset_type
 from gasla.gpu.program.plan import Variant
 from gasla.gpu.runtime.compile import Kernel, kernel, struct
 from gasla.graph.graph import Graph
+from gasla.program import EdgeFrontier, Frontier, VertexProgram
 from gasla.program.binding import Binding
-from gasla.program.frontier import EdgeFrontier, Frontier
-from gasla.program.program import VertexProgram
 from semirings import VectorType
 
 MOST_BLOCKS = 8  # per multiprocessor
@@ -56,12 +55,12 @@ class Staged(Binding):
             self._set("bits", self._bits(active.mask))
         if self.plan.keyed is not None:
             self.arrays["keys_used"].fill(0)
-        self._over("gather", receivers, iteration)
+        self.over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:
         """Apply the stored gathered values; returns a mask of the vertices that become active."""
         flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
-        self._over("apply", receivers, iteration)
+        self.over("apply", receivers, iteration)
         return flags
 
     def scatter(self, vertices: Any, iteration: int) -> None:
@@ -76,27 +75,24 @@ class Staged(Binding):
         self._set("queue", xp.stack([before, ids], axis=1).astype(f"i{widest}"))  # `Entry` in frontier.cuh
         self._launch("scatter", edges, len(ids), iteration)
 
-    def post_apply(self, receivers: Any, iteration: int) -> None:
-        """Run `post_apply` on the receivers."""
-        self._over("post_apply", receivers, iteration)
-
     def mask(self, vertices: Any, iteration: int) -> Any:
         """Return which of the vertices the mask admits."""
         flags = self._set("flags", self.xp.empty(len(vertices), bool))
-        self._over("mask", vertices, iteration)
+        self.over("mask", vertices, iteration)
         return flags
 
-    def edge_mask(self, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
-        """Return which of the edges the edge mask admits; `places` are their positions in the lists."""
+    def edge_mask(self, vertices: Any, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
+        """Return which out-edges of vertices the edge mask admits; `places` are their positions in the lists."""
         flags = self._set("flags", self.xp.empty(len(edges), bool))
         self._set("targets", edges.dst.astype(self.ids, copy=False))
         self._set("places", places.astype(self.plan.offset_type, copy=False))
-        self._over("edge_mask", edges.src, iteration)
+        self.over("edge_mask", edges.src, iteration)
         return flags
 
     # --- launches -------------------------------------------------------------------------------------------------
 
-    def _over(self, stage: str, vertices: Any, iteration: int) -> None:
+    def over(self, stage: str, vertices: Any, iteration: int) -> None:
+        """Run a stage for vertices."""
         self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
         self._launch(stage, len(vertices), len(vertices), iteration)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gasla.arrays import current_device
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph.lists_gpu import C_TYPES
 from gasla.program.tracing import Function
@@ -66,7 +67,7 @@ def walk(
     if not count:
         return walks
     error: Any = cupy.zeros(4, np.uint64) if plan.functions else NULL
-    kernel = _kernel(plan, lists.indptr.dtype.itemsize, weights is not None, gpu.device())
+    kernel = _kernel(plan, lists.indptr.dtype.itemsize, weights is not None, current_device())
     blocks = min(-(-count // THREADS), kernel.blocks)
     kernel.plain(blocks, *arguments(walking, starts, first, key, weights, error, walks))
     if plan.functions:

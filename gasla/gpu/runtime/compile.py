@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gasla import cache, cubins
+from gasla.arrays import current_device
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -68,7 +69,7 @@ def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool
 
 def module(source: str) -> Any:
     """Return the loaded module of a source for the current device; `get_function` gives its functions."""
-    return _module(source, device())
+    return _module(source, current_device())
 
 
 @functools.cache
@@ -88,7 +89,7 @@ def _module(source: str, device: int) -> Any:
 
 def compile_ahead(source: str) -> None:
     """Start compiling a source in a thread, unless its machine code exists. For callers that will need several."""
-    _begin(source, device())
+    _begin(source, current_device())
 
 
 @functools.cache
@@ -113,22 +114,6 @@ def _architecture(device: int) -> str:
     import cupy
 
     return f"sm_{cupy.cuda.Device(device).compute_capability}"
-
-
-def device() -> int:
-    """The index of the current device."""
-    if not _are_several():  # asking CUDA takes as long as an allocation
-        return 0
-    import cupy
-
-    return int(cupy.cuda.runtime.getDevice())
-
-
-@functools.cache
-def _are_several() -> bool:
-    import cupy
-
-    return bool(cupy.cuda.runtime.getDeviceCount() > 1)
 
 
 def _cubin(source: str, architecture: str) -> bytes:
@@ -162,7 +147,7 @@ def _cached_name(source: str, architecture: str) -> str:
 
 def is_compiled(source: str) -> bool:
     """Whether machine code of a source for the current device is shipped or cached."""
-    architecture = _architecture(device())
+    architecture = _architecture(current_device())
     return cubins.has(key(source, architecture)) or cache.load(_cached_name(source, architecture)) is not None
 
 
@@ -175,7 +160,7 @@ def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
 
 def multiprocessors() -> int:
     """The number of multiprocessors of the current device."""
-    return _multiprocessors(device())
+    return _multiprocessors(current_device())
 
 
 @functools.cache
@@ -187,7 +172,7 @@ def _multiprocessors(device: int) -> int:
 
 def most_shared() -> int:
     """The most bytes of shared memory that a block may use on the current device."""
-    return _most_shared(device())
+    return _most_shared(current_device())
 
 
 @functools.cache
@@ -199,7 +184,7 @@ def _most_shared(device: int) -> int:
 
 def launches_cooperatively() -> bool:
     """Whether the current device supports cooperative launches; virtual and old devices may not."""
-    return _launches_cooperatively(device())
+    return _launches_cooperatively(current_device())
 
 
 @functools.cache
@@ -255,9 +240,14 @@ class Kernel:
         )
 
 
+def blocks_for(items: int, threads: int) -> int:
+    """Return the number of blocks of so many threads that have a thread for each item, from 1 to 2**20."""
+    return max(1, min(-(-items // threads), 1 << 20))
+
+
 def kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> Kernel:
     """The `Kernel` of a function on the current device, made when first asked for."""
-    return _kernel(source, function, threads, blocks_per_multiprocessor, device())
+    return _kernel(source, function, threads, blocks_per_multiprocessor, current_device())
 
 
 @functools.cache

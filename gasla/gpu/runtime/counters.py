@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import device
+from gasla.arrays import current_device
 
 
 class _Counters(threading.local):
@@ -26,7 +26,7 @@ def counters(words: int) -> Any:
     """Return `words` counters of this thread and the current stream: a uint64 array, all zero."""
     import cupy
 
-    key = device(), cupy.cuda.get_current_stream().ptr, words
+    key = current_device(), cupy.cuda.get_current_stream().ptr, words
     found = _own.counters.get(key)
     if found is None:
         found = _own.counters[key] = cupy.zeros(words, np.uint64)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gasla.gpu.runtime.compile import Kernel, device, kernel, multiprocessors
+from gasla.arrays import current_device
+from gasla.gpu.runtime.compile import Kernel, kernel, multiprocessors
 from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
@@ -78,7 +79,7 @@ def summary(values: Any) -> Summary:
     import cupy
 
     kind, held = values.dtype, values.astype(np.float32) if values.dtype == np.float16 else values
-    key = device(), cupy.cuda.get_current_stream().ptr
+    key = current_device(), cupy.cuda.get_current_stream().ptr
     place = _own.places.get(key)
     if place is None:
         place = _own.places[key] = _Place()

@@ -15,7 +15,7 @@ import numpy as np
 
 import semirings
 from gasla import engines
-from gasla.gpu.primitive import forest, intersections, neighbors, sampling
+from gasla.gpu.primitive import cliques, forest, intersections, neighbors, sampling
 from gasla.gpu.product import dense, numeric, products, symbolic
 from gasla.gpu.program import generate, levels, rows, variants, walk_runs
 from gasla.gpu.program.plan import Variant
@@ -99,7 +99,7 @@ class Recorder:
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def note_sums(self, monoid: Any, parts: Any) -> None:
-        """Note reductions by key that GPUs run as products: see `segmented_reduce.reduce_by_product`."""
+        """Note reductions by key that GPUs run as products: see `gasla.program.terms.reduce_lists`."""
         if len(parts) == 1 and parts[0].ndim == 1 and monoid is not semirings.any:
             picks = Semiring(monoid, semirings.plus_second.multiply)
             self._ready(None, trace(picks, False, INT, parts[0].dtype, None), False)
@@ -170,6 +170,7 @@ def _always() -> Iterator[str]:
     yield neighbors.source(SIZE, SIZE, False)
     yield intersections.source(SIZE, 8, False)
     yield sampling.source(SIZE, SIZE)
+    yield cliques.source(SIZE, SIZE)
 
 
 @contextmanager

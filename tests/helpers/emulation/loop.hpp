@@ -29,7 +29,6 @@ template <class T> T& by_opaque_address(T& shared) { return shared; }
 inline unsigned long long nanoseconds() { return 0; }
 }  // namespace gasla
 
-inline long long clock64() { return 0; }
 inline void __threadfence_system() {}
 inline double __shfl_xor_sync(unsigned mask, double x, unsigned bits) {
     return __longlong_as_double(__shfl_xor_sync(mask, (unsigned long long)__double_as_longlong(x), bits));

@@ -20,6 +20,7 @@
 inline float __int_as_float(int bits) { return *reinterpret_cast<float*>(&bits); }
 inline double __longlong_as_double(long long bits) { return *reinterpret_cast<double*>(&bits); }
 inline long long __double_as_longlong(double x) { return *reinterpret_cast<long long*>(&x); }
+inline long long clock64() { return 0; }
 inline unsigned long long __cvta_generic_to_shared(const void*) { abort(); }  // for PTX, which isn't run here
 
 struct Index {

@@ -39,9 +39,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::lower_remaining() {
 }
 
 template <class P> __device__ __forceinline__ bool Loop<P>::poll_host() {
-    const long long time = clock64();
-    if (time < s.next_poll) return false;
-    s.next_poll = time + POLL_INTERVAL;
+    if (!s.polls.are_due(POLL_INTERVAL)) return false;
     volatile Page* page = c.a.page;
     page->progress = c.u.self_iteration;
     const bool stops = page->stop == c.a.launch;

@@ -1,4 +1,4 @@
-// The loop that runs a whole program in one launch: push or pull, apply, scatter, post_apply, until no vertex is
+// The loop that runs a whole program in one launch: push or pull, apply, scatter, revise, until no vertex is
 // active.
 //
 // All blocks take the same decisions, because they read the same counters after each barrier. Three rows of counters
@@ -51,7 +51,7 @@ template <class P> struct Shared {
     bool builds_bitmap;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
     bool ended;  // whether `end_iteration` has run for this iteration
     bool stops;  // whether the host of any GPU asks to stop
-    long long next_poll;
+    Looks polls;
     SmallFrontierShared small;
     u64 pieces;  // number of pieces of long rows
     typename Choose<P::KEYED, BlockBest<P>, NoBlockBest>::type block_best;
@@ -77,7 +77,7 @@ template <class P> struct Loop {
 
     // ENDS: an iteration is over once all receivers have applied, so its bookkeeping can overlap with waiting.
     // ENDS_AT_ONCE: it is over after its first pass.
-    static constexpr bool ENDS = !P::HAS_SCATTER && !P::HAS_POST_APPLY && !P::FALLS_BEHIND;
+    static constexpr bool ENDS = !P::HAS_SCATTER && !P::REVISES && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
     __device__ Loop(const typename P::Arguments& a, Shared& s)
@@ -88,7 +88,7 @@ template <class P> struct Loop {
             ((u32*)&s.arguments)[i] = ((const u32*)&a)[i];
         if (threadIdx.x == 0) {
             now = *a.control;
-            s.next_poll = clock64() + POLL_INTERVAL;
+            s.polls.wait(POLL_INTERVAL);
             s.receivers = 0;
             s.ended = false;
             s.way = SPARSE;
@@ -236,7 +236,7 @@ template <class P> struct Loop {
     __device__ void gather_all_wide();
     __device__ void gather_list_wide(vertex_t* list);
     __device__ void apply_list_wide(const vertex_t* list);
-    __device__ void post_apply_wide(const vertex_t* list);
+    __device__ void revise_wide(const vertex_t* list);
     __device__ __forceinline__ void gather_all() {
         if constexpr (P::WIDE)
             gather_all_wide();
@@ -265,7 +265,7 @@ template <class P> struct Loop {
     __device__ void release_open();
     __device__ void release();
     __device__ void scatter();
-    __device__ void post_apply(const vertex_t* list);
+    __device__ void revise(const vertex_t* list);
     __device__ void catch_up(const vertex_t* list);
     __device__ void clear_deposits();
 
@@ -348,9 +348,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::iterate() {
         if constexpr (P::TWO_PHASES) apply_list(c.a.aside);
     }
     if constexpr (P::HAS_SCATTER) scatter();
-    if constexpr (P::HAS_POST_APPLY || P::FALLS_BEHIND) {
+    if constexpr (P::REVISES || P::FALLS_BEHIND) {
         const vertex_t* list = c.a.aside + (P::SCHEDULED ? Schedule<P>::range_of(c, c.u.self_iteration).first : 0);
-        post_apply(list);
+        revise(list);
         catch_up(list);
     }
     if (s.ended || (ENDS && !P::ABSORBS && !P::PUSHES_AT_ONCE)) return;

@@ -1,4 +1,4 @@
-// Push: active vertices send along their out-edges. Also the stages after apply: scatter, post_apply.
+// Push: active vertices send along their out-edges. Also the stages after apply: scatter, revise.
 #pragma once
 #include "loop.cuh"
 
@@ -115,12 +115,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::scatter() {
     }
 }
 
-template <class P> __device__ __forceinline__ void Loop<P>::post_apply(const vertex_t* list) {
-    if constexpr (P::HAS_POST_APPLY) {
+template <class P> __device__ __forceinline__ void Loop<P>::revise(const vertex_t* list) {
+    if constexpr (P::REVISES) {
         if constexpr (P::WIDE)
-            post_apply_wide(list);
+            revise_wide(list);
         else
-            for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::post_apply(c, list[i]);
+            for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid()) P::revise(c, list[i]);
         barrier.wait();
     }
 }

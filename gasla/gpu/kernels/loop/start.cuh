@@ -37,6 +37,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         now = Control{0, 0, (u64)c.a.active_count, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
         if constexpr (P::PEERS) now.round = c.a.met;
         enter(0);
+        if constexpr (P::AGGREGATES) P::take_sums(c, Sums{});  // what aggregates of the initial state read
     });
     const u64 n = c.a.self_n;
     if constexpr (P::WIDE) fill_wide();

@@ -2,7 +2,7 @@
 // and are symmetric. For symmetry every edge i -> j adds hash(i, j) to a sum and subtracts hash(j, i), as in
 // gasla/graph/symmetry.py.
 #pragma once
-#include "runtime.cuh"
+#include "random.cuh"
 
 namespace gasla {
 
@@ -13,13 +13,7 @@ struct ListProperties {
 
 constexpr u32 SLICE = 1024;  // edges that a warp takes at a time
 
-__device__ __forceinline__ u64 mix(u64 z) {  // the finalizer of splitmix64
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
-}
-constexpr u64 ODD = 0x9E3779B97F4A7C15ull;
-__device__ __forceinline__ u64 hash(u64 i, u64 j, u64 extra) { return mix(((i << 32) ^ j) * ODD + extra); }
+__device__ __forceinline__ u64 hash(u64 i, u64 j, u64 extra) { return mix(((i << 32) ^ j) * GOLDEN + extra); }
 
 // The last list that starts at or before an edge: a 32-ary search by the whole warp.
 template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t* offsets, u64 n, u64 edge) {
@@ -63,7 +57,7 @@ __device__ void find_list_properties(
                 falls |= follows && neighbor < before;
                 repeats |= follows && before == neighbor;
                 loops |= i == j;
-                const u64 extra = bits ? mix((u64)bits[e] * ODD) : 0;
+                const u64 extra = bits ? mix((u64)bits[e] * GOLDEN) : 0;
                 imbalance += hash(i, j, extra) - hash(j, i, extra);
             }
             begin = end;

@@ -3,15 +3,18 @@
 // Before this file: the typedefs vertex_t and offset_t.
 #pragma once
 
+#include "distinct.cuh"
 #include "random.cuh"
 
 namespace gasla {
 
-// Prefix sums of each list's weights, a thread per list: additions are in the order of the CPU.
-extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const double* weights, double* sums) {
+// Prefix sums of each list's weights, a thread per list: additions are in the order of the CPU. `single`: weights are
+// float32, as CuPy's conversion would turn subnormal ones to 0.
+extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const void* weights, bool single, double* sums) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         double total = 0;
-        for (offset_t k = indptr[v]; k < indptr[v + 1]; ++k) sums[k] = total += weights[k];
+        for (offset_t k = indptr[v]; k < indptr[v + 1]; ++k)
+            sums[k] = total += single ? (double)((const float*)weights)[k] : ((const double*)weights)[k];
     }
 }
 
@@ -28,8 +31,6 @@ extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const doub
     }
 }
 
-constexpr u64 TRIES = 32;  // draws by weight that repeat earlier ones, after which the other edges are weighed
-
 // Whether a position is among the first `count` drawn.
 __device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place) {
     for (u64 i = 0; i < count; ++i) {
@@ -38,47 +39,32 @@ __device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place)
     return false;
 }
 
-// A list of neighbors, whose positions count from 0, and the weights by which they are drawn.
-struct Weighted {
-    const double* sums;
-    const u32* guides;
-    u64 size;
-
-    __device__ __forceinline__ double weight(u64 place) const { return sums[place] - (place ? sums[place - 1] : 0); }
-
-    __device__ __forceinline__ u64 draw(double part) const {
-        const double total = sums[size - 1];
-        double mark = part * total;
-        if (mark >= total) mark = 0;  // rounding, if the total is barely above 0
-        u64 place = guides[least((u64)(part * (double)size), size - 1)];
-        while (place > 0 && sums[place - 1] > mark) --place;
-        while (sums[place] <= mark) ++place;
-        return place;
-    }
+// A list of neighbors that are drawn by weight.
+struct Weighted : Weights {
     // Draw among the positions not drawn yet, by adding their weights; `size` if all weigh 0.
     __device__ __forceinline__ u64 draw_of_rest(const vertex_t* drawn, u64 count, double part) const {
         double total = 0;
         for (u64 place = 0; place < size; ++place) {
-            if (weight(place) > 0 && !has(drawn, count, place)) total += weight(place);
+            if (of(place) > 0 && !has(drawn, count, place)) total += of(place);
         }
         const double mark = part * total;
         u64 chosen = size;
         total = 0;
         for (u64 place = 0; place < size && total <= mark; ++place) {
-            if (weight(place) > 0 && !has(drawn, count, place)) {
+            if (of(place) > 0 && !has(drawn, count, place)) {
                 chosen = place;
-                total += weight(place);
+                total += of(place);
             }
         }
         return chosen;
     }
     // Fill `drawn` with up to k positions; returns how many there are.
     __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, bool replace, u64 state) const {
-        if (sums[size - 1] == 0) return 0;
+        if (total() == 0) return 0;
         u64 count = 0;
         if (k >= size && !replace) {
             for (u64 place = 0; place < size; ++place) {
-                if (weight(place) > 0) drawn[count++] = (vertex_t)place;
+                if (of(place) > 0) drawn[count++] = (vertex_t)place;
             }
             return count;
         }
@@ -112,24 +98,57 @@ __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, u64 degree, bool rep
     return count;
 }
 
-// Sample neighbors: rows of k entries, or rows that begin at `firsts`, with the position of each entry. The kernel
-// draws by weight if there are `sums`. -1 fills rows.
+// Write where the samples of each row begin: k entries per row, or fewer if the list is shorter and nothing repeats.
+extern "C" __global__ void begin_samples(
+    u64 rows, u64 k, const offset_t* indptr, const vertex_t* ids, bool replace, u64* sums, u32* counter,
+    long long* firsts
+) {
+    Barrier barrier(counter);
+    const u64 total = sum_over_grid(
+        rows, sums, barrier,
+        [&](u64 w) -> u64 {
+            const u64 degree = (u64)indptr[ids[w] + 1] - (u64)indptr[ids[w]];
+            return replace && degree ? k : least(k, degree);
+        },
+        [&](u64 w, u64 before) { firsts[w] = (long long)before; });
+    if (thread_of_grid() == 0) firsts[rows] = (long long)total;
+    barrier.leave();
+}
+
+// Numbers of edges by position: the positions themselves if there are none.
+struct EdgeNumbers {
+    const void* numbers;
+    bool wide;  // 8 bytes each, not 4
+
+    __device__ __forceinline__ long long operator[](u64 place) const {
+        if (!numbers) return (long long)place;
+        return wide ? ((const long long*)numbers)[place] : ((const int*)numbers)[place];
+    }
+};
+
+// Sample neighbors: rows of k entries, or rows that begin at `firsts`, with the edge of each entry and its row. The
+// kernel draws by weight if there are `sums`. -1 fills rows.
 extern "C" __global__ void sample(
     u64 rows, u64 k, u64 row, const offset_t* indptr, const vertex_t* indices, const double* sums, const u32* guides,
-    const vertex_t* ids, const long long* firsts, u64 key, bool replace, vertex_t* found, long long* places
+    const vertex_t* ids, const long long* firsts, u64 key, bool replace, const void* edge_ids, bool wide,
+    vertex_t* found, long long* edges, long long* owners
 ) {
+    const EdgeNumbers numbers{edge_ids, wide};
     for (u64 w = thread_of_grid(); w < rows; w += threads_of_grid()) {
         const u64 begin = firsts ? (u64)firsts[w] : w * k, room = firsts ? (u64)firsts[w + 1] - begin : k;
         const u64 first = indptr[ids[w]], degree = (u64)indptr[ids[w] + 1] - first, state = mixed(key, row + w);
         vertex_t* const drawn = found + begin;
         u64 count;
         if (sums && degree)
-            count = Weighted{sums + first, guides + first, degree}.fill(drawn, room, replace, state);
+            count = Weighted{{sums + first, guides + first, degree}}.fill(drawn, room, replace, state);
         else
             count = fill(drawn, room, degree, replace, state);
         for (u64 j = 0; j < room; ++j) {
             const u64 place = j < count ? first + (u64)drawn[j] : 0;
-            if (places) places[begin + j] = j < count ? (long long)place : -1;
+            if (firsts) {
+                edges[begin + j] = j < count ? numbers[place] : -1;
+                owners[begin + j] = (long long)(row + w);
+            }
             drawn[j] = j < count ? indices[place] : (vertex_t)-1;
         }
     }

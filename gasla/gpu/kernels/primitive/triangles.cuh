@@ -16,6 +16,7 @@
 //                two lists: by a warp (count_by_warps), or by blocks if lists are long or many (count_by_blocks).
 #pragma once
 
+#include "hash_table.cuh"
 #include "runtime.cuh"
 
 namespace gasla {
@@ -28,42 +29,6 @@ constexpr u32 PIECE = 2048;         // blocks process pieces of so many neighbor
 constexpr u32 BLOCK_THREADS = 512;  // threads per block of count_by_blocks; four blocks fill a multiprocessor
 constexpr bool has_tallies = per_vertex || per_edge;
 constexpr u32 BLOCK_SLOTS = (has_tallies ? 16384 : 32768) / sizeof(vertex_t);
-constexpr u32 SPARSE = 8;  // slots per entry, if there are enough; with 4, counting takes 1.15 times as long
-
-// --- hash tables in shared memory ------------------------------------------------------------------------------------
-
-typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type bits_t;
-
-constexpr vertex_t FREE = -1;
-constexpr u32 NOWHERE = 0xffffffffu;
-
-// A set of ids: a hash table with open addressing and linear probing. All slots are FREE between uses.
-struct Table {
-    vertex_t* slots;
-    u32 shift, mask;
-
-    // A table for `entries` ids in an array of `capacity` slots, a power of two.
-    __device__ __forceinline__ Table(vertex_t* slots, u32 entries, u32 capacity) : slots(slots) {
-        const u32 wanted = least(capacity, entries * SPARSE);
-        const u32 bits = WARP - __clz(wanted - 1);
-        shift = WARP - bits;
-        mask = (1u << bits) - 1;
-    }
-    __device__ __forceinline__ u32 home(vertex_t w) const { return ((u32)w * 2654435769u) >> shift; }
-
-    __device__ __forceinline__ void insert(vertex_t w) {
-        u32 slot = home(w);
-        while (atomicCAS(reinterpret_cast<bits_t*>(slots + slot), (bits_t)FREE, (bits_t)w) != (bits_t)FREE)
-            slot = (slot + 1) & mask;
-    }
-    __device__ __forceinline__ u32 find(vertex_t w) const {
-        for (u32 slot = home(w);; slot = (slot + 1) & mask) {
-            const vertex_t held = slots[slot];
-            if (held == w) return slot;
-            if (held == FREE) return NOWHERE;
-        }
-    }
-};
 
 // --- orders ----------------------------------------------------------------------------------------------------------
 
@@ -96,12 +61,6 @@ __device__ __forceinline__ void copy_forward(
         vertex_t* place = forward + reserve(__popc(votes));
         if (higher) place[__popc(votes & lanes_below())] = w;
     }
-}
-
-__device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {  // called by a whole warp
-    u64 first = 0;
-    if (lane() == 0) first = atomicAdd(tickets, count);
-    return shuffle(first, 0);
 }
 
 // A share of the work: every `all`-th warp of vertices. GPUs that have the same lists divide the work among them.

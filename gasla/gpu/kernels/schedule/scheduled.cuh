@@ -62,7 +62,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
             });
             if constexpr (!ends) {
                 if constexpr (!ENDS) {
-                    post_apply(list);
+                    revise(list);
                     catch_up(list);
                 }
                 take_sums(parity());

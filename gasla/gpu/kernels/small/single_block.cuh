@@ -33,7 +33,8 @@ template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    long long next_poll, touched;  // used by thread 0 alone, so not kept in registers of every thread
+    Looks polls;  // this and the next are used by thread 0 alone, so not kept in registers of every thread
+    long long touched;
 };
 
 template <class P> struct SingleBlock {
@@ -64,10 +65,11 @@ template <class P> struct SingleBlock {
     __device__ __forceinline__ void run() {
         size = a.fresh ? (u32)a.active_count : (u32)a.control->size;
         if (threadIdx.x == 0) {
-            s.next_poll = clock64() + POLL_INTERVAL;
+            s.polls.wait(POLL_INTERVAL);
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
+        if constexpr (P::AGGREGATES) P::take_sums(c, typename P::Sums{});  // what aggregates of the initial state read
         hold();
         begin();
         if constexpr (P::AGGREGATES) publish(0);  // the aggregates of the initial state, or of the last launch
@@ -323,8 +325,7 @@ template <class P> struct SingleBlock {
     }
 
     __device__ __forceinline__ bool polls_and_stops() {
-        if (clock64() < s.next_poll) return false;
-        s.next_poll = clock64() + POLL_INTERVAL;
+        if (!s.polls.are_due(POLL_INTERVAL)) return false;
         volatile Page* page = a.page;
         page->progress = iteration;
         return page->stop == a.launch;

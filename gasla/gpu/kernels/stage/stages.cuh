@@ -54,10 +54,10 @@ template <class P> struct Stages {
         });
     }
 
-    __device__ __forceinline__ void post_apply() {
-        if constexpr (P::HAS_POST_APPLY)
+    __device__ __forceinline__ void revise() {
+        if constexpr (P::REVISES)
             over_vertices([&](bool is, u64, vertex_t v) {
-                if (is) P::post_apply(c, v);
+                if (is) P::revise(c, v);
             });
     }
 

@@ -1,18 +1,22 @@
-// Counter-based random numbers: a draw is a function of the key, the walker, the step and the number of the draw alone.
-// Bit-identical to the CPU's.
+// Hashes, and counter-based random numbers: a draw is a function of the key, the walker, the step and the number of the
+// draw alone. Bit-identical to the CPU's.
 #pragma once
 
 #include "runtime.cuh"
 
 namespace gasla {
 
-// Mix a number into a state, as semirings.hash does.
-__device__ __forceinline__ u64 mixed(u64 state, u64 number) {
-    u64 z = (number + 1) * 0x9E3779B97F4A7C15ull + state;
+constexpr u64 GOLDEN = 0x9E3779B97F4A7C15ull;  // the step of SplitMix64: its multiples are evenly spread
+
+// The last steps of SplitMix64: a bijection.
+__device__ __forceinline__ u64 mix(u64 z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
 }
+
+// Mix a number into a state, as semirings.hash does.
+__device__ __forceinline__ u64 mixed(u64 state, u64 number) { return mix((number + 1) * GOLDEN + state); }
 
 // A random integer below `count`: bits * count / 2^64, rounded down; count < 2^32.
 __device__ __forceinline__ u64 share(u64 bits, u64 count) {
@@ -20,5 +24,27 @@ __device__ __forceinline__ u64 share(u64 bits, u64 count) {
 }
 
 __device__ __forceinline__ double fraction(u64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
+
+constexpr u64 TRIES = 32;  // draws in vain after which all edges of a list are weighed, each by itself
+
+// The weights of a list of edges as prefix sums, with guides for searching them; positions count from 0.
+struct Weights {
+    const double* sums;
+    const u32* guides;
+    u64 size;
+
+    __device__ __forceinline__ double total() const { return sums[size - 1]; }
+    __device__ __forceinline__ double of(u64 place) const { return sums[place] - (place ? sums[place - 1] : 0); }
+
+    // The position at a fraction of the total.
+    __device__ __forceinline__ u64 draw(double part) const {
+        double mark = part * total();
+        if (mark >= total()) mark = 0;  // rounding, if the total is barely above 0
+        u64 place = guides[least((u64)(part * (double)size), size - 1)];
+        while (place > 0 && sums[place - 1] > mark) --place;
+        while (sums[place] <= mark) ++place;
+        return place;
+    }
+};
 
 }  // namespace gasla

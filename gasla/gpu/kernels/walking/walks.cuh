@@ -8,36 +8,29 @@
 
 namespace gasla {
 
-constexpr u64 TRIES = 32;  // rejected draws, besides one per edge, after which all edges are weighed
 // numbers of the draws that decide whether a walker stops, or restarts
 constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;
 constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;  // which function returned a value out of range
 
-// A list of out-edges: positions first to last, prefix sums of weights, and guides for searching them.
+// A list of out-edges: positions first to last, and the weights of all lists.
 struct List {
     const double* sums;
     const u32* guides;
     u64 first, last;
 
+    __device__ __forceinline__ Weights weights() const { return {sums + first, guides + first, last - first}; }
+
     // Draw a position; NOWHERE if the list is empty or its weights are all zero.
     __device__ __forceinline__ u64 choice(u64 bits) const {
         if (first == last) return NOWHERE;
         if constexpr (!weighted) return first + share(bits, last - first);
-        const double total = sums[last - 1], part = fraction(bits);
-        if (total == 0) return NOWHERE;
-        double mark = part * total;
-        if (mark >= total) mark = 0;  // rounding, if the total is barely above 0
-        const u64 size = last - first;
-        u64 k = first + guides[first + least((u64)(part * (double)size), size - 1)];
-        while (k > first && sums[k - 1] > mark) --k;
-        while (sums[k] <= mark) ++k;
-        return k;
+        return weights().total() == 0 ? NOWHERE : first + weights().draw(fraction(bits));
     }
     // The weight by which `choice` draws a position.
     __device__ __forceinline__ double weight(u64 k) const {
         if constexpr (!weighted) return 1;
-        return sums[k] - (k > first ? sums[k - 1] : 0);
+        return weights().of(k - first);
     }
 };
 

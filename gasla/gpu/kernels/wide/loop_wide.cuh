@@ -161,10 +161,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::apply_list_wide(cons
     finish_pass<ENDS>(0, 0, [] {});
 }
 
-template <class P> __device__ __forceinline__ void Loop<P>::post_apply_wide(const vertex_t* list) {
-    if constexpr (P::HAS_POST_APPLY)
+template <class P> __device__ __forceinline__ void Loop<P>::revise_wide(const vertex_t* list) {
+    if constexpr (P::REVISES)
         by_warps(s.receivers, [&](u64 i) {
-            if (list[i] != NOBODY) P::post_apply(c, list[i]);
+            if (list[i] != NOBODY) P::revise(c, list[i]);
         });
 }
 

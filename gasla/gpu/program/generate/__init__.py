@@ -83,12 +83,6 @@ class Module(GpuPlan):
             body="\n".join(INDENT + line for part in parts for line in part.split("\n")),
         )
 
-    @property
-    def stages(self) -> list[str]:
-        """The stages that the program has a kernel for, if its loop is written by hand."""
-        own = ("mask", "edge_mask", "gather", "scatter", "post_apply")
-        return ["apply", *filter(self.functions.__contains__, own)]
-
 
 def _printed(plan: GpuPlan) -> list[str]:
     """The program's functions and the combinations of its reductions, as the printer renders them."""

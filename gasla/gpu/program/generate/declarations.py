@@ -1,9 +1,9 @@
 """Declarations of the struct `Program`: its constants, its types, and its body for reductions over rows."""
 
-from gasla.gpu.program.generate.edge_records import ALONG
 from gasla.gpu.program.generate.reduction import are_paired
 from gasla.gpu.program.generate.syntax import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
+from gasla.program.hooks import ALONG, HOOKS
 from gasla.program.statements import read
 from semirings.printers import cuda, warp
 
@@ -89,12 +89,9 @@ def flags(plan: GpuPlan) -> str:
         "ACCUMULATES": plan.accumulates,
         "AGGREGATES": bool(plan.traced.aggregates),
         "SUMS_IN_ORDER": plan.keeps_bits_of_receivers,
-        "HAS_MASK": has("mask"),
-        "HAS_EDGE_MASK": has("edge_mask"),
-        "HAS_SCATTER": has("scatter"),
+        **{f"HAS_{name.upper()}": has(name) for name, hook in HOOKS.items() if hook.when != "phase"},
         "EDGES_BEHIND": bool(plan.edges_behind),
-        "HAS_POST_APPLY": has("post_apply"),
-        "HAS_STOP": has("stop"),
+        "REVISES": bool(plan.revising),
         "STOP_SEES_FIELDS": plan.stop_sees_fields,
         "PEERS": plan.variant.peers,
         "SUMS_LOOK_UP": plan.sums_look_up,
@@ -114,7 +111,7 @@ def flags(plan: GpuPlan) -> str:
         "HAS_HUBS": bool(plan.hub_fields),
         "SEARCHES": plan.searches,
         "BRINGS_NEAR": plan.variant.packed and plan.rows,
-        "STREAMED": plan.variant.streamed and plan.walks_out,
+        "STREAMED": plan.variant.streamed and plan.sends,
         "HUB_FIRST": plan.hub_first,
         "LANE_GROUPS": plan.lane_groups,
         "PAIRED": are_paired(plan),

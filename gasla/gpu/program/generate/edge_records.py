@@ -7,11 +7,11 @@ import numpy as np
 from gasla.gpu.program.generate.rendering import edge_member, kind_of, load, rendered
 from gasla.gpu.program.generate.syntax import function, struct
 from gasla.gpu.program.plan import GpuPlan
+from gasla.program.hooks import ALONG
 from gasla.program.statements import edge_loads, loads, read, scattered
 from semirings.printers import cuda, warp
 
 ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
-ALONG = ("gather", "key", "edge_mask")  # functions whose values travel along an edge to its target
 
 
 def edge_records(plan: GpuPlan) -> list[str]:

@@ -1,13 +1,12 @@
 """Reduction by key: an edge's key and value, the score of a key's total at a vertex, the choice of the best key."""
 
-import semirings
 from gasla.gpu.program.generate.atomics import native
 from gasla.gpu.program.generate.rendering import call, kind_of, load, local
 from gasla.gpu.program.generate.syntax import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.reductions.keys import NONE, Keyed
 from gasla.program.statements import read
-from semirings import Monoid, Symbol
+from semirings import Monoid
 from semirings.printers import cuda
 
 EDGE = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
@@ -35,8 +34,7 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
 
 def _added(keyed: Keyed, monoid: Monoid) -> str:
     """Statement that reduces `value` into a total atomically."""
-    x, y = Symbol("x", keyed.total), Symbol("y", keyed.total)
-    match native(semirings.as_expr(monoid.combine(x, y))):
+    match native(monoid.combination(keyed.total)):
         case "add":
             return "gasla::add(at, value);"
         case "min" | "max" as name:

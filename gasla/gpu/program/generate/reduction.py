@@ -1,13 +1,11 @@
 """Reduction of gathered values, serially and by atomics; aggregates."""
 
-import semirings
 from gasla.gpu.program.generate.atomics import accumulated, differs, improved, improves, native
 from gasla.gpu.program.generate.keyed import by_key
 from gasla.gpu.program.generate.rendering import call, got, put, rendered
 from gasla.gpu.program.generate.syntax import function, literal
 from gasla.gpu.program.plan import GpuPlan
 from gasla.program.statements import Deposit, Reduce, observed
-from semirings import Symbol
 from semirings.printers import cuda
 
 
@@ -132,9 +130,8 @@ def aggregates(plan: GpuPlan) -> list[str]:
 def _deposit(plan: GpuPlan, name: str) -> str:
     """The function that reduces into an aggregate of a vertex atomically."""
     kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
-    combined = semirings.as_expr(monoid.combine(Symbol("x", kind), Symbol("y", kind)))
     typed = cuda.ctype(kind)
-    match native(combined):
+    match native(monoid.combination(kind)):
         case "add":
             line = "gasla::add(at, value);"
         case "min" | "max" as operator:

@@ -24,7 +24,7 @@ def struct(name: str, members: list[tuple[str, str]]) -> str:
 def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] = cuda.function) -> str:
     """A function that combines two values by a monoid."""
     x, y = Symbol("x", kind), Symbol("y", kind)
-    return printed(name, [x, y], monoid.combine(x, y))
+    return printed(name, [x, y], monoid.combination(kind))
 
 
 def literal(value: Any, kind: Any) -> str:

@@ -1,10 +1,10 @@
 """Functions of `Program` at one vertex: apply, activate, aggregates, mask, priority, bucket, initial values."""
 
-from gasla.gpu.program.generate.edge_records import ALONG
 from gasla.gpu.program.generate.rendering import call, got, kind_of, load, local, of_run, place, put, rendered
 from gasla.gpu.program.generate.syntax import function, literal, struct
 from gasla.gpu.program.plan import GpuPlan, bytes_of
-from gasla.program.statements import Call, Load, applied, applied_once_more, loads, read, watched, written_by
+from gasla.program.hooks import ALONG
+from gasla.program.statements import Call, Load, applied, loads, read, revised, watched, written_by
 from semirings.printers import cuda, warp
 from semirings.types import has_wide
 
@@ -20,12 +20,20 @@ def vertex(plan: GpuPlan) -> list[str]:
     parts.append(function(f"bool admits{AT_VERTEX}", mask))
     copies = [line for f in sorted(plan.doubled) for line in put(plan, place(plan, f, "new"), load(plan, f))]
     parts.append(function(f"void carry_over{AT_VERTEX}", copies))
-    if "post_apply" in plan.functions:
-        parts.append(function(f"void post_apply{AT_VERTEX}", rendered(plan, applied_once_more(plan))))
+    parts += [function(f"void revise{AT_VERTEX}", _revise(plan))] if plan.revising else []
     parts += [function(f"void catch_up{AT_VERTEX}", _caught_up(plan))] if plan.behind else []
     if "stop" in plan.functions:
         parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
     return [*parts, *(_priority(plan) if plan.prioritised else []), *(_going_on(plan) if plan.resumes else [])]
+
+
+def _revise(plan: GpuPlan) -> list[str]:
+    """Statements that run the functions after apply in turn, each with local variables of its own."""
+    lines: list[str] = []
+    for name in plan.revising:
+        lines += ["__syncwarp();"] if plan.wide and lines else []
+        lines += ["{", *rendered(plan, revised(plan, name)), "}"]
+    return lines
 
 
 def peers(plan: GpuPlan) -> list[str]:

@@ -1,0 +1,24 @@
+"""Truss numbers: in each round, all edges in too few triangles of the remaining edges are removed at once."""
+
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import array_module
+from gasla.gpu.primitive.neighbors import count_at_edges, orient
+from gasla.graph.graph import Graph
+
+
+def peel_edges(graph: Graph, first: int, last: int) -> Any:
+    """Return the level at which each edge of a simple graph is removed. Each round removes an edge, so this ends."""
+    xp: Any = array_module(graph.out.indices)
+    levels, edges, level = xp.full(graph.m, last + 1, np.int64), xp.arange(graph.m), first
+    while len(edges):
+        _, counts = count_at_edges(graph, orient(graph))
+        level = max(level, int(counts.min()))
+        if level > last:
+            break
+        goes = counts <= level
+        levels[edges[goes]] = level
+        edges, graph = edges[~goes], graph.select(~goes)
+    return levels
