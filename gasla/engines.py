@@ -12,20 +12,18 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from threading import Lock
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from gasla.arrays import Device
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
+from gasla.program import Frontier, Schedule, VertexProgram, WalkProgram
 from gasla.program.binding import Found
-from gasla.program.frontier import Frontier
-from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
+from gasla.program.join_plan import JoinPlan
 from gasla.program.terms import Array, Format, Lists, Multiply, Terms
 from gasla.program.walk_plan import WalkBinding
-from gasla.program.walk_program import WalkProgram
 
 
 class MatrixProduct(Protocol):
@@ -34,8 +32,11 @@ class MatrixProduct(Protocol):
     In its terms `value` is an entry of A at (`row`, `other`), and `x` an entry of B at (`other`, `column`).
     """
 
-    def count(self) -> Array | None:
-        """The number of entries of each row, as int64; None if an offset or index of a matrix is out of range."""
+    def count(self, most: int) -> Array | None:
+        """Count the entries of each row, as int64; return None if an offset or index of a matrix is out of range.
+
+        Counting may end early once there are more than `most` entries; the counts are then smaller, but still of more.
+        """
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         """Fill `indices` with the columns of the entries, ascending in each row, and `outs` with their values.
@@ -62,9 +63,6 @@ class Products(Protocol):
         The value is the identity where the product has no entry. Parallel entries of the mask get equal values.
         Returns False if an offset or index of a matrix is out of range.
         """
-
-    def available(self) -> int | None:
-        """Bytes of memory that are available; None where the system doesn't say."""
 
     def in_format(self, A: Any, wanted: Format) -> Any:
         """A matrix as CSR or CSC, with all entries in stored order; `indptr`, `indices` and `data` suffice."""
@@ -145,6 +143,14 @@ class Runs(Protocol):
         """Begin a run from a frontier or along a schedule; the program may have other parameters than before."""
 
 
+class Draws(NamedTuple):
+    """Arguments of a sample of neighbors: the seed, whether with replacement, and weights."""
+
+    key: int  # the hash of the seed
+    replace: bool
+    weights: tuple[Any, Any] | None  # prefix sums and guide tables, for draws by weight
+
+
 Share = tuple[int, int]  # (i, k): share i of k equal ones
 WHOLE: Share = (0, 1)
 
@@ -210,6 +216,9 @@ class Primitives(Protocol):
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
         """Count the cliques of k >= 4 vertices, given the lists of `orient`. A whole algorithm (pivoting)."""
 
+    def peel_edges(self, graph: Graph, first: int, last: int) -> Any:
+        """Return the level at which each edge of a simple graph is removed (`gasla.primitives.peel_edges`)."""
+
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
         """Prefix sums of each list's weights, in float64, added in order."""
 
@@ -230,43 +239,102 @@ class Primitives(Protocol):
         `first` is the number of the first walker: ranks share the walkers.
         """
 
-    def sample(
-        self, lists: Adjacency, ids: Any, k: int, key: int, replace: bool, weights: tuple[Any, Any] | None
-    ) -> Any:
+    def sample(self, lists: Adjacency, ids: Any, k: int, draws: Draws) -> Any:
         """`k` random neighbors of each vertex, one row per vertex, padded with -1."""
 
-    def sample_lists(
-        self,
-        lists: Adjacency,
-        ids: Any,
-        firsts: Any,
-        row: int,
-        key: int,
-        replace: bool,
-        weights: tuple[Any, Any] | None,
-    ) -> tuple[Any, Any]:
-        """Random neighbors of each vertex and their edges: as many as the offsets `firsts` say, padded with -1.
+    def sample_lists(self, lists: Adjacency, ids: Any, k: int, row: int, draws: Draws) -> tuple[Any, Any, Any]:
+        """Random neighbors of each vertex, the numbers of their edges, and their rows, counted from `row`.
 
-        The first vertex draws as row `row` of `sample` does.
+        A vertex has `k` entries, or fewer if its list is shorter and not `replace`; by weight, -1 stands for an entry
+        that no edge of positive weight is left for. The first vertex draws as row `row` of `sample` does.
         """
 
     def append_distinct(self, vertices: Any, found: Any) -> tuple[Any, Any]:
         """Distinct vertices and, after them, the new ones in `found` by first appearance; the index of each found."""
 
 
-class OneThread(Protocol):
-    """Further primitives of the CPU engine: whole algorithms on one thread, for graphs that it has checked."""
+class JoinRun(Protocol):
+    """A join on a graph. The edges that matches begin with are divided into blocks."""
+
+    blocks: int
+
+    def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
+        """The number of matches that begin in each of some blocks; by default in all.
+
+        Where it reaches `most`, it may be any larger number.
+        """
+
+    def tally(self) -> Any:
+        """The number of matches that each vertex is in; all vertices of the pattern must be matched."""
+
+    def write(self, first: int, wanted: Any, found: Any) -> list[int]:
+        """Write matches of some blocks into rows; returns how many there were.
+
+        `wanted` has for each block how many matches to skip, how many to take at most, and the row of the first one.
+        """
+
+
+class HostOnly(Protocol):
+    """Further primitives of the CPU engine: whole algorithms, most on one thread. Callers have checked the graph."""
+
+    def lightest_forest(self, lists: Adjacency, weights: Any | None) -> Any:
+        """Return the list positions of the lightest spanning forest's edges, each from its smaller end."""
 
     def depth_first(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """The parent, the number and the low point of every vertex of a simple graph."""
+        """Return the parent, the number and the low point of every vertex of a simple graph."""
+
+    def strong_components(self, graph: Graph) -> Any:
+        """Return the smallest vertex of each vertex's strong component."""
 
     def peel(self, graph: Graph) -> Any:
-        """The core number of every vertex of a simple graph."""
+        """Return the core number of every vertex of a simple graph."""
+
+    def count_paths(self, graph: Graph, sources: Any, targets: Any, least: int, most: int, is_bounded: bool) -> int:
+        """Count the simple paths of `least` to `most` edges from each source to its target."""
+
+    def list_paths(
+        self,
+        graph: Graph,
+        sources: Any,
+        targets: Any,
+        least: int,
+        most: int,
+        is_bounded: bool,
+        one_way: bool,
+        limit: int | None,
+    ) -> tuple[Any, Any]:
+        """List such paths, as offsets and vertices."""
+
+    def maximal_cliques(self, graph: Graph, least: int, limit: int | None, is_counting: bool) -> Any:
+        """List the maximal cliques of a simple graph, as offsets and vertices, or count them."""
 
     def louvain_levels(
-        self, lists: tuple[Any, Any, Any], community: Any, resolution: float, seed: int, refine: bool
+        self,
+        lists: tuple[Any, Any, Any],
+        community: Any,
+        vertices: tuple[Any, Any, Any, Any],
+        limits: tuple[float, float],
+        seed: int,
+        refine: bool,
+        iterations: int,
     ) -> list[Any]:
-        """Communities after each level, of offsets, neighbors and weights."""
+        """Return the communities after each level. `lists` are offsets, neighbors and weights, or None if each is 1.
+
+        `vertices` are two node weights, the sizes, and whether each vertex is fixed; all but the first may be None.
+        `limits` are the factor of the penalty and the maximum size.
+        """
+
+    def degrees(self, indptr: Any, weights: Any) -> Any:
+        """Return the sum of the weights at each vertex, or the number of edges."""
+
+    def join(self, plan: JoinPlan, lists: Adjacency, kinds: Any) -> JoinRun:
+        """Prepare a join on ascending lists: out-neighbors and, if it is directed, in-neighbors after those of all.
+
+        Bit v of kinds, of uint8, is set for the vertices that may be in the place of the pattern's vertex v.
+        """
+
+    def edge_triples(self, n: int, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:
+        """The number of triples of edges of ascending times, the third at most the end of the first, of 36 kinds."""
 
 
 @cache
@@ -289,6 +357,11 @@ class Engine(Runner, Protocol):
 
     def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
         """The sentences of `gasla.explain`."""
+
+    def explain_elsewhere(
+        self, program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool
+    ) -> list[str]:
+        """The sentences of `gasla.explain` that need neither the engine's device nor a graph there."""
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
         """A program bound to a graph for `gasla.stages`."""

@@ -1,1 +1,16 @@
-"""Vertex programs and walk programs: declaration, tracing and planning, independent of the engine."""
+"""Vertex programs and walk programs: declaration, tracing and planning, independent of the engine.
+
+What programs are written with can be imported from here.
+"""
+
+from gasla.program.fields import ID, Order, aggregate, edge, parameter, vertex
+from gasla.program.frontier import EdgeFrontier, Frontier
+from gasla.program.options import option
+from gasla.program.program import VertexProgram
+from gasla.program.schedule import Schedule
+from gasla.program.walk_program import WalkProgram
+
+__all__ = [
+    "ID", "EdgeFrontier", "Frontier", "Order", "Schedule", "VertexProgram", "WalkProgram",
+    "aggregate", "edge", "option", "parameter", "vertex",
+]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import reprlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -11,8 +12,10 @@ import numpy as np
 
 from gasla.arrays import address, as_bits, as_values, converted, imported, module_of, moved
 from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import LARGEST
 from gasla.graph.exchange.vertex_names import translate_vertex
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
 from gasla.names import given as given_name
 from gasla.names import inner, meant
 from gasla.program.fields import Declared, bounds_of, check_start
@@ -26,7 +29,9 @@ AUTO, PUSH, PULL = range(3)  # directions of an iteration, with the numbers of g
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
 # The state of a run, as in `Result`: fields, iterations, converged, edges, active vertices, aggregates.
 Found = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
+FEWER = "a shorter vector, a narrower type, or a part of the graph"  # how a field takes less memory
 FEW = (dict, Mapping)  # start values of some vertices only; `dict` is for speed
+_READY = (dict, np.ndarray, int, float)  # types of start values that `imported` returns as they are
 
 
 class Synchronous:
@@ -46,7 +51,9 @@ class Synchronous:
 
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
     """Start values of a run as arrays of NumPy or CuPy, with vertices by number where a dict gives them by name."""
-    values = {field: imported(given) for field, given in values.items()}
+    for field, given in values.items():
+        if type(given) not in _READY:
+            values = {**values, field: imported(given)}
     if graph.naming is None:
         return values
     return {
@@ -93,13 +100,34 @@ class Binding:
                     f"{', '.join(own) or 'none'}{hint}"
                 )
             kind, bounds = known[name]
+            is_of_few = isinstance(given, FEW) and name in self.traced.vertex_types
+            for v, value in given.items() if is_of_few else ():
+                self._check_one(name, v, value, kind)
             if bounds is not None:
-                for value in given.values() if isinstance(given, FEW) else (given,):
+                for value in given.values() if is_of_few else (given,):
                     if type(value) is not int or not bounds[0] <= value <= bounds[1]:
                         check_start(type(self.program), given_name(name), value, kind)
 
-    def check_out(self, out: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arrays of `out` by inner names, checked. `fields` are start values by inner names."""
+    def _check_one(self, name: str, v: Any, value: Any, kind: Any) -> None:
+        """Refuse the start value of one vertex, if it is no vertex or the value no number or vector of numbers."""
+        self._vertex(name, v)
+        if type(value) in (int, float) and abs(value) <= LARGEST:  # the usual case
+            return
+        array, (_, *shape) = value if hasattr(value, "dtype") else np.asarray(value), layout(kind, 1)[0]
+        if array.dtype.kind not in "biuf" or array.shape not in ((), tuple(shape)):
+            wanted = f"{shape[0]} numbers, or one for all" if shape else "a number"
+            raise TypeError(
+                f"{self._where(name)} starts with {reprlib.repr(value)} for vertex {v}; expected {wanted}, "
+                f"of type {layout(kind, 1)[1]}"
+            )
+
+    def check_out(
+        self, out: Mapping[str, Any], fields: Mapping[str, Any], is_copied: bool = False
+    ) -> Mapping[str, Any]:
+        """The arrays of `out` by inner names, checked. `fields` are start values by inner names.
+
+        `is_copied`: results are copied into the arrays, so that a field with two copies may be among them.
+        """
         found = self.by_inner_name(out)
         for name, array in found.items():
             if name not in self.traced.vertex_types:
@@ -108,7 +136,7 @@ class Binding:
                     f"{type(self.program).__name__} has no vertex field {given_name(name)!r} to leave in `out`; "
                     f"expected some of: {known}"
                 )
-            if name in self.plan.doubled:
+            if name in self.plan.doubled and not is_copied:
                 raise ValueError(
                     f"{self._where(name)} can't be left in `out`: with everyone = True a field "
                     "that neighbors read has two copies; copy the result's array"
@@ -120,10 +148,14 @@ class Binding:
                     f"{self._where(name)} is given {found_kind} in `out`; expected a {self.xp.__name__} array, "
                     f"C-contiguous and writable, of shape {shape} and type {kind}"
                 )
+            if not isinstance(array, self.xp.ndarray):  # blocks on ranks share memory with no other array
+                continue
+            imported(array)  # refuses masked entries
             others = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
             if any(self.xp.may_share_memory(a, array) for a in others):
                 raise self._shared(name)
-        places = sorted((address(array), array.nbytes, name) for name, array in found.items())
+        arrays = {name: array for name, array in found.items() if isinstance(array, self.xp.ndarray)}
+        places = sorted((address(array), array.nbytes, name) for name, array in arrays.items())
         for (begin, size, _), (following, _, name) in itertools.pairwise(places):
             if following < begin + size:
                 raise self._shared(name)
@@ -138,11 +170,14 @@ class Binding:
 
     def _number(self, name: str, kind: np.dtype) -> Any:
         """A parameter as a Python number that its type holds, checked."""
-        value = self.program.values[given_name(name)]
+        value = self.program.values[given_name(name) if self.traced.renames else name]
         if type(value) is float and kind.kind == "f":  # the usual case
             return value
+        if type(value) is int and kind.kind in "iu":
+            check_start(type(self.program), given_name(name), value, kind, "is")
+            return value
         array = np.asarray(moved(value, "cpu"))
-        if type(value) is int or array.shape == ():
+        if array.shape == ():
             check_start(type(self.program), given_name(name), value, kind, "is")
         if array.shape != () or array.dtype.kind not in "biuf":
             raise TypeError(f"{self._where(name)} is {reprlib.repr(value)}; expected one number of type {kind}")
@@ -170,9 +205,14 @@ class Binding:
         array = self._start_array(name, given)
         if name not in self.plan.doubled:
             return array
-        pair = self.xp.empty((2, *array.shape), array.dtype)
+        pair = self._new(self._where(name), (2, *array.shape), array.dtype)
         as_bits(pair)[:] = as_bits(array)
         return pair
+
+    def _new(self, where: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """Allocate an array for a field, which errors call `where`; MemoryError if it needs more than is available."""
+        require_room(f"{where} has", math.prod(shape), dtype.itemsize, self.graph.device, FEWER)
+        return self.xp.empty(shape, dtype)
 
     def _start_array(self, name: str, given: Any) -> Any:
         """A field's start values: a new array, or the caller's own if it is only copied from."""
@@ -223,7 +263,7 @@ class Binding:
         if not callable(init):
             return init
         columns = self.graph.vertex_attributes
-        known = {name: functools.partial(lambda name: as_values(columns[name]), name) for name in columns}
+        known = {name: functools.partial(lambda name: as_values(columns.numbers(name)), name) for name in columns}
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(self.every_vertex(known)))
         return values.T if values.ndim == 2 else values  # functions have the items of vectors along the first axis
@@ -242,8 +282,9 @@ class Binding:
         return self.weighted(fields[0]) if fields else self.graph
 
     def _edge_array(self, name: str, fields: Mapping[str, Any]) -> Any:
-        kind = self.traced.edge_types[name]
-        given = fields.get(name, self.program.edge_fields[given_name(name)].init)
+        kind, given = self.traced.edge_types[name], fields.get(name)
+        if given is None:
+            given = self.program.edge_fields[given_name(name)].init
         return self._filled(self._where(name), given, kind, self.graph.m, "edges")
 
     def _is_ready(self, given: Any, wanted: Layout) -> bool:
@@ -263,6 +304,16 @@ class Binding:
             array = np.asarray(given)
         else:
             array = moved(np.asarray(moved(given, "cpu")), self.graph.device)
+        self._check_array(where, array, (shape, base), of)
+        fresh = self._new(where, shape, base)
+        array = converted(array, base) if HALF in (array.dtype, base) else array
+        as_bits(fresh)[:] = as_bits(array)
+        return fresh
+
+    @staticmethod
+    def _check_array(where: str, array: Any, wanted: Layout, of: str) -> None:
+        """Refuse an array of start values of another type or shape."""
+        shape, base = wanted
         if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
             raise TypeError(
                 f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})"
@@ -271,10 +322,6 @@ class Binding:
             raise ValueError(
                 f"{where} starts with an array of shape {array.shape}; expected {shape}, one value for each of the {of}"
             )
-        fresh = self.xp.empty(shape, base)
-        array = converted(array, base) if HALF in (array.dtype, base) else array
-        as_bits(fresh)[:] = as_bits(array)
-        return fresh
 
 
 def require_attribute(program: VertexProgram, field: str, graph: Graph) -> None:
@@ -290,7 +337,6 @@ class NeighborLists:
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
         self.graph, self.side, self._ordered = graph, side, ordered
-        self._xp: Any = module_of(graph.device)
 
     def _of_graph(self) -> Adjacency:
         return self.graph.both if self.side == "all" else self.graph.in_ if self.side == "in" else self.graph.out
@@ -319,7 +365,7 @@ class NeighborLists:
     @property
     def are_cached(self) -> bool:
         """Whether the graph keeps these lists."""
-        return self._lists is self._of_graph()
+        return not self._ordered or self._lists is self._of_graph()
 
     def caches_values(self, kind: np.dtype, graph: Graph) -> bool:
         """Whether a graph with these lists also keeps its values, as this type, in the order of the lists."""

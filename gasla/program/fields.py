@@ -13,7 +13,7 @@ import numpy as np
 import semirings
 from gasla.names import LONGEST, inner, meant
 from gasla.program.options import Option, resolved, specialized
-from semirings import Expr, Monoid, Symbol, VectorType
+from semirings import Expr, Monoid, VectorType
 from semirings.expr import cast_expr, in_order
 from semirings.types import SHORT, has_wide, parts_of
 
@@ -92,6 +92,10 @@ class Declared:
     everyone: ClassVar[bool] = False
     order: ClassVar[Order] = "synchronous"
     _most: ClassVar[dict[str, int]] = {}  # upper bounds of fields that hold only numbers from 0 to the bound
+    # Set for the program of a part (`gasla.program.part`):
+    _whole: ClassVar[Any] = None  # the traced program of the whole graph
+    _decided: ClassVar[tuple[str, ...]] = ()  # the functions that all parts call together, and the part lacks
+    _changing: ClassVar[tuple[str, ...]] = ()  # parameters that differ between iterations, unlike other parameters
 
     _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that a program may define, and their arguments
     _settings: ClassVar[set[str]] = set()  # attributes such as `reduce`
@@ -295,7 +299,7 @@ def aggregate(
 
     Within the program `self.name` is the value of the last iteration: the reduction over the vertices that received in
     it, which are all vertices with ``everyone = True`` and no mask. In the first iteration it is the reduction over all
-    vertices of the initial state, with equal before and after.
+    vertices of the initial state, with equal before and after, and with 0 for any aggregate that a function reads.
 
     Parameters
     ----------
@@ -399,7 +403,7 @@ def check_length(what: str, kind: Any) -> None:
 
 def check_lanes(program: type[Declared], kind: Any) -> None:
     """Refuse a monoid that combines different items of one wide vector."""
-    combined = semirings.as_expr(program.reduce.combine(Symbol("x", kind), Symbol("y", kind)))
+    combined = program.reduce.combination(kind)
     for e in in_order(combined):
         reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
         if reads_whole and semirings.free_symbols(e):

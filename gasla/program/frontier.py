@@ -66,7 +66,9 @@ class Frontier:
     @classmethod
     def none(cls, n: int) -> "Frontier":
         """No vertex."""
-        return cls.of(n, _NO_IDS)
+        frontier = cls.__new__(cls)
+        frontier.n, frontier.ids = n, _NO_IDS
+        return frontier
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
@@ -169,8 +171,9 @@ _NO_IDS = np.zeros(0, np.int64)
 class EdgeFrontier:
     """A set of edges: parallel arrays of edge ids (positions in the graph's input), sources and destinations."""
 
-    def __init__(self, n: int, ids: np.ndarray, src: np.ndarray, dst: np.ndarray) -> None:
-        self.n, self.ids, self.src, self.dst = n, ids, src, dst
+    def __init__(self, n: int, ids: Any, src: Any, dst: Any) -> None:
+        arrays = (imported(each) for each in (ids, src, dst))
+        self.n, (self.ids, self.src, self.dst) = n, (array_module(each).asarray(each) for each in arrays)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -3,27 +3,30 @@
 import functools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 import semirings
 from gasla.names import given, inner
 from gasla.program.fields import bounds_of
+from gasla.program.hooks import ALONG, BETWEEN, COMPUTING, HOOKS, REVISING, WRITING
 from gasla.program.reductions.absorbing import absorbing_fields, leaves
 from gasla.program.reductions.activating import activates_on_change, change
-from gasla.program.tracing import AFTERWARDS, Function, Traced
+from gasla.program.tracing import Function, Traced
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.bounds import bounds
 from semirings.expr import rebuilt
 from semirings.operators import scalars
 from semirings.types import parts_of
 
+if TYPE_CHECKING:
+    from gasla.program.frontier import Frontier
+
 # The array in which `self.at` finds a field: "only" copy; the "behind" copy, updated at the iteration's end; or of two
 # alternating copies, the one before the iteration ("old"), after it ("left"), or the next iteration's old one ("next").
 # Aggregates at vertices: this iteration's ("reduced") or the last one's ("reduced before").
 Found = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
-COMPUTING = ("mask", "edge_mask", "gather", "key", "choose", "apply", "post_apply")  # functions that compute fields
 VERTICES = ("src", "dst", "vertex", "other")  # the roles of vertices in those functions
 MOST_PARTS = 8  # numbers in a pushed value: each takes an atomic operation, and a bit that marks it as new
 
@@ -103,15 +106,13 @@ class Plan:
         self.two_phases = self.staged or (bool(conflict) and not self.everyone)
         self.active_only = (not self.scheduled or self.staged) and (cls.sources == "active" or bool(absorbing))
         self.keeps_active = self.active_only or bool(
-            not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.functions.keys())
+            not self.scheduled and (not self.everyone or {"scatter", "wake"} & t.hooks)
         )
-        self.keeps_receivers = self.two_phases or "post_apply" in t.functions or bool(self.behind)
+        self.revising = [name for name in REVISING if name in t.functions]  # each runs over all receivers
+        self.keeps_receivers = self.two_phases or bool(self.revising or self.behind)
         self.pushes = self.reason_to_pull is None
         self.push_at_once = bool(
-            self.pushes
-            and self.takes_first
-            and not self.keeps_receivers
-            and not {"activate", "bucket"} & t.functions.keys()
+            self.pushes and self.takes_first and not self.keeps_receivers and not {"activate", "bucket"} & t.hooks
         )
         self.prioritised = "priority" in t.functions and bool(self.absorbs)
         if self.scheduled and not self.staged:
@@ -153,6 +154,12 @@ class Plan:
         return monoid.is_final(Symbol("x", kind)) if plain or terminal is semirings.ANY else None
 
     @property
+    def stages(self) -> list[str]:
+        """The stages of a hand-written loop that the program has."""
+        own = (HOOKS[name].stage for name in self.functions if name in HOOKS)
+        return [*dict.fromkeys(("apply", *filter(None, own)))]
+
+    @property
     def has_buckets(self) -> bool:
         """Whether a run opens buckets."""
         return "bucket" in self.functions and not self.staged
@@ -166,7 +173,7 @@ class Plan:
     def stop_sees_fields(self) -> bool:
         """Whether `stop` reads a field that the next iteration writes in place, which needs a barrier between them."""
         read = self.functions["stop"].reads("other") if "stop" in self.functions else set()
-        return bool(read & self.traced.writes("apply", "post_apply") - self.doubled - self.behind)
+        return bool(read & self.traced.writes(*WRITING) - self.doubled - self.behind)
 
     def where_found(self, function: str, field: str) -> Found:
         """The copy of a field that `self.at` reads in a function."""
@@ -176,7 +183,7 @@ class Plan:
             return "behind"
         if field not in self.doubled:
             return "only"
-        return "old" if function not in AFTERWARDS else "left" if function == "stop" else "next"
+        return "old" if function not in BETWEEN else "left" if function == "stop" else "next"
 
     @functools.cached_property
     def changes(self) -> list[str]:
@@ -198,10 +205,10 @@ class Plan:
     def what_varies(self) -> tuple[str, str] | None:
         """A function of COMPUTING and a name in it that may vary although `apply` changes no field; None without.
 
-        Such names are `iteration`, a field that `post_apply` writes, and an aggregate that depends on more than the
-        fields of all vertices after the iteration.
+        Such names are `iteration`, a field that is written once more after `apply`, and an aggregate that depends on
+        more than the fields of all vertices after the iteration.
         """
-        t, later = self.traced, self.traced.writes("post_apply")
+        t, later = self.traced, self.traced.revised
         numbers = {"iteration", *t.aggregates, *t.deposits}
         varying = {
             name
@@ -213,6 +220,10 @@ class Plan:
             )
         }
         return self.find_read({"iteration", *varying}, later | varying)
+
+    def first_active(self, given: "Frontier") -> "Frontier":
+        """The vertices that a run starts with: all or none if it does not keep which ones are active."""
+        return given if self.keeps_active or not len(given) else type(given).all(given.n)
 
     def is_over(self, left: int, n: int) -> bool:
         """Whether a run ends with `left` of n vertices active or waiting."""
@@ -286,7 +297,8 @@ class Plan:
         if mask is None or not self.push_at_once or not self.traced.settles or self.changes:
             return False
         roles = {mask.sources[s.name] for s in mask.symbols}
-        return all(role == "vertex" or name in self.traced.parameter_types for role, name in roles)
+        constant = self.traced.parameter_types.keys() - self.traced.changing
+        return all(role == "vertex" or name in constant for role, name in roles)
 
     @functools.cached_property
     def applies_once(self) -> bool:
@@ -436,7 +448,7 @@ class Plan:
     def _read_in_lists(self) -> tuple[set[str], set[str]]:
         """The names read of an edge in the lists for gathering, and in the lists along which activity spreads."""
         names = ("gather", "edge_mask", "scatter") if self.pushes else ("edge_mask", "scatter")
-        return self._edge_roles("gather", "key", "edge_mask"), self._edge_roles(*names)
+        return self._edge_roles(*ALONG), self._edge_roles(*names)
 
     @functools.cached_property
     def needs_gather_ids(self) -> bool:
@@ -487,7 +499,7 @@ class Plan:
     def sends(self) -> bool:
         """Whether out-edges (in the direction of activity) are ever traversed."""
         if self.scheduled:
-            return self.staged and "scatter" in self.functions
+            return self.staged and bool({"scatter", "edge_mask"} & self.functions.keys())
         return not self.everyone or "scatter" in self.functions
 
     @functools.cached_property

@@ -15,30 +15,14 @@ from gasla.program.fields import (
     as_instance,
     check_spelling,
 )
+from gasla.program.hooks import HOOKS
 from gasla.program.options import Option
 from gasla.program.records import Record
 from gasla.program.tracing import Traced, Tracer
 
 __all__ = ["VertexProgram", "as_program"]
 
-_EDGE = "src", "dst", "edge"
-HOOKS: dict[str, tuple[str, ...]] = {
-    "mask": ("vertex",),
-    "edge_mask": _EDGE,
-    "gather": _EDGE,
-    "key": _EDGE,
-    "choose": ("vertex", "key", "total"),
-    "apply": ("vertex", "gathered"),
-    "activate": ("before", "after"),
-    "scatter": _EDGE,
-    "post_apply": ("vertex",),
-    "priority": ("vertex",),
-    "stop": (),
-    "bucket": ("vertex",),
-    "idle": (),
-    "wake": ("vertex",),
-    "start": ("vertex",),
-}
+PARAMETERS = {name: hook.parameters for name, hook in HOOKS.items()}
 SETTINGS = {"reduce", "direction", "sources", "everyone", "order"}
 ARGUMENTS = {  # the arguments of `run`, besides fields
     *("program", "graph", "active", "max_iterations", "direction", "deterministic", "order", "trace", "callback"),
@@ -141,7 +125,8 @@ class VertexProgram(Declared):
     array([0., 2., 5.], dtype=float32)
     """
 
-    _hooks = HOOKS
+    _hooks = PARAMETERS
+    _tracer = Tracer
     _settings = SETTINGS
     _kept = _KEPT
     _kept_of_edges = dict.fromkeys(("back", "leaves"), "every edge has it")
@@ -193,7 +178,7 @@ class VertexProgram(Declared):
         if cls.options:
             return type(cls()).traced(id_type)
         check_spelling(cls)
-        return Tracer(cls, np.dtype(id_type)).trace()
+        return cls._tracer(cls, np.dtype(id_type)).trace()
 
 
 def as_program(given: Any) -> VertexProgram:

@@ -214,7 +214,7 @@ class Bound(Binding):
 NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"}
 
 
-def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, made: str) -> list[str]:
+def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> list[str]:
     """Sentences on the neighbor lists that a run reads and copies; `made` says when the copies are made."""
     bound = Bound(plan, program, graph)
     gather, send = bound._sides()
@@ -222,7 +222,7 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, walks_out: bool, 
     sides += [("gathered over", gather)] if plan.gathers else []
     only_searches = not (plan.gathers or plan.everyone or plan.scheduled)
     sides += [("searched for active neighbors", gather)] if only_searches else []
-    sides += [("pushed along", send)] if walks_out else []
+    sides += [("pushed along", send)] if plan.sends else []
     if plan.only_pushes:
         sides = [("pushed along", send)]
     elif gather is send:

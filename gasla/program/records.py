@@ -3,6 +3,10 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
+from gasla.program.hooks import HOOKS
+
+RETURNING = [name for name, hook in HOOKS.items() if hook.returns.endswith("fields")]
+
 
 class Record:
     """The fields of a vertex or an edge as attributes: an argument of a program's functions."""
@@ -23,7 +27,7 @@ class Record:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
-            f"{self._what}.{name} can't be assigned: return {{{name!r}: value}} from apply, post_apply or scatter"
+            f"{self._what}.{name} can't be assigned: return {{{name!r}: value}} from one of {', '.join(RETURNING)}"
         )
 
     def __delattr__(self, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module
+from gasla.arrays import array_module, imported
 
 __all__ = ["Schedule", "as_schedule"]
 
@@ -53,6 +53,7 @@ class Schedule:
     """
 
     def __init__(self, levels: Any, first: int = 0, depth: int | None = None) -> None:
+        levels = imported(levels)
         self.levels = array_module(levels).ascontiguousarray(levels)
         if self.levels.ndim != 1 or self.levels.dtype.kind != "i":
             given = f"{self.levels.dtype}{self.levels.shape}"

@@ -91,18 +91,18 @@ def applied(plan: Plan) -> list[Statement]:
     for field in watched(plan):
         statements.append(Copy("before", field, "vertex") if field in had else Load("before", field))
     statements += [Copy("after", field, "before") for field in watched(plan) if field not in written]
-    unwritten = sorted(plan.doubled - set(written))  # written by post_apply: copied over until then
+    unwritten = sorted(plan.doubled - set(written))  # `apply` copies their old values; a later function writes them
     statements += [Load("after", field) for field in unwritten if field not in watched(plan)]
     statements += map(Store, [*written, *unwritten])
     return [*statements, *map(Reduce, plan.traced.aggregates), *map(Deposit, plan.traced.deposits)]
 
 
-def applied_once_more(plan: Plan) -> list[Statement]:
-    """Run `post_apply` on a vertex, which reads the new fields of all vertices."""
+def revised(plan: Plan, function: str) -> list[Statement]:
+    """Return statements that run a function after `apply`, which reads and writes the new values of a vertex."""
     return [
-        *loads(plan, "vertex", "post_apply", copy="new"),
-        Call("post_apply", "after"),
-        *map(Store, written_by(plan, "post_apply")),
+        *loads(plan, "vertex", function, copy="new"),
+        Call(function, "after"),
+        *map(Store, written_by(plan, function)),
     ]
 
 

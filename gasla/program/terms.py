@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import semirings
+from gasla.arrays import array_module
 from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
@@ -71,7 +72,7 @@ class Terms:
     @functools.cached_property
     def combination(self) -> Expr:
         """The monoid's combination of the symbols `a` and `b`."""
-        return semirings.as_expr(self.monoid.combine(Symbol("a", self.type), Symbol("b", self.type)))
+        return self.monoid.combination(self.type, "a", "b")
 
     @functools.cached_property
     def any_will_do(self) -> bool:
@@ -100,6 +101,16 @@ class Terms:
         return any(s.name == name for s in self.symbols)
 
 
+def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
+    """Return lower bounds of the entries of each row of A times B, where no row of B has parallel entries.
+
+    A row has `pairs` products. It has no fewer entries than the longest row of B that it meets, and that is no shorter
+    than the mean of those rows. `left_out` are the offsets of a mask whose entries the row lacks.
+    """
+    found: Array = pairs // (indptr[1:] - indptr[:-1]).clip(min=1)
+    return found if left_out is None else (found - (left_out[1:] - left_out[:-1])).clip(min=0)
+
+
 @functools.lru_cache(maxsize=1024)
 def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any, wide: bool = False) -> Terms:
     """Call the functions of a semiring once, with symbols. `merging` is `accum` and the types of `out`.
@@ -117,8 +128,8 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
     monoid, lifted, total, came = semiring.monoid, product, None, None
+    monoid.combination(product.type)  # refuses types that it does not reduce
     if held := monoid.held or monoid.held_of(product.type):
-        monoid.combine(product, product)  # refuses the types that its operator does not work on
         lifted = semirings.as_expr(semirings.trace(held.lift, product))
         total = semirings.as_expr(semirings.trace(held.lower, Symbol("new", lifted.type)))
         if parts(total.type) != parts(product.type):
@@ -154,3 +165,16 @@ def _merged(total: Expr | None, came: Expr | None, kind: Any, merging: Any) -> t
 def parts(kind: Any) -> tuple[Any, ...]:
     """The types of the arrays that hold values of `kind`: one per item of a tuple."""
     return kind.items if isinstance(kind, TupleType) else (kind,)
+
+
+def reduce_lists(
+    ready: Callable[[Lists, Terms, bool], Multiply], monoid: Monoid, indptr: Array, ids: Array, values: Array
+) -> Array:
+    """Reduce ``values[ids[indptr[k]:indptr[k + 1]]]`` for each k, as a product. An engine's `ready` compiles it."""
+    terms = trace(Semiring(monoid, semirings.plus_second.multiply), False, ids.dtype, values.dtype, None)
+    lists = Lists(indptr, ids, ids, len(values))
+    xp: Any = array_module(values)
+    result: Array = xp.empty(len(indptr) - 1, terms.out_type)
+    if not ready(lists, terms, False)(xp.ascontiguousarray(values), None, False, (result,)):
+        raise ValueError("the lists changed while they were read; expected the same arrays until the call returns")
+    return result.astype(values.dtype, copy=False)

@@ -28,15 +28,13 @@ from gasla.program.fields import (
     refuse_degree,
     refuse_others,
 )
+from gasla.program.hooks import ALONG, BETWEEN, HOOKS, REVISING, WRITING
 from gasla.program.records import Lazy, Record
-from gasla.program.reductions.keys import Keyed, as_keyed, check_complete, check_values, key_type
+from gasla.program.reductions.keys import Keyed, as_keyed, check_values, key_type
 from semirings import Expr, Held, Monoid, Symbol, TupleType, VectorType
 from semirings.advice import monoid_for
 from semirings.expr import cast_expr, load
 from semirings.types import computed, has_wide
-
-AFTERWARDS = ("stop", "idle", "wake")  # run after an iteration, and read its new values
-NEUTRAL = {"mask": True, "edge_mask": True, "stop": False}  # a test that always returns this is dropped
 
 
 @dataclass(frozen=True)
@@ -106,10 +104,13 @@ class Traced:
     @functools.cached_property
     def seen_by_neighbors(self) -> list[str]:
         """The fields that a vertex's neighbors read and the program writes: what ranks and GPUs send each other."""
-        functions = [self.functions[n] for n in ("gather", "key", "edge_mask", "scatter") if n in self.functions]
-        read = {field for function in functions for field in function.reads("src")}
-        read |= {field for function in self.functions.values() for field in function.reads("other")}
-        return sorted(read & self.writes("apply", "post_apply"))
+        read = {field for f in self.functions.values() for role in ("src", "other") for field in f.reads(role)}
+        return sorted(read & self.writes(*WRITING))
+
+    @functools.cached_property
+    def revised(self) -> set[str]:
+        """The vertex fields that are written once more after all receivers have applied."""
+        return self.writes(*REVISING)
 
     @functools.cached_property
     def renames(self) -> bool:
@@ -120,16 +121,14 @@ class Traced:
     @functools.cached_property
     def gathers_what_apply_writes(self) -> set[str]:
         """The fields of neighbors that gather reads and apply, in the same iteration, writes."""
-        read = {
-            f for n in ("gather", "key", "edge_mask") if n in self.functions for f in self.functions[n].reads("src")
-        }
+        read = {f for n in ALONG if n in self.functions for f in self.functions[n].reads("src")}
         return read & self.writes("apply")
 
     @functools.cached_property
     def looked_up(self) -> set[str]:
         """The fields that functions read by `self.at` and the same iteration writes: their old values are read."""
-        during = [f for name, f in self.functions.items() if name not in AFTERWARDS]
-        return {field for f in during for field in f.reads("other")} & self.writes("apply", "post_apply")
+        during = [f for name, f in self.functions.items() if name not in BETWEEN]
+        return {field for f in during for field in f.reads("other")} & self.writes(*WRITING)
 
     @functools.cached_property
     def looks_up(self) -> bool:
@@ -144,13 +143,23 @@ class Traced:
     @functools.cached_property
     def reads_ahead(self) -> bool:
         """Whether the first iteration reads aggregates of the initial state."""
-        during = [f for name, f in self.functions.items() if name not in AFTERWARDS]
+        during = [f for name, f in self.functions.items() if name not in BETWEEN]
         return any(f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in during)
 
     @functools.cached_property
     def changing(self) -> set[str]:
         """Attributes of `self` that may differ between iterations."""
-        return {"iteration", "bucket", *self.aggregates, *self.writes("idle")}
+        return {"iteration", "bucket", *self.aggregates, *self.writes("idle"), *self.program._changing}
+
+    @property
+    def whole(self) -> Traced:
+        """The program on the whole graph, of a program of a part; of any other program itself."""
+        return self.program._whole or self
+
+    @property
+    def hooks(self) -> set[str]:
+        """The functions of the program, and those of the whole graph's program that a part leaves to all parts."""
+        return {*self.functions, *self.program._decided}
 
     @functools.cached_property
     def settles(self) -> bool:
@@ -164,7 +173,7 @@ class Traced:
             return False
         fickle = 0
         for name, result in apply.result.items():
-            sources = {self.functions["apply"].sources[s.name] for s in _symbols([result])}
+            sources = {self.functions["apply"].sources[s.name] for s in symbols_of([result])}
             changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
             if changing and name in mask.reads("vertex"):
                 return False
@@ -208,6 +217,7 @@ class Tracer:
                     f"the aggregate {program.__name__}.{name} reduces with {aggregate.monoid!r}, which has no "
                     "identity; expected one that does, as there may be no vertex to reduce over"
                 )
+            aggregate.monoid.combination(self.aggregate_types[inner(name)])
         self.deposits = {inner(n): a for n, a in program.aggregates.items() if a.at is not None}
         self.deposit_types = {name: self.aggregate_types.pop(name) for name in self.deposits}
         self.sources: dict[str, tuple[str, str]] = {}
@@ -230,30 +240,22 @@ class Tracer:
         return kind
 
     def trace(self) -> Traced:
-        source, target, link = self._vertex("src"), self._vertex("dst"), self._edge()
-        vertex, before, after = (self._vertex(r) for r in ("vertex", "before", "after"))
-        self._function("mask", np.dtype(bool), vertex)
-        self._function("edge_mask", np.dtype(bool), source, target, link)
-        self._function("gather", None, source, target, link)
-        self._function("key", None, source, target, link)
-        self._trace_choice(vertex)
-        self._function("apply", self.vertex_types, vertex, *self._gathered())
-        self._function("activate", np.dtype(bool), before, after)
-        self._function("scatter", self.edge_types, source, target, link)
-        self._function("post_apply", self.vertex_types, vertex)
-        self._function("priority", None, vertex)
-        self._check_priority()
-        self._function("stop", np.dtype(bool))
-        self._function("bucket", None, vertex)
-        self._check_bucket()
-        self._function("idle", self.parameter_types)
-        self._function("wake", np.dtype(bool), vertex)
-        if "idle" in self.functions and "wake" not in self.functions:
-            raise ValueError(f"{self.program.__name__} has idle and no wake; write wake(vertex), which vertices go on")
+        self._check_together()
+        records: dict[str, Any] = {role: self._vertex(role) for role in ("src", "dst", "vertex", "before", "after")}
+        records["edge"] = self._edge()
+        types: dict[str, Any] = {"test": np.dtype(bool), "value": None, "vertex fields": self.vertex_types}
+        types |= {"edge fields": self.edge_types, "parameters": self.parameter_types}
+        more = {"choose": self._keys, "apply": self._gathered}  # records that follow from the functions before
+        check = {"choose": self._check_choice, "priority": self._check_priority, "bucket": self._check_bucket}
+        for name, hook in HOOKS.items():
+            records |= more[name]() if name in more else {}
+            if hook.when != "phase" and getattr(self.program, name, None) is not None:
+                self._function(name, types[hook.returns], *(records[role] for role in hook.parameters))
+                check.get(name, lambda: None)()
         for name, declared in self.program.aggregates.items():
             function = declared.function if declared.at is None else functools.partial(self._deposit, name, declared)
             kind = self.aggregate_types[inner(name)] if declared.at is None else None
-            self._function(name, kind, before, after, function=function)
+            self._function(name, kind, records["before"], records["after"], function=function)
             if read := self.functions[inner(name)].reads("other") & self.deposits.keys():
                 raise ValueError(
                     f"{self.program.__name__}.{name} reads {given(min(read))!r} of another vertex, an aggregate; "
@@ -306,23 +308,36 @@ class Tracer:
         """The names of parameters, aggregates and options."""
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
-    def _gathered(self) -> tuple[Any, ...]:
+    def _check_together(self) -> None:
+        """Check that each function has those that it needs, and none that it excludes."""
+        where, own = self.program.__name__, {name for name in HOOKS if getattr(self.program, name, None) is not None}
+        for name in (name for name in HOOKS if name in own):
+            for other, why in HOOKS[name].needs.items():
+                if other not in own:
+                    raise ValueError(f"{where} has {name} and no {other}: {why}; write {other}, or remove {name}")
+            for other, why in HOOKS[name].excludes.items():
+                if other in own:
+                    raise ValueError(f"{where} has a {name} and a {other}: {why}; remove one")
+
+    def _gathered(self) -> dict[str, Any]:
+        """The record of what was gathered, for apply."""
         if "gather" not in self.functions:
-            return (None,)
+            return {"gathered": None}
         self._check_monoid()
         if self.keyed is not None:
             fields = self.keyed.fields(list(self._symbol("", "gathered", self.keyed.gathered_type)))
-            return (Record("gathered", fields),)
+            return {"gathered": Record("gathered", fields)}
         kind = _type(self.functions["gather"].result)
+        self.program.reduce.combination(kind)
         if has_wide(kind):
             check_lanes(self.program, kind)
         self.held = self.program.reduce.held_of(kind)
         if self.held is None:
-            return (self._symbol("", "gathered", kind),)
+            return {"gathered": self._symbol("", "gathered", kind)}
         gather = self.functions["gather"]
         lifted: Any = semirings.trace(self.held.lift, semirings.as_expr(gather.result))
         self.functions["gather"] = replace(gather, result=lifted)
-        return (self.held.lower(self._symbol("", "gathered", _type(lifted))),)
+        return {"gathered": self.held.lower(self._symbol("", "gathered", _type(lifted)))}
 
     def _check_monoid(self) -> None:
         if not isinstance(self.program.reduce, Monoid):
@@ -331,23 +346,22 @@ class Tracer:
                 f"expected {monoid_for(self.program.reduce)}"
             )
 
-    def _trace_choice(self, vertex: Record) -> None:
-        """Trace `choose`, after `gather` and `key`, for programs that reduce by key."""
-        where, names = self.program.__name__, set(self.functions)
-        names |= {"choose"} if getattr(self.program, "choose", None) else set()
-        if not names & {"key", "choose"}:
-            return
-        check_complete(where, names)
+    def _keys(self) -> dict[str, Any]:
+        """A key and its total, for choose, if the program reduces by key."""
+        if "key" not in self.functions:
+            return {}
+        where, gather, key = self.program.__name__, self.functions["gather"], self.functions["key"]
         self._check_monoid()
-        gather, key = self.functions["gather"], self.functions["key"]
         check_values(where, self.program.reduce, gather.result)
+        self.program.reduce.combination(gather.result.type)
         kind = key_type(where, key.result)
         self.functions["key"] = replace(key, result=cast_expr(key.result, kind))
-        self._function(
-            "choose", None, vertex, self._symbol("", "key", kind), self._symbol("", "total", gather.result.type)
-        )
-        choose = self.functions["choose"]
-        self.keyed = as_keyed(where, self.program.reduce, gather.result.type, kind, choose.result)
+        return {"key": self._symbol("", "key", kind), "total": self._symbol("", "total", gather.result.type)}
+
+    def _check_choice(self) -> None:
+        """Take the scores that choose returns."""
+        where, choose, kind = self.program.__name__, self.functions["choose"], self.functions["key"].result.type
+        self.keyed = as_keyed(where, self.program.reduce, self.functions["gather"].result.type, kind, choose.result)
         scores = choose.result if isinstance(choose.result, tuple) else (choose.result,)
         self.functions["choose"] = replace(choose, result=scores)
 
@@ -420,11 +434,12 @@ class Tracer:
             raise TypeError(f"{where} returned {result!r}; expected one value")
         elif expected is not None:
             result = _convert(where, result, expected)
-        if name in NEUTRAL and result is semirings.as_expr(np.bool_(NEUTRAL[name])):
+        neutral = HOOKS[name].neutral if name in HOOKS else None
+        if neutral is not None and result is semirings.as_expr(np.bool_(neutral)):
             return
         check_length(where, result if isinstance(result, dict) else _type(result))
         values = list(result.values()) if isinstance(result, dict) else result
-        symbols = _symbols(values if isinstance(values, list | tuple) else [values])
+        symbols = symbols_of(values if isinstance(values, list | tuple) else [values])
         name = inner(name)
         self.functions[name] = Function(name, result, symbols, self.sources, is_aggregate)
 
@@ -442,9 +457,7 @@ class Tracer:
 
     def _check_priority(self) -> None:
         """Check that a priority, which a waiting vertex keeps, depends only on its own fields and parameters."""
-        where, found = f"{self.program.__name__}.priority", self.functions.get("priority")
-        if found is None:
-            return
+        where, found = f"{self.program.__name__}.priority", self.functions["priority"]
         if isinstance(found.result, tuple | dict) or not isinstance(found.result.type, np.dtype):
             raise TypeError(f"{where} returned {found.result!r}; expected one number")
         refuse_others(where, set(map(given, found.reads("other"))))
@@ -455,9 +468,7 @@ class Tracer:
 
     def _check_bucket(self) -> None:
         """Check that a bucket, computed again for waiting vertices, depends on nothing that changes meanwhile."""
-        where = f"{self.program.__name__}.bucket"
-        if (found := self.functions.get("bucket")) is None:
-            return
+        where, found = f"{self.program.__name__}.bucket", self.functions["bucket"]
         if isinstance(found.result, tuple | dict) or getattr(found.result.type, "kind", "") not in tuple("iu"):
             raise TypeError(f"{where} returned {found.result!r}; expected a whole number, or one below 0 for no bucket")
         refuse_others(where, set(map(given, found.reads("other"))))
@@ -465,10 +476,6 @@ class Tracer:
             raise ValueError(
                 f"{where} reads self.{given(min(seen))}; expected fields of the vertex, parameters and self.n alone"
             )
-        others = {"priority": "a program has one of them", "scatter": "a vertex that has waited can't scatter"}
-        for other, why in others.items():
-            if getattr(self.program, other, None):
-                raise ValueError(f"{self.program.__name__} has a bucket and a {other}: {why}; remove one")
         if self.program.everyone:
             raise ValueError(f"{where} limits the active vertices, and everyone = True makes all active; remove one")
 
@@ -488,7 +495,8 @@ def _type(result: Expr | tuple[Expr, ...]) -> Any:
     return result.type
 
 
-def _symbols(results: Any) -> tuple[Symbol, ...]:
+def symbols_of(results: Any) -> tuple[Symbol, ...]:
+    """Return the symbols in some expressions."""
     return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
 
 

@@ -9,11 +9,9 @@ import numpy as np
 
 from gasla.arrays import Device, moved
 from gasla.graph.graph import Graph
+from gasla.program import Frontier, Schedule, VertexProgram
 from gasla.program.binding import FEW, PULL, PUSH, Binding, Found, Synchronous, check_values
-from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
-from gasla.program.program import VertexProgram
-from gasla.program.schedule import Schedule
 from gasla.progress import follow
 from gasla.reference.edge_order import Edges
 from gasla.reference.steps import Steps
@@ -26,7 +24,6 @@ class Interpreted:
         self.turn = threading.Lock()
         kind: Any = type(program)
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
-        self._plan.doubled = set()  # all reads of an iteration come before its writes
         self._edges = Edges(graph.to("cpu"), program.direction)
         if self._plan.knows_partners:
             _ = graph.to("cpu").reverse_edge_ids  # an error now if an edge has no partner
@@ -76,10 +73,8 @@ class Run(Synchronous, Binding):
         given = {name: _here(value) for name, value in ({**self._lent, **fields}).items()}
         vertex = {name: self._field(name, given.get(name)) for name in self.traced.vertex_types}
         active, levels = np.zeros(0, np.int64), None
-        if frontier is not None and plan.keeps_active:
-            active = np.sort(moved(frontier.ids, "cpu")).astype(np.int64)
-        elif frontier is not None:
-            active = np.arange(graph.n)
+        if frontier is not None:
+            active = np.sort(moved(plan.first_active(frontier).ids, "cpu")).astype(np.int64)
         elif schedule is not None:
             levels = _iterations(schedule)
             self._depth = schedule.depth
@@ -92,7 +87,8 @@ class Run(Synchronous, Binding):
         """A vertex field at the start of the run: a new array, or its array of `out`."""
         lent = self._lent.get(name)
         if lent is None or self._is_elsewhere:
-            return np.asarray(self._start_array(name, given))
+            start = np.asarray(self._start_array(name, given))
+            return start.copy() if start is given else start  # all reads of an iteration come before its writes
         if given is not lent:
             lent[...] = self._start_array(name, given)
         array: np.ndarray = lent

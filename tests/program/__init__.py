@@ -1,1 +1,4 @@
-"""Tests of vertex programs: what their functions may say, and what every engine makes of them."""
+"""Tests of gasla.program, gasla.reference, gasla.cpu.program and gasla.cpu.kernels.
+
+What functions of vertex programs may say, and what every engine makes of them.
+"""

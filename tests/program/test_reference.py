@@ -414,3 +414,28 @@ def test_algorithms_run_on_it_too() -> None:
         kinds = {type(kept).__name__ for kept in graph._known.values()}
     assert "Interpreted" in kinds
     assert gasla.engines.compiles()
+
+
+def test_constant_vectors_are_whole_results_and_aggregates_first_read_zero() -> None:
+    class Constants(gasla.VertexProgram):
+        everyone = True
+        x = gasla.vertex(np.int64, init=lambda vertex: vertex.id)
+        v = gasla.vertex((np.int64, (2,)))
+        reduce = semirings.plus
+
+        def gather(self, src, dst, edge):
+            return np.array([3, 4])
+
+        def apply(self, vertex, gathered):
+            return {"v": gathered, "x": vertex.x + self.total}
+
+        @gasla.aggregate(semirings.plus, np.int64)
+        def total(self, before, after):
+            return after.x + self.total
+
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 1], n=4)
+    assert run(Constants, graph, max_iterations=0).total == 6
+    found = run(Constants, graph, max_iterations=1)
+    assert found.v.tolist() == [[0, 0], [6, 8], [3, 4], [3, 4]]
+    assert found.x.tolist() == [6, 7, 8, 9]
+    assert found.total == 30 + 4 * 6

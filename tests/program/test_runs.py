@@ -92,6 +92,7 @@ def two_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("gasla.cpu.program.workspace.SMALL", 0)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", request.param)
     monkeypatch.setattr("gasla.cpu.program.prepared.LASTING", 1)
+    monkeypatch.setattr("gasla.cpu.program.prepared.LARGE", 0)
     gasla.set_num_threads(2)
     count_sleepers(-1000)  # so that the second one is not waited for to wake
     yield

@@ -206,7 +206,7 @@ def test_a_monoid_that_mixes_lanes_is_refused() -> None:
         (np.zeros((3, 8), np.int32), r"shape \(3, 8\); expected \(3, 9\)"),
         (np.zeros((3, 9)), "starts with float64; expected int32"),
         (np.zeros((9, 3), np.int32), r"shape \(9, 3\); expected \(3, 9\)"),
-        ({1: [1, 2]}, "could not broadcast"),
+        ({1: [1, 2]}, r"Swap.x starts with \[1, 2\] for vertex 1; expected 9 numbers, or one for all"),
     ],
 )
 def test_features_of_the_wrong_shape_or_type_are_refused(given: Any, message: str) -> None:

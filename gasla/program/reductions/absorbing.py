@@ -10,6 +10,7 @@ from typing import Any
 
 import semirings
 from gasla.names import given
+from gasla.program.hooks import at
 from gasla.program.tracing import Traced
 from semirings import Expr, Symbol, TupleType
 from semirings.expr import rebuilt
@@ -29,9 +30,9 @@ def absorbing_fields(t: Traced) -> Fields | str:
         return "values are reduced by key"
     if not (monoid.idempotent and monoid.commutative):
         return f"{monoid.name} is not {'idempotent' if monoid.commutative else 'commutative'}"
-    if seen := {*t.measures, *(t.functions.keys() & {"post_apply", "scatter"})}:
+    if seen := {*t.measures, *t.hooks.intersection(at("scatter", "revise"))}:
         return f"{min(seen)} reads what each iteration has applied"
-    if "bucket" in t.functions:
+    if "bucket" in t.hooks:
         return "bucket decides which vertices are active"
     parts = semirings.independent(monoid, t.gathered_type)
     if parts is None:

@@ -65,17 +65,6 @@ class Keyed:
         return [Symbol("key", self.key), Symbol("best_key", self.key), *(symbol for pair in pairs for symbol in pair)]
 
 
-def check_complete(where: str, names: set[str]) -> None:
-    """Refuse a program that has only some of gather, key and choose."""
-    for name, needs, why in (
-        ("key", "gather", "there is nothing to reduce for each key"),
-        ("key", "choose", "nothing says which key a vertex takes"),
-        ("choose", "key", "there are no keys to choose from"),
-    ):
-        if name in names and needs not in names:
-            raise ValueError(f"{where} has {name} and no {needs}: {why}; write {needs}, or remove {name}")
-
-
 def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
     """Refuse a monoid or a gathered type that can't be reduced by key."""
     if not monoid.commutative:

@@ -1,0 +1,82 @@
+"""Long computations in threads of their own, so that Ctrl-C is heard while they run.
+
+Python handles Ctrl-C in the main thread, between two of its own instructions. Code of another library that computes for
+seconds keeps it waiting; if that library waits for threads of its own, Ctrl-C ends the wait, and the library frees
+arrays that its threads still read and write.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def run_apart(*computations: Iterable[Any]) -> None:
+    """Run computations side by side, each in a new thread; Ctrl-C ends the wait at once.
+
+    Parameters
+    ----------
+    *computations : iterables
+        As a rule calls of generators, which yield between steps of at most some tenths of a second. The frame of a
+        generator holds references to all that a step reads and writes. After Ctrl-C, or an error in one computation,
+        each thread ends with its present step, and its results are dropped. If no thread can be started, the
+        computation runs in this one.
+
+    Examples
+    --------
+    >>> squares = []
+    >>> run_apart(squares.append(x * x) for x in range(4))
+    >>> squares
+    [0, 1, 4, 9]
+    """
+    ended, is_left = SimpleQueue[BaseException | None](), False
+
+    def work(computation: Iterable[Any]) -> None:
+        error: BaseException | None = None
+        try:
+            for _ in computation:
+                if is_left:
+                    break
+        except BaseException as raised:
+            error = raised
+        ended.put(error)
+
+    try:
+        for computation in computations:
+            try:  # not a daemon, which the end of the process would stop within code of another library
+                Thread(target=work, args=(computation,), name="gasla", daemon=False).start()
+            except (RuntimeError, MemoryError):  # "can't start new thread"
+                work(computation)
+        for _ in computations:
+            if (error := _next(ended)) is not None:
+                raise error
+    finally:
+        is_left = True
+
+
+def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a new thread, and return its result; Ctrl-C ends the wait at once, and drops the result.
+
+    Examples
+    --------
+    >>> call_apart(divmod, 7, 2)
+    (3, 1)
+    """
+    results: list[Result] = []
+
+    def computation() -> Iterator[None]:
+        results.append(function(*arguments))
+        yield
+
+    run_apart(computation())
+    return results[0]
+
+
+def _next(ended: "SimpleQueue[BaseException | None]") -> BaseException | None:
+    """Wait for the next end. Once CUDA is loaded, Ctrl-C does not end a wait without a timeout, so this polls."""
+    while True:
+        with suppress(Empty):
+            return ended.get(timeout=0.1)

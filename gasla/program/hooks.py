@@ -1,0 +1,119 @@
+"""Hooks are the functions that a vertex program may define. `HOOKS` is the one table of them.
+
+Tracing, plans, both engines, schedules, stages, ranks and the guide read it. To add a hook that runs at one of the
+times in `When`, add an entry. A hook that runs at a new time also needs a kernel of each engine, and a step in
+`reference/steps.py`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+# When a hook runs. The first six follow each other in an iteration: "receive" tests which vertices receive, and along
+# which edges; "gather" computes values of edges and reduces them; "apply" computes fields of a receiver; "activate"
+# tests which vertices are active next; "scatter" writes to the out-edges of these vertices; "revise" changes receivers
+# once more, after all have applied. The others: "order" says which active vertices come first, "between" runs after an
+# iteration, and "phase" runs at the start of one of several phases (`gasla.Phase`).
+When = Literal["receive", "gather", "apply", "activate", "scatter", "revise", "order", "between", "phase"]
+# What a hook returns: a bool ("test"), a value of any type, or a dict of new values by name.
+Returns = Literal["test", "value", "vertex fields", "edge fields", "parameters"]
+# How ranks run a hook: "own", each rank on its part of the graph; "same", each rank on totals that all ranks have, with
+# the same result; "together", all ranks at once, between iterations, where they exchange what the hook reads or writes.
+Shard = Literal["own", "same", "together"]
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Hook(NamedTuple):
+    """What gasla knows about one function that a program may define."""
+
+    when: When
+    parameters: tuple[str, ...]  # the roles of its arguments
+    returns: Returns
+    task: str  # what a program decides or computes in it, as a row of the table in docs/guide/programs.md
+    stage: str = ""  # the stage of a hand-written loop that runs it; empty if only a whole run does
+    shard: Shard = "own"
+    neutral: bool | None = None  # a test that always returns this value has no effect, and is dropped
+    in_schedule: bool = True  # whether a program that runs with a schedule may define it
+    needs: Mapping[str, str] = NOTHING  # hooks that the program must define too, each with the reason
+    excludes: Mapping[str, str] = NOTHING  # hooks that the program can't define too, each with the reason
+
+
+EDGE = "src", "dst", "edge"
+HOOKS: Mapping[str, Hook] = MappingProxyType(
+    {
+        "mask": Hook("receive", ("vertex",), "test", "who may receive", "mask", neutral=True, in_schedule=False),
+        "edge_mask": Hook("receive", EDGE, "test", "along which edges", "edge_mask", neutral=True),
+        "gather": Hook("gather", EDGE, "value", "the value of an edge, which `reduce` combines", "gather"),
+        "key": Hook(
+            "gather",
+            EDGE,
+            "value",
+            "the key of an edge, to reduce values by key",
+            "gather",
+            needs={
+                "gather": "there is nothing to reduce for each key",
+                "choose": "nothing says which key a vertex takes",
+            },
+        ),
+        "choose": Hook(
+            "gather",
+            ("vertex", "key", "total"),
+            "value",
+            "the score of a key at a vertex; the key of the greatest is gathered",
+            "gather",
+            needs={"key": "there are no keys to choose from"},
+        ),
+        "apply": Hook("apply", ("vertex", "gathered"), "vertex fields", "new fields of a receiver", "apply"),
+        "activate": Hook("activate", ("before", "after"), "test", "who is active next", "apply"),
+        "scatter": Hook(
+            "scatter",
+            EDGE,
+            "edge fields",
+            "new fields of the edges along which newly active vertices make others receive",
+            "scatter",
+            "together",
+            in_schedule=False,
+        ),
+        "post_apply": Hook("revise", ("vertex",), "vertex fields", "a second step, after all have applied", "revise"),
+        "priority": Hook(
+            "order", ("vertex",), "value", "which active vertices come first: those of the lowest number; NaN is last"
+        ),
+        "stop": Hook("between", (), "test", "whether the run ends", shard="same", neutral=False),
+        "bucket": Hook(
+            "order",
+            ("vertex",),
+            "value",
+            "vertices in the order of a whole number; `self.bucket` is the open one",
+            shard="together",
+            in_schedule=False,
+            excludes={"priority": "a program has one of them", "scatter": "a vertex that has waited can't scatter"},
+        ),
+        "idle": Hook(
+            "between",
+            (),
+            "parameters",
+            "new parameters for another round, once no vertex is active",
+            shard="together",
+            in_schedule=False,
+            needs={"wake": "nothing says which vertices go on"},
+        ),
+        "wake": Hook(
+            "between", ("vertex",), "test", "who is active in that round", shard="together", in_schedule=False
+        ),
+        "start": Hook("phase", ("vertex",), "test", "who is active when a phase of several starts"),
+    }
+)
+
+
+def at(*times: When) -> tuple[str, ...]:
+    """Return the names of the hooks that run at the given times, in the order of the table."""
+    return tuple(name for name, hook in HOOKS.items() if hook.when in times)
+
+
+# Names of hooks that
+COMPUTING = at("receive", "gather", "apply", "revise")  # determine the new fields of a receiver,
+ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)  # are called for each edge,
+REVISING = at("revise")  # change receivers after all have applied,
+BETWEEN = at("between")  # run after an iteration, and read its new values,
+WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")  # write vertex fields,
+TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")  # all ranks run at once.

@@ -1,0 +1,78 @@
+"""Plans of joins: in which order the vertices of a pattern are matched, and what each has to fulfill.
+
+A join extends a match by one vertex at a time. Places are positions in the order of matching.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Reach(NamedTuple):
+    """The list of a matched vertex: its out-neighbors, or its in-neighbors if `backward`."""
+
+    place: int
+    backward: bool = False
+
+
+class Join(NamedTuple):
+    """What the next vertex has to fulfill.
+
+    Each vertex of the graph has bits: for which `vertex` of the pattern it has the label, and neighbors enough.
+    """
+
+    within: tuple[Reach, ...]  # lists that it is in
+    outside: tuple[Reach, ...] = ()  # lists that it is not in
+    apart: tuple[int, ...] = ()  # matched vertices that it might be, and must not
+    above: tuple[int, ...] = ()  # matched vertices that are smaller
+    vertex: int = 0
+    has_label: bool = False
+    is_checked: bool = False  # whether its bit is tested: it has a label, or several neighbors
+
+
+class Test(NamedTuple):
+    """Whether the vertex at a place is in the list of one that was matched before it."""
+
+    reach: Reach
+    place: int
+
+
+class Free(NamedTuple):
+    """A vertex that no further vertex depends on. It is not matched: what fits there is counted.
+
+    A matched vertex must not count. `met` has those that fit there if all of some tests hold.
+    """
+
+    join: Join
+    met: tuple[tuple[int, tuple[Test, ...]], ...] = ()
+
+    @property
+    def ready(self) -> int:
+        """The number of vertices that have to be matched before it can be counted."""
+        return 1 + max([*(reach.place for reach in (*self.join.within, *self.join.outside)), *self.join.above])
+
+
+class JoinPlan(NamedTuple):
+    """A join: the vertices to be matched, of which the second is a neighbor of the first; and those to be counted."""
+
+    joins: tuple[Join, ...]
+    free: tuple[Free, ...] = ()
+    directed: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of vertices that are matched."""
+        return len(self.joins)
+
+    @property
+    def tabled(self) -> list[int]:
+        """Which of the vertices to be counted are between the first vertex and a later one than the second.
+
+        What fits there is counted once for each first vertex, by going two edges from it.
+        """
+        return [k for k, free in enumerate(self.free) if _is_between(free.join)]
+
+
+def _is_between(join: Join) -> bool:
+    places = [reach.place for reach in join.within]
+    return len(places) == 2 and places[0] == 0 and places[1] > 1 and not join.outside and not any(join.above)

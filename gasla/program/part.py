@@ -1,0 +1,170 @@
+"""Derive the program that runs on a part of a graph from the program for the whole graph.
+
+A part has its own vertices, numbered from 0, and after them mirrors of vertices that other parts own. The derived
+program has the user's functions. `PartTracer` traces them with other symbols where they read values of the whole graph:
+global ids and degrees are vertex fields of the part; the number of all vertices, the iteration and the values of
+aggregates are parameters. Functions that control the whole run are left out, as all parts call them together. If the
+kernels of all parts exchange values themselves (`together`), the kernels know the iteration and the aggregates, and
+call `stop`.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import semirings
+from gasla.names import inner
+from gasla.program.fields import ID, Declared, EdgeField, Parameter, VertexField
+from gasla.program.hooks import HOOKS
+from gasla.program.program import VertexProgram
+from gasla.program.records import Lazy, Record
+from gasla.program.tracing import Function, Traced, Tracer, symbols_of
+from semirings import Expr
+from semirings.expr import cast_expr
+
+PREFIX = "of_all_"  # prefix of fields and parameters that hold values of the whole graph
+OWN = "of_rank_own"  # parameter: number of own vertices, which have the numbers 0 to own - 1
+FIRST = "of_rank_first"  # parameter: the global id of the first own vertex
+EDGE_ID, LEAVES = f"{PREFIX}edge_id", f"{PREFIX}leaves"
+DECIDED = tuple(name for name, hook in HOOKS.items() if hook.shard != "own")  # functions that all parts call together
+NUMBERS = ("n", "iteration", "bucket")  # attributes of `self` with values of the whole graph
+# Attributes of vertices and edges with values of the whole graph, and the fields of a part that hold these values.
+OF_VERTEX = {"id": f"{PREFIX}id", "in_degree": f"{PREFIX}in_degree", "out_degree": f"{PREFIX}out_degree"}
+OF_EDGE = {"id": EDGE_ID, "leaves": LEAVES}
+
+
+@functools.cache
+def in_part(
+    base: type[VertexProgram], id_type: np.dtype, has_priority: bool, together: bool = False
+) -> type[VertexProgram]:
+    """Return the program that runs `base` on a part.
+
+    `id_type` is the dtype of global ids. The part keeps the function `priority` only if `has_priority`. `together` says
+    that the kernels of all parts exchange values themselves.
+    """
+    whole = base.traced(id_type)
+    used = {f.sources[s.name] for f in whole.functions.values() for s in f.symbols}
+    decided = whole.functions.keys() & {*DECIDED} - ({"stop"} if together else set())
+    body: dict[str, Any] = {"direction": "in", **dict.fromkeys(decided), "_tracer": PartTracer, "_whole": whole}
+    declared: dict[str, Any] = {**base.vertex_fields, **base.parameters}
+    for name, field in declared.items():
+        if field.type is ID:
+            body[name] = replace(field, type=id_type)
+    dtypes = {"id": id_type, "in_degree": np.dtype(np.int64), "out_degree": np.dtype(np.int64)}
+    of_vertices = {name for role, name in used if role not in ("self", "edge", "")}
+    body |= {PREFIX + name: VertexField(dtype, 0) for name, dtype in dtypes.items() if name in of_vertices}
+    body |= {PREFIX + name: Parameter(np.int64, 0) for name in (("n",) if together else NUMBERS)}
+    body |= {name: Parameter(np.int64, 0) for name in (OWN, FIRST)}
+    if ("edge", "id") in used:
+        body[EDGE_ID] = EdgeField(np.int64, 0)
+    if ("edge", "leaves") in used:
+        body[LEAVES] = EdgeField(np.bool_, 0)
+    if not has_priority:
+        body["priority"] = None
+    for name, aggregate in base.aggregates.items():
+        dtype = {**whole.aggregate_types, **whole.deposit_types}[inner(name)]
+        own = replace(aggregate, type=dtype)
+        if aggregate.at is not None:  # its totals are a field, which ranks write between iterations
+            identity = aggregate.monoid.identity(dtype)
+            body |= {name: VertexField(dtype, identity, missing=identity), PREFIX + name: own}
+        else:
+            body |= {name: own} if together else {name: Parameter(dtype, 0), PREFIX + name: own}
+    body["_decided"] = tuple(sorted(decided))
+    changing = whole.writes("idle") | whole.aggregate_types.keys() | {PREFIX + "iteration", PREFIX + "bucket"}
+    body["_changing"] = tuple(sorted(changing))
+    body["_most"] = {PREFIX + "id": int(np.iinfo(id_type).max) - 1}
+    return type(base.__name__, (base,), body)
+
+
+class PartTracer(Tracer):
+    """Calls a program's functions with the symbols that they have in a part."""
+
+    def _of_run(self, name: str) -> Expr:
+        """Return the symbol of a parameter of the part."""
+        return self._symbol("self", name, np.dtype(np.int64))
+
+    def _is_own(self, role: str) -> Any:
+        """Return the test whether the part owns a vertex, which is a mirror otherwise."""
+        return self._symbol(role, "id", self.id_type) < self._of_run(OWN)
+
+    def _local(self, index: Any) -> Any:
+        """Return the number that a part gives the vertex of a global id (`local_vertex`)."""
+        return local_vertex(index, self._of_run(FIRST), self._of_run(OWN), self._of_run(f"{PREFIX}n"))
+
+    def _vertex(self, role: str) -> Record:
+        """Return the record of a vertex. It has the global id and degrees if any function reads them."""
+        fields = dict(super()._vertex(role)._fields)
+        fields["id"] = cast_expr(fields["id"], self.program._whole.id_type)
+        return Record("vertex", renamed(fields, OF_VERTEX), self._of_self)
+
+    def _edge(self) -> Record:
+        """Return the record of an edge. A part stores in-edges only, whatever the direction of the program."""
+        fields = dict(super()._edge()._fields)
+        direction = self.program._whole.program.direction
+        if direction != "all":
+            fields["leaves"] = semirings.as_expr(np.bool_(direction == "in"))
+        return Record("edge", renamed(fields, OF_EDGE), self._of_self)
+
+    def _self(self, where: str) -> Declared:
+        """Return the stand-in for `self`, with numbers of the whole graph."""
+        stand_in = super()._self(where)
+        shown = stand_in.__dict__
+        shown.update({name: shown[PREFIX + name] for name in NUMBERS if PREFIX + name in shown})
+        return stand_in
+
+    def _other(self, where: str, given_index: Any) -> Record:
+        """Return the record of `self.at` for a global id. A part of a program with `self.at` mirrors all vertices."""
+        place = self._local(given_index)
+        fields = super()._other(where, place)._fields
+        other = semirings.where(place >= 0, semirings.cast(given_index, np.int64), np.int64(-1))
+        return Record("vertex", Lazy({
+            **{name: functools.partial(fields.__getitem__, name) for name in fields},
+            "id": lambda: semirings.cast(other, self.program._whole.id_type),
+        }))  # fmt: skip
+
+    def trace(self) -> Traced:
+        """Trace all functions. A mask keeps mirrors from receiving if the program has `everyone = True`."""
+        if self.program.everyone:
+            self._put("mask", semirings.as_expr(self._is_own("vertex")))
+        return super().trace()
+
+    def _function(self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None) -> None:
+        """Trace a function. Mirrors fail each mask, and add nothing to an aggregate."""
+        own = self.functions.get(name)
+        super()._function(name, expected, *records, function=function)
+        if own is not None and self.functions[name] is not own:
+            self._put(name, own.result & self.functions[name].result)
+        elif function is not None and name in self.program.aggregates:
+            # The first aggregates are computed over all vertices of a part, so mirrors must add the identity.
+            term, is_own = self.functions[inner(name)].result, self._is_own("after")
+            if isinstance(term, tuple):
+                place, value = term
+                self._put(name, (semirings.where(is_own, self._local(place), np.int64(-1)), value))
+            else:
+                identity = self.program.aggregates[name].monoid.identity(term.type)
+                self._put(name, semirings.where(is_own, term, term.type.type(identity)))
+
+    def _put(self, name: str, result: Any) -> None:
+        """Replace the traced result of a function."""
+        results = result if isinstance(result, tuple) else (result,)
+        function = Function(inner(name), result, symbols_of(results), self.sources, name in self.program.aggregates)
+        self.functions[inner(name)] = function
+
+
+def renamed(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return fields by the names that functions use. `names` maps such names to the fields that hold the values."""
+    return fields | {name: fields[other] for name, other in names.items() if other in fields}
+
+
+def local_vertex(index: Any, first: Any, own: Any, n: Any) -> Any:
+    """Return the number of a vertex in a part that mirrors all others; -1 if `index` is no vertex.
+
+    Own vertices, whose global ids begin at `first`, come first; then all others, by global id.
+    """
+    index = semirings.cast(index, np.int64)
+    later = semirings.where(index < first + own, index - first, index)
+    is_there = (index >= 0) & (index < n)
+    return semirings.where(is_there, semirings.where(index < first, index + own, later), np.int64(-1))
