@@ -120,6 +120,14 @@ class Adjacency:
         """Edge values permuted from the order of the input to that of the lists; `values` itself if these are equal."""
         return values if values is None or self.edge_ids is None else values[self.edge_ids]
 
+    def by_edge(self, values: Array) -> Array:
+        """Edge values permuted from the order of the lists to that of the input; `values` itself if these are equal."""
+        if self.edge_ids is None:
+            return values
+        in_order = array_module(values).empty_like(values)
+        in_order[self.edge_ids] = values
+        return in_order
+
     def __iter__(self) -> Iterator[Array | None]:
         return iter((self.indptr, self.indices, self.edge_ids))
 

@@ -5,15 +5,17 @@ import operator
 import reprlib
 import sys
 from collections.abc import Hashable, Iterable
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from gasla.arrays import module_of, moved
+from gasla.graph.edge_values import first_edge
 from gasla.graph.exchange.vertex_names import as_numbers, translate_vertex, translate_vertices
-from gasla.graph.graph import Graph
-from gasla.graph.validate import as_array, for_names
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.validate import as_array, for_names, range_of
 
 NO_LIMIT = 2**62  # of iterations
 LARGEST = sys.float_info.max
@@ -21,9 +23,12 @@ MOST_SEED = 2**64 - 1
 TRUE_OR_FALSE = (bool, np.bool_)
 
 
-def source_vertex(graph: Graph, source: Any, name: str = "source") -> int:
-    """The id of a vertex given by its id or its name; errors call the argument `name`."""
-    return translate_vertex(graph, source, name)
+def in_host_memory(name: str, graph: Any) -> Graph:
+    """The graph of an argument; TypeError unless it is in host memory, where the function `name` runs."""
+    graph = whole_graph(graph)
+    if graph.engine != "cpu":
+        raise TypeError(f"{name} takes a graph in host memory, and this one is on the {graph.engine}: graph.to('cpu')")
+    return graph
 
 
 def is_one_vertex(graph: Graph, given: Any) -> bool:
@@ -35,12 +40,19 @@ def is_one_vertex(graph: Graph, given: Any) -> bool:
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
     """The ids of the vertices in a list or an array, in its order; errors call each of them `one`."""
-    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise TypeError(
-            f"{name} is {reprlib.repr(given)}; expected several vertices, by ids or names, as a list or an array"
-        )
+    require_several(name, given)
     each = f"{name}: {one}"
     return [translate_vertex(graph, v, each) for v in translate_vertices(graph, given, name, one)]
+
+
+def require_several(name: str, given: Any) -> None:
+    """Raise TypeError for one vertex where several are expected."""
+    is_array = hasattr(given, "__iter__") or hasattr(given, "__dlpack__")
+    if isinstance(given, str | bytes) or not is_array or getattr(given, "ndim", 1) == 0:
+        one = given.item() if hasattr(given, "item") else given
+        raise TypeError(
+            f"{name} is {reprlib.repr(one)}; expected several vertices, by ids or names, as a list or an array"
+        )
 
 
 def check_functions(**given: Any) -> None:
@@ -54,19 +66,21 @@ def are_names(given: Any) -> bool:
     """Whether an argument for numbers of vertices is a list, an array or a set of names that are not numbers."""
     if isinstance(given, set | frozenset):
         return True
-    array = given if isinstance(given, list | tuple) or hasattr(given, "dtype") else ()
+    array = given if isinstance(given, list | tuple) or getattr(given, "shape", None) else ()
     return not isinstance(given, dict) and len(array) > 0 and all(isinstance(v, str | tuple) for v in array)
 
 
 def vertex_ids(graph: Graph, name: str, given: Any) -> Any:
     """Vertices, which may repeat, as an array of ids, checked, on the graph's device. `name` is the argument's."""
+    require_several(name, given)
     ids = as_array(name, translate_vertices(graph, given, name))
     ids = ids if ids.size else ids.astype(np.int64)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise TypeError(
-            f"{name} is {ids.dtype}{ids.shape}; expected a one-dimensional array of vertices{for_names(ids)}"
+            f"{name} is {reprlib.repr(given)}, {ids.dtype}{ids.shape}; expected a one-dimensional array of vertices"
+            f"{for_names(ids)}"
         )
-    for bad in (int(ids.min()), int(ids.max())) if len(ids) else ():
+    for bad in map(int, range_of(ids)) if len(ids) else ():
         if not 0 <= bad < graph.n:
             raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")
     on: Any = module_of(graph.device)
@@ -111,7 +125,9 @@ def check_choice(name: str, given: Any, words: Iterable[str]) -> None:
 
 def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, *, above: bool = False) -> float:
     """A real argument as a float, checked to be from `least` to `most`; with `above`, greater than `least`."""
-    is_real = isinstance(given, Real) if not hasattr(given, "dtype") else given.dtype.kind in "iuf" and given.ndim == 0
+    is_real = type(given) in (float, int) or (  # the usual case, quickly
+        given.dtype.kind in "iuf" and given.ndim == 0 if hasattr(given, "dtype") else isinstance(given, Real)
+    )
     if not is_real or isinstance(given, bool):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected a number")
     try:
@@ -177,12 +193,16 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     known: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
     smallest, largest = known[0].item(), known[1].item()  # NaN if any is: no comparison holds
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
-        values: Any = graph.values
-        bad = values <= 0 if positive else (values < 0) | (values >= np.inf) if shares else values <= -np.inf
-        edge = int((bad | (values != values)).argmax())
+        edge, weight = first_edge(graph.values, partial(_are_wrong, positive, shares))
         wanted = "a positive number" if positive else "a finite number, 0 or more" if shares else "a number"
-        raise ValueError(f"the weight of edge {edge} is {values[edge].item()}; expected {wanted}")
+        raise ValueError(f"the weight of edge {edge} is {weight}; expected {wanted}")
     return smallest, largest
+
+
+def _are_wrong(positive: bool, shares: bool, weights: Any) -> Any:
+    """Which weights an algorithm can't use; see `check_weights`."""
+    bad = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if shares else weights <= -np.inf
+    return bad | (weights != weights)
 
 
 def has_negative(graph: Graph) -> bool:
@@ -221,8 +241,9 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
         numbers = _as_numbers(name, given)
     numbers = moved(numbers, graph.device).astype(np.float64, copy=False)
     if numbers.shape != (graph.n,):
+        found = f"has shape {numbers.shape}" if numbers.ndim else f"is {numbers.item()!r}"
         raise ValueError(
-            f"{name} has shape {numbers.shape}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
+            f"{name} {found}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
             f"number, such as {_as_dict(graph, given)}, with 0 for all others"
         )
     bad = ~((numbers >= least) & (abs(numbers) < np.inf))

@@ -1,10 +1,12 @@
 """Attributes: named columns of numbers, one number per edge or per vertex, as `Graph.edge_attributes` holds them.
 
-A graph made from another graph computes a column when it is first read, so unread columns cost nothing.
+A graph made from another graph computes a column when it is first read, so unread columns cost nothing. Dates and times
+are kept as integers (`numbers`), with their types (`time_types`); readers of the mapping see NumPy's dates.
 """
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator, KeysView, Mapping
 from typing import Any, Literal
 
@@ -12,6 +14,7 @@ import numpy as np
 
 from gasla.arrays import Device, array_module, device_of, imported, moved
 from gasla.graph.adjacency import Array
+from gasla.graph.dates import NAT, TimeColumn, TimeType, time_column
 from gasla.graph.validate import VALUE_TYPES, is_value_type
 from gasla.names import meant
 
@@ -20,16 +23,29 @@ Column = Array | Callable[[], Array]
 
 
 class Attributes:
-    """A mapping of arrays of numbers by name, all of one length and on one device. They must not be written to."""
+    """A mapping of arrays by name, all of one length and on one device. They must not be written to.
+
+    `types` are those of the numbers, and `time_types` say which of them are dates or times.
+    """
 
     def __init__(
-        self, of: Of, columns: Mapping[str, Column] | None = None, types: Mapping[str, np.dtype[Any]] | None = None
+        self,
+        of: Of,
+        columns: Mapping[str, Column] | None = None,
+        types: Mapping[str, np.dtype[Any]] | None = None,
+        time_types: Mapping[str, TimeType] | None = None,
     ) -> None:
         self.of = of
         self._columns = dict(columns or {})
         self.types = types or {name: array.dtype for name, array in self._columns.items() if not callable(array)}
+        self.time_types = dict(time_types or {})
 
     def __getitem__(self, name: str) -> Array:
+        numbers = self.numbers(name)
+        return numbers if (kind := self.time_types.get(name)) is None else kind.shown(numbers)
+
+    def numbers(self, name: str) -> Array:
+        """A column of numbers; dates and times as integers."""
         if name not in self._columns:
             raise KeyError(self.unknown(name))
         column = self._columns[name]
@@ -54,15 +70,19 @@ class Attributes:
         """Names and columns, in order."""
         return ((name, self[name]) for name in self)
 
+    def columns(self) -> dict[str, Any]:
+        """All columns for another graph: arrays of numbers, and dates with their types."""
+        return {name: self.column(name, self.numbers(name)) for name in self}
+
+    def column(self, name: str, numbers: Array) -> Any:
+        """Numbers of the type of a column, as dates if those of the column are dates."""
+        return numbers if (kind := self.time_types.get(name)) is None else TimeColumn(numbers, kind)
+
     def __repr__(self) -> str:
-        return f"Attributes({', '.join(f'{name!r}: {self.types[name]}' for name in self)})"
+        return f"Attributes({', '.join(f'{name!r}: {self.time_types.get(name, self.types[name])}' for name in self)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "of": self.of,
-            "_columns": dict(self.items()),
-            "types": self.types,
-        }  # computed columns: functions can't be pickled
+        return self.__dict__ | {"_columns": {name: self.numbers(name) for name in self}}  # functions can't be pickled
 
     def unknown(self, name: Any) -> str:
         """The message for a name that no attribute has."""
@@ -76,30 +96,38 @@ class Attributes:
 
     def require(self, name: Any, parameter: str = "") -> None:
         """Raise ValueError unless an attribute has this name, which a `parameter` was given."""
+        if not isinstance(name, str):
+            raise TypeError(f"{parameter or 'attribute'} is {reprlib.repr(name)}; expected the name of an attribute")
         if name not in self._columns:
             raise ValueError(f"{parameter}: {self.unknown(name)}" if parameter else self.unknown(name))
 
     def name_of(self, values: Array | None) -> str | None:
         """The name of the attribute whose array is the object `values`; None if there is none."""
-        return next((name for name, column in self._columns.items() if column is values), None)
+        for name, column in self._columns.items():
+            if column is values:
+                return name
+        return None
 
     def replaced(self, given: Mapping[str, Any], count: int, device: Device) -> Attributes:
         """These attributes with the columns in `given` checked and added; a column given as None is removed."""
-        columns, types = dict(self._columns), dict(self.types)
+        columns, types, time_types = dict(self._columns), dict(self.types), dict(self.time_types)
         for name, data in given.items():
+            time_types.pop(name, None)
             if data is None:
                 self.require(name)
                 del columns[name], types[name]
-            else:
-                columns[name] = found = checked(self.of, name, data, count, device)
-                types[name] = found.dtype
-        return Attributes(self.of, columns, types)
+                continue
+            found = checked(self.of, name, data, count, device)
+            if isinstance(found, TimeColumn):
+                time_types[name], found = found.type, found.numbers
+            columns[name], types[name] = found, found.dtype
+        return Attributes(self.of, columns, types, time_types)
 
     def shared(self, name: str | None, values: Array | None) -> Attributes:
         """These attributes with the array of a graph's values as the column `name`; themselves without a name."""
         if name is None or values is None:
             return self
-        return Attributes(self.of, {**self._columns, name: values}, self.types)
+        return Attributes(self.of, {**self._columns, name: values}, self.types, self.time_types)
 
     def mapped(self, function: Callable[[str, Array], Array]) -> Attributes:
         """Attributes of another graph, each computed by a function of its name and column when it is first read."""
@@ -107,9 +135,9 @@ class Attributes:
             return self
 
         def later(name: str) -> Callable[[], Array]:
-            return lambda: _locked(function(name, self[name]))
+            return lambda: _locked(function(name, self.numbers(name)))
 
-        return Attributes(self.of, {name: later(name) for name in self}, self.types)
+        return Attributes(self.of, {name: later(name) for name in self}, self.types, self.time_types)
 
     def taken(self, ids: Callable[[], Array]) -> Attributes:
         """The entries of all columns at these positions, selected when a column is first read."""
@@ -127,18 +155,36 @@ class Attributes:
 NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES = Attributes("edge"), Attributes("vertex")
 
 
-def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Array:
-    """One column as a contiguous array that can't be written to; dates and times become int64."""
+def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
+    """One column as a contiguous array that can't be written to; dates and times as a `TimeColumn`."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"an {of} attribute is named {name!r}; expected a string that is not empty")
     data = imported(data)
-    column = array_module(data).asarray(data)
-    if column.dtype.kind in "mM":
-        if np.isnat(column).any():
-            raise ValueError(
-                f"{of} attribute {name!r} has no date at {int(np.isnat(column).argmax())}; expected one in each"
-            )
-        column = column.astype(np.int64)
+    column = data if isinstance(data, TimeColumn) else array_module(data).asarray(data)
+    dates = _dates(of, name, data, column)
+    if dates is not None:
+        return TimeColumn(_number_column(of, name, moved(dates.numbers, device), count, device), dates.type)
+    return _number_column(of, name, column, count, device)
+
+
+def _dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
+    """The column as dates or times; None if it holds something else."""
+    if isinstance(column, TimeColumn):  # of another graph or a table, where NaT was refused or is meant
+        return column
+    if column.dtype.kind not in "mMO":
+        return None
+    try:
+        found = time_column(data)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{of} attribute {name!r}: {error}") from error
+    if found is not None and (found.numbers == NAT).any():
+        raise ValueError(
+            f"{of} attribute {name!r} has no date at {int((found.numbers == NAT).argmax())}; expected one in each"
+        )
+    return found
+
+
+def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -> Array:
     native = column.dtype.newbyteorder("=")
     if not is_value_type(native):
         raise TypeError(

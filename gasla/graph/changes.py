@@ -14,8 +14,10 @@ import numpy as np
 from gasla.arrays import Device, any_true, array_module, device_of, index_dtype, module_of, running_sums
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.attributes import Attributes, checked
+from gasla.graph.dates import TimeColumn
 from gasla.graph.edge_values import Values
 from gasla.graph.neighbor_lists import Lists
+from gasla.graph.transform.edge_lookup import all_edge_ids
 from gasla.graph.validate import as_ids, as_values, check_range
 
 Edges = tuple[Array, Array, Array | None]  # sources, targets, values
@@ -74,10 +76,13 @@ def split(insert: Any, attributes: Attributes, own: str | None, device: Device) 
     if given.keys() != attributes.keys():
         raise ValueError(f"insert has columns ({', '.join(map(repr, given))}); expected all attributes: {wanted}")
     count = len(insert[0])
-    columns = {
-        name: _as_held(checked("edge", name, given[name], count, device), kind, f"attribute {name!r}")
-        for name, kind in attributes.types.items()
-    }
+    columns = {}
+    for name, kind in attributes.types.items():
+        column, what = checked("edge", name, given[name], count, device), f"attribute {name!r}"
+        dates = attributes.time_types.get(name)
+        if (dates is None) != (not isinstance(column, TimeColumn)):
+            raise TypeError(f"{what} is given as {given[name]!r}; expected {dates or kind}, as the graph has it")
+        columns[name] = _as_held(column, kind, what) if dates is None else column.held_as(dates, what)
     return (*insert[:-1], *([] if own is None else [columns[own]])), columns
 
 
@@ -157,7 +162,7 @@ def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
     xp = module_of(graph.device)
     if given is None:
         return xp.zeros(0, np.int64), None
-    ids = as_ids("remove", given)
+    ids = _between(graph, *given) if isinstance(given, tuple) and len(given) == 2 else as_ids("remove", given)
     _check_device(graph, remove=ids)
     if len(ids) == 0:
         return xp.zeros(0, np.int64), None
@@ -171,6 +176,22 @@ def _removed(graph: Lists, given: Any) -> tuple[Array, Array | None]:
     if any_true(again):
         raise ValueError(f"remove names edge {int(ids[int(again.argmax())])} twice; expected each once")
     return ids, stays
+
+
+def _between(graph: Lists, sources: Any, targets: Any) -> Array:
+    """The numbers of all edges from sources to targets, by pairs."""
+    if any(np.ndim(ends) == 0 for ends in (sources, targets)):
+        raise TypeError(
+            f"remove is ({sources!r}, {targets!r}); expected (src, dst), two arrays of vertices, or an array of "
+            "numbers of edges"
+        )
+    src, dst = as_ids("the src of remove", sources), as_ids("the dst of remove", targets)
+    if len(src) != len(dst):
+        raise ValueError(f"remove has {len(src)} sources and {len(dst)} targets; expected as many of each")
+    _check_device(graph, src=src, dst=dst)
+    for name, ids in (("the src of remove", src), ("the dst of remove", dst)):
+        check_range(name, ids, graph.n)
+    return all_edge_ids(graph, src, dst)
 
 
 def _new_edges(graph: Lists, held: Array | None, given: Any) -> Edges:

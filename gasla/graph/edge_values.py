@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +25,28 @@ def _noted(make: Callable[[Values], T]) -> cached_property[T]:
         return make(values)
 
     return finished_property(made)
+
+
+def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[T]:
+    """Call a function with the values of edges, over ranks once on each rank, and return the results.
+
+    It is called with values and the numbers of their edges; None stands for the numbers 0, 1, 2, ….
+    """
+    over_ranks = getattr(values, "of_ranks", None)
+    return [function(values, None)] if over_ranks is None else over_ranks(function)
+
+
+def first_edge(values: Any, test: Callable[[Array], Array]) -> tuple[int, Any]:
+    """The number of the first edge whose value passes a test, as some value does, and the value."""
+    return min(found for found in of_parts(values, partial(_first_of_part, test)) if found is not None)
+
+
+def _first_of_part(test: Callable[[Array], Array], values: Array, numbers: Array | None) -> tuple[int, Any] | None:
+    (places,) = test(values).nonzero()
+    if not len(places):
+        return None
+    place = places[0 if numbers is None else numbers[places].argmin()]
+    return int(place if numbers is None else numbers[place]), values[place].item()
 
 
 class Values:
@@ -66,7 +88,7 @@ class Values:
 
     def checksum(self) -> Hashable:
         """The current checksum of the values."""
-        return self.range_and_checksum()[1] if self.device == "gpu" else checksum(*self._words)
+        return self.range_and_checksum()[1] if self.lists.device == "gpu" else checksum(*self._words)
 
     def range_and_checksum(self) -> tuple[tuple[Any, Any], Hashable]:
         """The current range of values on a GPU, and their checksum, in one pass."""

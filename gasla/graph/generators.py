@@ -10,12 +10,14 @@ R-MAT: Chakrabarti, Zhan, Faloutsos, "R-MAT: A recursive model for graph mining"
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gasla.arrays import array_module, index_dtype
+from gasla.graph.memory_limit import require_room
 from gasla.progress import track
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ SEEDS = {
 }
 _EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
 _PRINT = 1
+BYTES = 16  # of a drawn edge or a vertex, at least, while a graph is made
 _HALF = np.uint64(32)
 _BETWEEN, _JITTER = 100, 41  # meters between junctions, and possible shifts of a junction in meters
 _MAIN, _STREET = 14, 7  # meters per second
@@ -71,7 +74,8 @@ def rmat(scale: int, edge_factor: int = 16) -> csr_array:
     >>> A.shape, A.nnz, fingerprint(A)
     ((1024, 1024), 21030, '89fd5595a0d36c37')
     """
-    n = _vertices(scale)
+    scale, edge_factor = _whole("scale", scale), _whole("edge_factor", edge_factor)
+    n = _vertices(scale, edge_factor)
     order = np.argsort(_hash(np.arange(n, dtype=np.uint64), _PERMUTATION))
     drawn = (kronecker_ends(edges, scale) for edges in _counters(edge_factor * n))
     return _graph(n, ((order[u], order[v]) for u, v in drawn), largest_weight=255)
@@ -102,7 +106,8 @@ def uniform(scale: int, edge_factor: int = 16) -> csr_array:
     >>> uniform(8).nnz
     7678
     """
-    n = _vertices(scale)
+    scale, edge_factor = _whole("scale", scale), _whole("edge_factor", edge_factor)
+    n = _vertices(scale, edge_factor)
     shift = np.uint64(64 - scale)
     two, one = np.uint64(2), np.uint64(1)
     pairs = ((_hash(e * two, _EDGE) >> shift, _hash(e * two + one, _EDGE) >> shift) for e in _counters(edge_factor * n))
@@ -117,7 +122,8 @@ def grid(scale: int) -> csr_array:
     >>> grid(8).nnz
     866
     """
-    n = _vertices(scale)
+    scale = _whole("scale", scale)
+    n = _vertices(scale, 2)
     if scale % 2:
         raise ValueError(f"scale is {scale}; a square grid of 2**scale vertices needs an even one")
     return _graph(n, _grid_pairs(1 << scale // 2), largest_weight=1000)
@@ -133,7 +139,8 @@ def rgg(scale: int) -> csr_array:
     >>> rgg(8).nnz
     3854
     """
-    n = _vertices(scale, smallest=7)  # with fewer points, cells are so large that squared distances overflow
+    scale = _whole("scale", scale)
+    n = _vertices(scale, 8, smallest=7)  # with fewer points, cells are so large that squared distances overflow
     return _graph(n, _geometric_pairs(n), largest_weight=255)
 
 
@@ -165,7 +172,8 @@ def town(scale: int = 12) -> Town:
     >>> x[:3], y[:3]
     (array([ 34., 130., 226.]), array([13., 29., 31.]))
     """
-    n = _vertices(scale)
+    scale = _whole("scale", scale)
+    n = _vertices(scale, 2)
     if scale % 2:
         raise ValueError(f"scale is {scale}; a square town of 2**scale junctions needs an even one")
     side = 1 << scale // 2
@@ -210,7 +218,7 @@ def fingerprint(A: Any) -> str:
     >>> fingerprint(grid(4))
     '50cd2f7fb0212cc4'
     """
-    coo = A.tocoo()
+    coo = _matrix(A).tocoo()
     total = 0
     for start in track(range(0, coo.nnz, _BLOCK), "blocks"):
         keys = _keys(*(ends[start : start + _BLOCK] for ends in coo.coords))
@@ -228,7 +236,8 @@ def sources(A: Any, count: int = 8) -> list[int]:
     """
     from scipy.sparse.csgraph import connected_components
 
-    return first_of_largest(connected_components(A, directed=True, connection="weak")[1], count)
+    count = _whole("count", count)
+    return first_of_largest(connected_components(_matrix(A), directed=True, connection="weak")[1], count)
 
 
 def first_of_largest(labels: Array, count: int) -> list[int]:
@@ -249,15 +258,33 @@ def with_weights(A: Any, largest: int = 255) -> csr_array:
     """
     from scipy.sparse import csr_array
 
-    A = csr_array(A)
+    largest = _whole("largest", largest)
+    if not 1 <= largest <= 2**24:
+        raise ValueError(f"largest is {largest}; expected 1 to {2**24}, which float32 holds exactly")
+    A = csr_array(_matrix(A))
     row, column = A.tocoo().coords
     weights = [_weights(row[i : i + _BLOCK], column[i : i + _BLOCK], largest) for i in range(0, A.nnz, _BLOCK)]
     return csr_array((np.concatenate([_NO_WEIGHTS, *weights]), A.indices, A.indptr), shape=A.shape)
 
 
-def _vertices(scale: int, smallest: int = 1) -> int:
+def _whole(name: str, given: Any) -> int:
+    """An argument as Python's integer: NumPy's may overflow."""
+    if not isinstance(given, int | np.integer) or isinstance(given, bool):
+        raise TypeError(f"{name} is {reprlib.repr(given)}; expected a whole number")
+    return int(given)
+
+
+def _matrix(A: Any) -> Any:
+    if not hasattr(A, "tocoo") or len(A.shape) != 2:
+        raise TypeError(f"A is {reprlib.repr(A)}; expected a sparse matrix of SciPy")
+    return A
+
+
+def _vertices(scale: int, edge_factor: int, smallest: int = 1) -> int:
+    """Return the number of vertices, if there is memory for as many edges of each, which are drawn."""
     if not smallest <= scale <= 31:
         raise ValueError(f"scale is {scale}; expected {smallest} to 31, for 2**scale vertices")
+    require_room("the graph has", (1 + edge_factor) << scale, BYTES, "cpu", "a smaller scale, or a smaller edge_factor")
     return 1 << scale
 
 

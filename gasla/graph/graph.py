@@ -13,51 +13,61 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla.arrays import Device, address, any_true, array_module, finish, imported, index_dtype, module_of, moved
+from gasla.arrays import Device, address, any_true, array_module, finish, index_dtype, module_of, moved
 from gasla.graph import changes
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes
 from gasla.graph.changes import Change, Edition
+from gasla.graph.dates import NAT
 from gasla.graph.edge_values import Values
-from gasla.graph.exchange import html_view, libraries
-from gasla.graph.exchange.columns import Column, Edges, as_arrow, attribute_of_weight, attributes_of, edges_of
+from gasla.graph.exchange import html_view, libraries, two_sides, two_tables
+from gasla.graph.exchange.columns import (
+    Column,
+    Edges,
+    as_arrow,
+    attribute_of_weight,
+    attributes_of,
+    edges_of,
+    further_columns,
+    undirected_rows,
+)
 from gasla.graph.exchange.libraries import Chosen
+from gasla.graph.exchange.two_tables import Tables
 from gasla.graph.exchange.vertex_names import Names, called, translate_vertices
 from gasla.graph.exchange.vertex_table import as_table, columns_of
 from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.streamed import Stream, StreamedLists, StreamedValues, lent, require_room, values_of
-from gasla.graph.transform import attribute_merging, merging, pairing, subgraphs
+from gasla.graph.transform import attribute_merging, edge_lookup, merging, pairing, subgraphs
 from gasla.graph.transform.attribute_merging import Combine
 from gasla.graph.transform.origin import Derived, IdMap, Origin
 from gasla.graph.validate import (
-    as_coordinates,
-    as_csr,
     as_ids,
     as_labels,
     as_values,
-    check_offsets,
     check_range,
     count_vertices,
-    require_sparse,
-    require_square,
-    require_vertices,
+    lists_of_edges,
+    lists_of_matrix,
+    lists_of_rows,
     same_device,
     vertex_count,
 )
+from gasla.graph.whole import Whole
 from semirings import Monoid, plus
 
 __all__ = ["Adjacency", "Graph", "as_graph"]
 
 T = TypeVar("T")
+_OF_MATRICES = {"shape", "nnz", "T", "toarray", "todense", "tocsr", "tocsc", "tocoo", "indptr", "indices", "dot"}
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -89,7 +99,12 @@ def _for_host(given: Any) -> Any:
     return moved(given, "cpu") if hasattr(given, "dtype") else given
 
 
-class Graph:
+def _of_lists(name: str, doc: str) -> Any:
+    """Define a property that `Graph.lists` computes at first use and keeps."""
+    return property(operator.attrgetter(f"lists.{name}"), doc=doc)
+
+
+class Graph(Whole):
     """A directed graph with numbered edges, from any SciPy or CuPy sparse array or matrix.
 
     Input arrays are shared if they already have the required type and layout; they are never written to. Ids and
@@ -132,6 +147,9 @@ class Graph:
         One value per edge, in the order of the input.
     device : "cpu" or "gpu"
         Whether its arrays are NumPy arrays or CuPy arrays.
+    id_dtype, offset_dtype : dtype
+        Types of vertex ids and of edge numbers: int32 if `n` or `m` fits, else int64. On the CPU, int64 input arrays
+        nevertheless stay int64.
     origin : Origin or None
         For a graph made from another graph (`contract`, `subgraph`, …): where its vertices and edges came from.
     change : Change or None
@@ -162,14 +180,17 @@ class Graph:
     n: int
     m: int
     device: Device
+    id_dtype: np.dtype[Any]
+    offset_dtype: np.dtype[Any]
     lists: Lists
     naming: Names | None = None
     edge_attributes: Attributes = NO_EDGE_ATTRIBUTES
     vertex_attributes: Attributes = NO_VERTEX_ATTRIBUTES
     origin: Origin | None = None
     change: Change | None = None
+    files: MappedFiles | None = None  # the files that the arrays are mapped from, see `gasla.io.open`
     _weighted: Mapping[str, Any] = MappingProxyType({})  # see `weighted_by`
-    _valued: Values  # the values, and arrays derived from them
+    valued: Values
     _known: dict[Hashable, Any]  # see `kept`
     _copy: Graph | None = None  # on the other device
     _original: Callable[[], Graph | None] = staticmethod(lambda: None)  # weak reference to the graph this is a copy of
@@ -183,23 +204,14 @@ class Graph:
         return graph
 
     def __init__(self, A: Any, *, device: Device | None = None, stream: Stream = False) -> None:
+        if isinstance(A, Graph):
+            A.require_whole()
         if device is not None or stream is not False:
             A = _placed(A if isinstance(A, Graph) else Graph(A), device, stream)
         if isinstance(A, Graph):
             self.__dict__.update(A.__dict__)
             return
-        require_sparse(A)
-        require_square(A.shape)
-        n = int(A.shape[0])
-        if A.format == "coo":
-            self._set_edges(n, *as_coordinates(A), A.data)
-        else:
-            A = A if A.format in ("csr", "csc") else as_csr(A)
-            indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
-            m = int(indptr[-1]) if len(indptr) else 0
-            if len(indices) != m or len(data) != m:  # SciPy allows unused space after the last entry
-                indices, data = indices[:m], data[:m]
-            self._set_compressed(n, indptr, indices, data, by_column=A.format == "csc")
+        self._set_lists(*lists_of_matrix(A))
 
     @classmethod
     def from_edges(
@@ -242,7 +254,8 @@ class Graph:
         """
         src, dst = as_ids("src", src), as_ids("dst", dst)
         graph = cls.__new__(cls)
-        graph._set_edges(count_vertices(src, dst) if n is None else vertex_count(n), src, dst, weights)
+        count = count_vertices(src, dst) if n is None else vertex_count(n)
+        graph._set_lists(*lists_of_edges(count, src, dst, weights))
         return graph if combine is None else graph.simple(combine, loops=True)
 
     @classmethod
@@ -258,35 +271,17 @@ class Graph:
         if len(indptr) == 0:
             raise ValueError("indptr is empty; expected n + 1 offsets, which for a graph without vertices is [0]")
         graph = cls.__new__(cls)
-        graph._set_compressed(len(indptr) - 1, indptr, as_ids("indices", indices), data, by_column=False)
+        graph._set_lists(*lists_of_rows(len(indptr) - 1, indptr, as_ids("indices", indices), data))
         return graph
 
-    def _set_compressed(self, n: int, indptr: Array, indices: Array, data: Any, by_column: bool) -> None:
-        data = imported(data)
-        device = same_device(indptr=indptr, indices=indices, values=data)
-        m = len(indices)
-        check_offsets(indptr, n, m)
-        check_range("indices", indices, n)
-        values = as_values(data, m)
-        xp = array_module(indptr)
-        kind = indices.dtype if device == "cpu" else index_dtype(n)
-        given = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
-        self._set_lists(Lists(n, device, *((None, given) if by_column else (given, None))), values)
-
-    def _set_edges(self, n: int, src: Array, dst: Array, data: Any) -> None:
-        if len(src) != len(dst):
-            raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
-        data = imported(data)
-        device = same_device(src=src, dst=dst, values=data)
-        check_range("src", src, n)
-        check_range("dst", dst, n)
-        require_vertices(n)
-        values = as_values(data, len(src))
-        self._set_lists(Lists.of_edges(n, device, src, dst), values)
-
     def _set_lists(self, lists: Lists, values: Array | None) -> None:
-        self.n, self.m, self.device = lists.n, lists.m, lists.device
-        self.lists, self._valued = lists, values_of(lists, values)
+        self._set_size(lists.n, lists.m, lists.device)
+        self.files = lists.files
+        self.lists, self.valued = lists, values_of(lists, values)
+
+    def _set_size(self, n: int, m: int, device: Device) -> None:
+        self.n, self.m, self.device = n, m, device
+        self.id_dtype, self.offset_dtype = index_dtype(n), index_dtype(m)
 
     # --- conversion from and to other libraries ---------------------------------------------------------------------
 
@@ -298,10 +293,14 @@ class Graph:
         dst: Column | None = None,
         weight: Column | None = None,
         *,
-        attributes: Sequence[Column] = (),
+        attributes: Sequence[Column] | bool = (),
         names: bool | None = None,
+        bipartite: bool | None = None,
+        undirected: bool | None = None,
+        vertices: Any = None,
+        vertex: Column | None = None,
     ) -> Self:
-        """Graph with one edge per row of a table, numbered in that order.
+        """Graph with one edge per row of a table, numbered in that order; also with a table of vertices.
 
         Needs pyarrow: ``pip install 'gasla[arrow]'``.
 
@@ -310,18 +309,40 @@ class Graph:
         table : table
             Any table with the Arrow PyCapsule stream: of pandas, polars, pyarrow or cuDF.
         src, dst : str or int, optional
-            Columns of ids (integers or strings), by name or by position from 0. By default the columns named "src" and
-            "dst", "source" and "target", or "from" and "to" (case-insensitive), else the first two.
+            Columns of ids (integers or strings), by name or by position from 0. By default two with usual titles: "src"
+            and "dst", "source" and "target", "from" and "to", "u" and "v", "subject" and "object", "head" and "tail",
+            "sender" and "receiver", ":START_ID" and ":END_ID" and the like, in any case and also with "id" or "node".
+            Else the first two, unless other columns could be the ends as well, which is an error.
         weight : str or int, optional
             The column of values. By default the column named "weight", if there is one. If `src`, `dst` and this are
             all left out, a further column of numbers is an error, because it may or may not hold weights.
-        attributes : list of str or int, optional
-            Columns of numbers, dates or times to keep as `edge_attributes`, by their names. Dates and times become
-            integers, in the unit of their column since 1970.
+        attributes : list of str or int, or True, optional
+            Columns of numbers, dates or times to keep as `edge_attributes`, by their names; True keeps all but the ends
+            and the weight. Dates, times of day and durations keep their unit and zone, and are shown as NumPy's
+            `datetime64`, in UTC, and `timedelta64`.
         names : bool, optional
             True: ids are names. They are numbered in the order of first appearance, those of `src` first, and kept as
             `names`. False: ids are vertex numbers. By default strings are names, and integers are names if one of them
             is 2**31 or more. In a CSV file, ids with leading zeros, such as 007, are an error unless this is given.
+        bipartite : bool, optional
+            True: the two columns hold two kinds of vertices, so that an id in both is two vertices. They are named by
+            the title of the column and the id, such as "userId 1", and the graph knows its `sides`. By default an id is
+            the same vertex in both, with a warning if the titles are those of two kinds, such as "userId" and
+            "movieId".
+        undirected : bool, optional
+            True: each row is an edge in both directions, the second next to the first; a self loop is one edge. By
+            default a column "Type" says so, if it holds "Directed" and "Undirected" only, as in tables of Gephi.
+        vertices : table, optional
+            A row for each vertex. Vertices are numbered in its order, isolated ones too, and its columns of numbers or
+            dates become `vertex_attributes`. The ids become `names`, unless they are 0, 1, … in this order.
+        vertex : str or int, optional
+            The column of ids in `vertices`. By default the one called "vertex", "id", "name" or ":ID", and the like.
+
+        Warns
+        -----
+        UserWarning
+            If the titles are those of two kinds of vertices, an id is in both columns, and `bipartite` is left out; if
+            columns of `vertices`, or of the edges with ``attributes=True``, are left out, as they hold no numbers.
 
         Raises
         ------
@@ -329,7 +350,8 @@ class Graph:
             If `table` is not a table, a column of ids does not hold integers or strings, or a column of `attributes`
             does not hold numbers or dates.
         ValueError
-            If a column is missing, the table has no rows, or a row has a missing or negative id.
+            If a column is missing, or it is not certain which columns are the ends; if the table has no rows, or a row
+            has a missing or negative id; if an end of an edge is not in `vertices`, or an id is there twice.
         MemoryError
             If the vertices need more memory than available; the message states both numbers.
         ImportError
@@ -342,14 +364,128 @@ class Graph:
         >>> graph = Graph.from_table(trips)  # doctest: +SKIP
         >>> graph.names, graph.vertex("Bonn")  # doctest: +SKIP
         (array(['Oslo', 'Rome', 'Bonn'], dtype=object), 2)
+        >>> towns = pd.DataFrame({"name": ["Bonn", "Bern", "Oslo", "Rome"], "m": [60, 540, 23, 21]})  # doctest: +SKIP
+        >>> Graph.from_table(trips, vertices=towns)  # doctest: +SKIP
+        Graph(n=4, m=2, values=int64, vertex_attributes=['m'])
         """
         rows = as_arrow(table)
-        graph = cls._of_edges(edges_of(rows, src, dst, weight, names, attributes))
-        if not attributes:
-            return graph
-        graph = graph.with_edge_attributes(attributes_of(rows, attributes))
-        own = attribute_of_weight(rows, src, dst, weight, attributes)
+        if attributes is True:
+            attributes = further_columns(rows, src, dst, weight)
+        has_vertices = vertices is not None
+        if bipartite and has_vertices:
+            raise ValueError(
+                "vertices and bipartite=True were both given; expected names that differ across both sides"
+            )
+        are_names = True if names is None and has_vertices else names
+        edges = edges_of(rows, src, dst, weight, are_names, attributes or (), bipartite, may_be_empty=has_vertices)
+        if attributes:
+            edges = edges._replace(edge_attributes=attributes_of(rows, attributes))
+        if bipartite:
+            count = 1 + int(edges.src.max())  # sources are numbered first
+            edges = edges._replace(vertex_attributes={two_sides.SIDES: two_sides.sides(edges.n, count)})
+        if has_vertices:
+            edges = two_tables.joined(edges, two_tables.vertices_of(vertices, vertex), names)
+        edges = libraries.both_ways(edges, undirected_rows(rows) if undirected is None else undirected)
+        graph = cls._of_edges(edges)
+        own = attribute_of_weight(rows, src, dst, weight, attributes) if attributes else None
         return graph if own is None else graph.weighted_by(own)
+
+    @classmethod
+    def from_bipartite(
+        cls,
+        R: Any,
+        src: Column | None = None,
+        dst: Column | None = None,
+        weight: Column | None = None,
+        *,
+        attributes: Sequence[Column] | bool = (),
+        rows: Sequence[Any] | None = None,
+        columns: Sequence[Any] | None = None,
+    ) -> Self:
+        """Bipartite graph of a rectangular matrix or a table, with edges from one side to the other.
+
+        Parameters
+        ----------
+        R : sparse array, sparse matrix, 2-d array, or table
+            Row i is vertex i, and column j is vertex ``R.shape[0] + j``; ``R[i, j]`` is the value of the edge between
+            them. Every stored entry is an edge; of a dense array, every entry but 0. A table is read as by `from_table`
+            with ``bipartite=True``.
+        src, dst, weight, attributes : optional
+            For a table, as in `from_table`.
+        rows, columns : sequences, optional
+            For a matrix: the `names` of the vertices of both sides, all distinct.
+
+        Returns
+        -------
+        Graph
+            Its `sides` are remembered, also by graphs made of it: `gasla.project`, `gasla.negative_edges` and
+            `gasla.maximum_bipartite_matching` use them. Edges lead from rows to columns; ``symmetrized()`` has both
+            directions, as searches and ranks need them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `R` is neither a matrix nor a table; if names are missing, too few, too many or not distinct; and as
+            `from_table`.
+
+        Examples
+        --------
+        Three readers and two books:
+
+        >>> import gasla
+        >>> from scipy.sparse import csr_array
+        >>> lent = Graph.from_bipartite(csr_array([[5, 0], [3, 4], [0, 1]]), rows=["ann", "bob", "cy"], columns=[1, 2])
+        >>> lent.sides, lent.edges()[1]
+        (array([0, 0, 0, 1, 1], dtype=uint8), array([3, 3, 4, 4], dtype=int32))
+        >>> readers = gasla.project(lent)
+        >>> readers.names, readers.values
+        (array(['ann', 'bob', 'cy'], dtype=object), array([1, 1, 1, 1]))
+        """
+        if hasattr(R, "__arrow_c_stream__"):
+            if rows is not None or columns is not None:
+                raise ValueError(
+                    "rows and columns are for a matrix; the vertices of a table have names, by its columns"
+                )
+            return cls.from_table(R, src, dst, weight, attributes=attributes, bipartite=True)
+        if any(given is not None for given in (src, dst, weight)) or attributes:
+            raise ValueError(f"src, dst, weight and attributes are for a table, and R is a {type(R).__name__}")
+        return cls._of_edges(two_sides.edges_of_matrix(R, rows, columns))
+
+    def to_tables(self, as_: Literal["arrow", "pandas", "polars"] = "arrow") -> Tables:
+        """The graph as a table with a row for each edge, and a table with a row for each vertex.
+
+        Parameters
+        ----------
+        as_ : {"arrow", "pandas", "polars"}
+            The library of both tables: pyarrow, which needs no copies, or a DataFrame.
+
+        Returns
+        -------
+        edges, vertices : tables
+            Columns src, dst, weight if the graph has values, and the edge attributes, in the order of edge numbers; and
+            a column vertex with the vertex attributes. Vertices are names, or numbers in a graph without names.
+            ``Graph.from_table(edges, attributes=True, vertices=vertices)`` makes the graph again.
+
+        Raises
+        ------
+        ValueError
+            If an edge attribute is called like a column of edges, or a vertex attribute "vertex".
+        TypeError
+            If names are of several types.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges([0, 1], [1, 0], [5, 3], n=3).with_vertex_attributes(height=[60, 23, 21])
+        >>> edges, vertices = graph.to_tables()  # doctest: +SKIP
+        >>> edges.to_pydict(), vertices.to_pydict()  # doctest: +SKIP
+        ({'src': [0, 1], 'dst': [1, 0], 'weight': [5, 3]}, {'vertex': [0, 1, 2], 'height': [60, 23, 21]})
+        """
+        if as_ not in ("arrow", "pandas", "polars"):
+            raise ValueError(f"as_ is {as_!r}; expected 'arrow', 'pandas' or 'polars'")
+        self.require_whole()
+        graph = self.to("cpu")
+        each = two_tables.edge_columns(graph, graph.names), two_tables.vertex_columns(graph)
+        return Tables(*(as_table(columns, as_) for columns in each))
 
     @classmethod
     def from_networkx(cls, G: Any, weight: str | None = "weight", *, attributes: Chosen = False) -> Self:
@@ -361,17 +497,22 @@ class Graph:
         ----------
         G : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         weight : str, optional
-            Edge attribute to use as value; edges without it have value 1, as in NetworkX. If None, or if no edge has
-            the attribute, the graph has no values.
+            Edge attribute to use as value; edges without it have value 1, as in NetworkX, with a warning. If None, or
+            if no edge has the attribute, the graph has no values.
         attributes : bool or list of str
             Attributes to keep as `edge_attributes` and `vertex_attributes`: those of these names, or with True all that
             every edge, or every node, has as a number, except `weight`.
 
+        Warns
+        -----
+        UserWarning
+            If some edges have the weight and others don't; if ``attributes=True`` leaves out one with some numbers.
+
         Raises
         ------
         TypeError, ValueError
-            If the weight of an edge, or a value of an attribute listed in `attributes`, is not a number; or if no edge
-            and no node has a listed attribute.
+            If the weight of an edge, or a value of an attribute listed in `attributes`, is not a number, such as None;
+            or if no edge and no node has a listed attribute.
 
         Examples
         --------
@@ -384,7 +525,7 @@ class Graph:
         >>> Graph.from_networkx(payments, attributes=True).edge_attributes["amount"]
         array([5, 2])
         """
-        graph = cls._of_edges(libraries.of_networkx(G, weight, attributes))
+        graph = cls._of_edges(libraries.of_records(libraries.records_of(G), weight, attributes))
         return graph if weight not in graph.edge_attributes else graph.weighted_by(cast(str, weight))
 
     @classmethod
@@ -439,7 +580,7 @@ class Graph:
     @classmethod
     def _of_edges(cls, edges: Edges) -> Self:
         graph = cls.__new__(cls)
-        graph._set_edges(edges.n, as_ids("src", edges.src), as_ids("dst", edges.dst), edges.weights)
+        graph._set_lists(*lists_of_edges(edges.n, as_ids("src", edges.src), as_ids("dst", edges.dst), edges.weights))
         graph.naming = None if edges.names is None else Names(edges.names)
         if edges.edge_attributes:
             graph = graph.with_edge_attributes(edges.edge_attributes)
@@ -473,7 +614,7 @@ class Graph:
         from scipy.sparse import csr_array
 
         lists = self.out
-        each = self._valued.each
+        each = self.valued.each
         values = np.ones(self.m, np.int64) if each is None else lists.by_position(each)
         arrays = (moved(array, "cpu") for array in (values, lists.indices, lists.indptr))
         return csr_array(tuple(arrays), shape=(self.n, self.n), copy=True)
@@ -518,23 +659,27 @@ class Graph:
         >>> payments.to_networkx(attributes=["amount"]).edges(data="amount")
         OutEdgeDataView([(0, 1, 5), (1, 2, 2)])
         """
+        edges = self._plain(attributes)
+        return libraries.to_networkx(edges, self._is_directed(edges, directed), self.has_parallel_edges)
+
+    def _is_directed(self, edges: Edges, directed: Any) -> bool:
+        """Whether a graph of another library is directed: as given, or if an edge lacks an equal reverse edge."""
         if directed is not None and not isinstance(directed, bool):
             raise TypeError(f"directed is {directed!r}; expected True, False or None")
-        edges = self._plain(attributes)
-        if not directed:
-            self.notice_values()
-            is_directed = not is_undirected(self, self.value_type is not None)
-            if is_directed and directed is False:
-                self._refuse_undirected()
-            if not is_directed and edges.edge_attributes and not libraries.are_equal_both_ways(edges):
-                if directed is False:
-                    raise ValueError(
-                        "an edge and its reverse edge have different attributes; expected equal ones, directed=True, "
-                        "or fewer attributes"
-                    )
-                is_directed = True
-            directed = is_directed
-        return libraries.to_networkx(edges, directed, self.has_parallel_edges)
+        if directed:
+            return True
+        self.notice_values()
+        is_directed = not is_undirected(self, self.value_type is not None)
+        if is_directed and directed is False:
+            self._refuse_undirected()
+        if not is_directed and edges.edge_attributes and not libraries.are_equal_both_ways(edges):
+            if directed is False:
+                raise ValueError(
+                    "an edge and its reverse edge have different attributes; expected equal ones, directed=True, or "
+                    "fewer attributes"
+                )
+            return True
+        return is_directed
 
     def _refuse_undirected(self) -> None:
         """Raise ValueError for the first edge without a reverse edge of the same value."""
@@ -548,27 +693,32 @@ class Graph:
             "directed=True"
         )
 
-    def to_igraph(self, *, attributes: Chosen = False) -> Any:
-        """The graph as a directed igraph graph; names become the attribute "name", values "weight".
+    def to_igraph(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
+        """The graph as an igraph graph; names become the attribute "name", values "weight".
 
         Parameters
         ----------
+        directed : bool, optional
+            As for `to_networkx`: by default undirected if every edge has a reverse edge of the same value and of the
+            same `attributes`, as in graphs that `from_igraph` makes from an undirected one.
         attributes : bool or list of str
             Attributes of edges and vertices to convert to those of igraph: all, or those of these names.
 
         Raises
         ------
         ValueError
-            If the graph has values, and an attribute "weight" that is not these values; if a vertex attribute is called
-            "name"; if there is no attribute of a given name.
+            As `to_networkx`; if a vertex attribute is called "name".
 
         Examples
         --------
         >>> from gasla import Graph
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).to_igraph().es["weight"]
         [5, 3]
+        >>> Graph.from_edges([0, 1], [1, 0]).to_igraph().is_directed()
+        False
         """
-        return libraries.to_igraph(self._plain(attributes))
+        edges = self._plain(attributes)
+        return libraries.to_igraph(edges, self._is_directed(edges, directed))
 
     def to_edge_index(self) -> Array:
         """The (2, m) int64 array of sources and targets in the order of the input, on the graph's device.
@@ -586,15 +736,22 @@ class Graph:
     def _plain(self, attributes: Chosen) -> Edges:
         """Edges, values, names, and the chosen attributes, on the host."""
         src, dst = (moved(ends, "cpu") for ends in self.edges())
-        values = None if self.value_type is None else moved(self._valued.each, "cpu")
+        values = None if self.value_type is None else moved(self.valued.each, "cpu")
         of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
-        each = {name: moved(self.edge_attributes[name], "cpu") for name in of_edges}
-        if values is not None and (own := self.edge_attributes.name_of(self._valued.each)) in each:
+        edges, vertices = self.edge_attributes, self.vertex_attributes
+        each = {name: edges.column(name, moved(edges.numbers(name), "cpu")) for name in of_edges}
+        if values is not None and (own := self.edge_attributes.name_of(self.valued.each)) in each:
             each[own] = values
-        vertices = {name: moved(self.vertex_attributes[name], "cpu") for name in of_vertices}
-        return Edges(self.n, src, dst, values, self.names, each, vertices)
+        of_each = {name: vertices.column(name, moved(vertices.numbers(name), "cpu")) for name in of_vertices}
+        return Edges(self.n, src, dst, values, self.names, each, of_each)
 
     # --- edges ------------------------------------------------------------------------------------------------------
+
+    if not TYPE_CHECKING:  # so that misspelt attributes are noticed
+
+        def __getattr__(self, name: str) -> Any:
+            hint = "; graph.to_scipy() is its matrix" if name in _OF_MATRICES else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __len__(self) -> int:
         """Number of vertices, `n`."""
@@ -673,6 +830,57 @@ class Graph:
         ids: Array = xp.unique(xp.concatenate(rows))
         return ids if self.naming is None else self.naming.each[moved(ids, "cpu")]
 
+    def edge_ids(self, src: Any, dst: Any) -> Any:
+        """The number of the edge from one vertex to another, or of the edge of each of many pairs.
+
+        Parameters
+        ----------
+        src, dst : int, or a name; or arrays of ids or names of one length
+            Sources and targets.
+
+        Returns
+        -------
+        int, or array of int64
+            Positions of edges in the input, as `values`, `edge_attributes` and `select` count them; of parallel edges
+            the smallest. -1 where there is no edge. An array is on the graph's device.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `src` or `dst` holds what is not a vertex, or they differ in length.
+
+        See Also
+        --------
+        changed : ``changed(remove=(src, dst))`` removes edges by their ends.
+
+        Notes
+        -----
+        The first call builds `sorted_out`. A call then bisects the list of each source: O(log d) for each pair.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 2], [5.0, 3.0, 4.0, 9.0])
+        >>> graph.edge_ids(0, 2)
+        3
+        >>> ids = graph.edge_ids([2, 1, 1], [0, 2, 0])
+        >>> ids, graph.values[ids[:2]]
+        (array([ 2,  1, -1]), array([4., 3.]))
+        """
+        if self.is_streamed:
+            ids = self.to("cpu").edge_ids(_for_host(src), _for_host(dst))
+            return ids if isinstance(ids, int) else moved(ids, "gpu")
+        one = not isinstance(src, list) and getattr(src, "ndim", 0) == 0
+        if one:
+            src, dst = [self._one_vertex("src", src)], [self._one_vertex("dst", dst)]
+        ends = [as_ids(name, translate_vertices(self, given, name)) for name, given in (("src", src), ("dst", dst))]
+        if len(ends[0]) != len(ends[1]):
+            raise ValueError(f"src has {len(ends[0])} entries and dst has {len(ends[1])}; expected equal lengths")
+        for name, ids in zip(("src", "dst"), ends, strict=True):
+            check_range(name, ids, self.n)
+        found = edge_lookup.first_edge_ids(self.lists, *(moved(ids, self.device) for ids in ends))
+        return int(found[0]) if one else found
+
     def has_edge(self, u: Any, v: Any) -> bool:
         """Whether there is an edge u -> v. A stored zero is an edge.
 
@@ -713,119 +921,32 @@ class Graph:
         return found
 
     @property
-    def engine(self) -> str:
-        """The name, in `gasla.engines`, of the engine that runs programs on this graph: the name of its device."""
-        return self.device
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether this process holds all edges; False for a graph that is distributed over ranks."""
-        return True
-
-    @property
     def is_streamed(self) -> bool:
         """Whether neighbor lists and values are in host memory and read by a GPU over the link (`stream`)."""
         return isinstance(self.__dict__.get("lists"), StreamedLists)  # a distributed graph has no lists
 
-    @property
-    def files(self) -> MappedFiles | None:
-        """The files that the arrays are mapped from, see `gasla.io.open`; None if they are in memory."""
-        return self.lists.files
+    out: Adjacency = _of_lists("out", "Out-edges: the rows of the matrix.")
+    in_: Adjacency = _of_lists(
+        "in_",
+        "In-edges: the columns of the matrix. Shares the arrays of `out` if these are equal.",
+    )
+    both: Adjacency = _of_lists(
+        "both",
+        "Out-edges and in-edges of each vertex in one list, in the order of the input; twice the entries of `out`.",
+    )
+    leaving: Array = _of_lists(
+        "leaving",
+        "For each entry of `both`, whether it is an out-edge of the list's vertex; a self loop is one of each.",
+    )
+    sorted_out: Adjacency = _of_lists(
+        "sorted_out",
+        "Out-edges with ascending rows, parallel edges in the order of the input; `out` itself if it is sorted.",
+    )
+    out_edge_ids: Array = _of_lists("out_edge_ids", "The edge number of each entry of `out`.")
+    in_edge_ids: Array = _of_lists("in_edge_ids", "The edge number of each entry of `in_`.")
 
-    @property
-    def id_dtype(self) -> np.dtype[Any]:
-        """Type of vertex ids: int32 if n fits, else int64. On the CPU, int64 input arrays nevertheless stay int64."""
-        return index_dtype(self.n)
-
-    @property
-    def offset_dtype(self) -> np.dtype[Any]:
-        """Type of edge numbers: int32 if m fits, else int64."""
-        return index_dtype(self.m)
-
-    @property
-    def out(self) -> Adjacency:
-        """Out-edges: the rows of the matrix."""
-        return self.lists.out
-
-    @property
-    def in_(self) -> Adjacency:
-        """In-edges: the columns of the matrix. Shares the arrays of `out` if these are equal."""
-        return self.lists.in_
-
-    @property
-    def both(self) -> Adjacency:
-        """Out-edges and in-edges of each vertex in one list, in the order of the input; twice the entries of `out`."""
-        return self.lists.both
-
-    @property
-    def leaving(self) -> Array:
-        """For each entry of `both`, whether it is an out-edge of the list's vertex; a self loop is one of each."""
-        return self.lists.leaving
-
-    @property
-    def sorted_out(self) -> Adjacency:
-        """Out-edges with ascending rows, parallel edges in the order of the input; `out` itself if it is sorted."""
-        return self.lists.sorted_out
-
-    @property
-    def out_edge_ids(self) -> Array:
-        """The edge number of each entry of `out`."""
-        return self.lists.out_edge_ids
-
-    @property
-    def in_edge_ids(self) -> Array:
-        """The edge number of each entry of `in_`."""
-        return self.lists.in_edge_ids
-
-    @property
-    def out_degrees(self) -> Array:
-        """Number of out-edges of every vertex."""
-        return self.lists.out_degrees
-
-    @property
-    def in_degrees(self) -> Array:
-        """Number of in-edges of every vertex."""
-        return self.lists.in_degrees
-
-    @property
-    def max_out_degree(self) -> int:
-        """The largest out-degree; 0 without vertices.
-
-        Examples
-        --------
-        >>> from gasla import Graph
-        >>> Graph.from_edges([0, 0, 1], [1, 2, 2]).max_out_degree
-        2
-        """
-        return self.lists.max_out_degree
-
-    @property
-    def max_in_degree(self) -> int:
-        """The largest in-degree; 0 without vertices."""
-        return self.lists.max_in_degree
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether j -> i is stored as often as i -> j, for all i and j; values are ignored."""
-        return self.lists.is_symmetric
-
-    @property
-    def has_self_loops(self) -> bool:
-        """Whether any edge leads from a vertex to itself."""
-        return self.lists.has_self_loops
-
-    @property
-    def has_parallel_edges(self) -> bool:
-        """Whether any edge is stored more than once."""
-        return self.lists.has_parallel_edges
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether the graph is simple and undirected: every edge in both directions, once, and no self loops."""
-        return self.lists.is_simple
-
-    @property
-    def reverse_edge_ids(self) -> Array:
+    reverse_edge_ids: Array = _of_lists(
+        "reverse_edge_ids",
         """For each edge, in the order of the input, the number of its reverse edge.
 
         The reverse of the k-th edge i -> j is the k-th edge j -> i, in the order of the input. A self loop is its own
@@ -841,8 +962,8 @@ class Graph:
         >>> from gasla import Graph
         >>> Graph.from_edges([0, 1, 2, 0, 2], [1, 0, 2, 2, 0]).reverse_edge_ids
         array([1, 0, 2, 4, 3], dtype=int32)
-        """
-        return self.lists.reverse_edge_ids
+        """,
+    )
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -855,12 +976,7 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).values
         array([5, 3])
         """
-        return self._valued.handed_out()
-
-    @property
-    def valued(self) -> Values:
-        """The values and arrays derived from them, to read only."""
-        return self._valued
+        return self.valued.handed_out()
 
     @property
     def value_type(self) -> np.dtype[Any] | None:
@@ -871,7 +987,7 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).value_type
         dtype('int64')
         """
-        each = self._valued.each
+        each = self.valued.each
         return None if each is None else each.dtype
 
     @property
@@ -883,24 +999,24 @@ class Graph:
         >>> Graph.from_edges([0, 1], [1, 2], [5, 3]).value_range
         (np.int64(3), np.int64(5))
         """
-        return self._valued.range
+        return self.valued.range
 
     @property
     def out_values(self) -> Array | None:
         """Values in the order of `out`; `values` itself if that is the order of the input."""
-        self._valued.handed_out()  # `by_out` may be the very array of the values
-        return self._valued.by_out
+        self.valued.handed_out()  # `by_out` may be the very array of the values
+        return self.valued.by_out
 
     @property
     def in_values(self) -> Array | None:
         """Values in the order of `in_`; the array of `out_values` if the two are equal."""
-        self._valued.handed_out()
-        return self._valued.by_in
+        self.valued.handed_out()
+        return self.valued.by_in
 
     @property
     def has_symmetric_values(self) -> bool:
         """Whether the edges i -> j and j -> i have the same values, in any order, for all i and j; NaN equals NaN."""
-        return self._valued.are_symmetric
+        return self.valued.are_symmetric
 
     @property
     def has_mirrored_values(self) -> bool:
@@ -909,7 +1025,7 @@ class Graph:
         Then `out_values` and `in_values` are equal. `has_symmetric_values` allows parallel edges, and compares values
         as numbers.
         """
-        return self._valued.are_mirrored
+        return self.valued.are_mirrored
 
     def with_values(self, values: Any) -> Self:
         """A graph with the same edges and other values, in the order of the input.
@@ -918,18 +1034,21 @@ class Graph:
 
         Parameters
         ----------
-        values : (m,) array or None
-            On the graph's device. Shared, not copied, if its type and layout fit.
+        values : (m,) array, function, or None
+            On the graph's device. Shared, not copied, if its type and layout fit. A function computes them, entry by
+            entry, from the graph's values.
 
         Examples
         --------
         >>> g = Graph.from_edges([0, 1, 0], [1, 2, 2], [5, 3, 4])
         >>> g.with_values([1, 2, 9]).in_values
         array([1, 2, 9])
+        >>> g.with_values(lambda values: 2 * values).values
+        array([10,  6,  8])
         >>> g.in_ is g.with_values(None).in_
         True
         """
-        values = as_values(values, self.m)
+        values = as_values(values(self.valued.each) if callable(values) else values, self.m)
         if values is not None and not self.is_streamed:
             same_device(edges=self.lists.any_ids, values=values)
         graph = self._again()
@@ -948,9 +1067,10 @@ class Graph:
         ----------
         columns : mapping of str to (m,) array or function, optional
             Columns of numbers or dates by name, on the graph's device, in the order of the input; None removes a
-            column. Shared, not copied, if type and layout fit, and must not be written to. Dates and times become
-            integers, in the unit of their column since 1970. A function computes a column, entry by entry, from the
-            mapping of the columns that the graph has.
+            column. Shared, not copied, if type and layout fit, and must not be written to. Dates, times of day and
+            durations, of NumPy, Python, pandas, polars or Arrow, keep their unit and zone, and are shown as NumPy's
+            `datetime64`, in UTC, and `timedelta64`; programs, weights and a GPU have them as integers of the unit. A
+            function computes a column, entry by entry, from the mapping of the columns that the graph has.
         **named : (m,) array, function, or None
             Further columns.
 
@@ -974,11 +1094,11 @@ class Graph:
         given = {name: column(self.edge_attributes) if callable(column) else column for name, column in given.items()}
         if self.is_streamed:
             checked = Attributes("edge").replaced({name: _for_host(c) for name, c in given.items()}, self.m, "cpu")
-            given |= {name: lent(column) for name, column in checked.items()}
+            given |= {name: checked.column(name, lent(checked.numbers(name))) for name in checked}
         graph.edge_attributes = self.edge_attributes.replaced(given, self.m, self.device)
         return graph
 
-    def with_vertex_attributes(self, columns: Mapping[str, ArrayLike | None] | None = None, /, **named: Any) -> Self:
+    def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """A graph with the same vertices and edges, and with further columns in `vertex_attributes`.
 
         A vertex program starts with one, if it declares the field as
@@ -1011,8 +1131,8 @@ class Graph:
     def _again(self) -> Self:
         """Another Graph object with the same edges, values, names and attributes, and an empty cache."""
         graph: Self = type(self).__new__(type(self))
-        graph._set_lists(self.lists, self._valued.each)
-        graph._valued, graph.naming, graph.origin = self._valued, self.naming, self.origin
+        graph._set_lists(self.lists, self.valued.each)
+        graph.valued, graph.naming, graph.origin = self.valued, self.naming, self.origin
         graph.edge_attributes, graph.vertex_attributes = self.edge_attributes, self.vertex_attributes
         return graph
 
@@ -1043,7 +1163,7 @@ class Graph:
         self.edge_attributes.require(attribute)
         found = self._weighted.get(attribute)
         if found is None:
-            found = self.with_values(self.edge_attributes[attribute])
+            found = self.with_values(self.edge_attributes.numbers(attribute))
             if not self._weighted:
                 self._weighted = {}
             found = self._weighted.setdefault(attribute, found)  # type: ignore[attr-defined]
@@ -1051,34 +1171,34 @@ class Graph:
 
     def notice_values(self) -> None:
         """Discard everything derived from the values if they have changed since. Called before weights are read."""
-        if self.device != "cpu" or self._valued.each is None or self._has_locked_values:
+        if self.device != "cpu" or self.valued.each is None or self._has_locked_values:
             return
-        self._compare(self._valued.checksum())
+        self._compare(self.valued.checksum())
 
     def _compare(self, now: Hashable) -> None:
         """Compare the checksum of the values with the one before, and discard what was derived if they differ."""
-        before = self._valued.noted
+        before = self.valued.noted
         if now == before:
             return
         if before is not None:
             self._known, self._copy = {}, None  # they may depend on values
-            self._valued = values_of(self.lists, self._valued.each)
-        self._valued.noted = now
+            self.valued = values_of(self.lists, self.valued.each)
+        self.valued.noted = now
 
     def _noticed_range(self) -> Any:
         """The least and the largest value now; on a GPU, this does what `notice_values` does on the CPU."""
         if not self._reads_values_each_time:
             return self.value_range
-        bounds, now = self._valued.range_and_checksum()
+        bounds, now = self.valued.range_and_checksum()
         self._compare(now)
         return bounds
 
     @property
     def _has_locked_values(self) -> bool:
         """Whether the values cannot be written to: the array is locked, an attribute, or mapped from files."""
-        each = self._valued.each
+        each = self.valued.each
         is_mapped = self.files is not None and self.files.hold(each)
-        return is_mapped or self._valued.are_locked or self.edge_attributes.name_of(each) is not None
+        return is_mapped or self.valued.are_locked or self.edge_attributes.name_of(each) is not None
 
     @property
     def _reads_values_each_time(self) -> bool:
@@ -1094,6 +1214,19 @@ class Graph:
         Graphs made from this one keep the names, unless vertices are merged (`contract`).
         """
         return None if self.naming is None else self.naming.each
+
+    @property
+    def sides(self) -> Array | None:
+        """For each vertex of a bipartite graph, its side, 0 or 1; None if the graph does not know.
+
+        `from_bipartite` sets it, as the vertex attribute "bipartite"; NetworkX calls it so, too.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1], [2, 2]).with_vertex_attributes(bipartite=[0, 0, 1]).sides
+        array([0, 0, 1])
+        """
+        return two_sides.sides_of(self)
 
     @overload
     def vertex(self, name: list[Any]) -> Array: ...
@@ -1225,8 +1358,7 @@ class Graph:
 
         Notes
         -----
-        Peak memory besides both graphs: 16 bytes per edge of the new graph, and 4 per edge of this one if it was made
-        from CSR or CSC.
+        Peak memory besides both graphs: up to 16 bytes per edge of the new graph, and 12 per edge of this one.
 
         Examples
         --------
@@ -1236,7 +1368,7 @@ class Graph:
         >>> far.values, far.origin.edges
         (array([5, 4]), array([0, 2], dtype=int32))
         """
-        return self._derived(subgraphs.select(self.lists, self._valued.each, edges))
+        return self._derived(subgraphs.select(self.lists, self.valued.each, edges))
 
     @_made_on_host
     def subgraph(self, vertices: ArrayLike) -> Self:
@@ -1257,8 +1389,8 @@ class Graph:
         Notes
         -----
         Reads only the edges of the selected vertices if the graph was made from CSR or CSC and, on the CPU, ids ascend,
-        or else if their out-edges are few; otherwise all edges. Peak memory besides both graphs: 4 bytes per vertex of
-        this one and, unless ids ascend on the CPU, 17 bytes per edge, or 40 per edge that is read.
+        or else if their out-edges are few; otherwise all edges. Peak memory besides both graphs: up to 4 bytes per
+        vertex of this one, and 17 per edge, or 40 per edge that is read.
 
         Examples
         --------
@@ -1269,7 +1401,7 @@ class Graph:
         (Graph(n=3, m=3, values=None), array([0, 1, 2], dtype=int32))
         """
         return self._derived(
-            subgraphs.subgraph(self.lists, self._valued.each, translate_vertices(self, vertices, "vertices"))
+            subgraphs.subgraph(self.lists, self.valued.each, translate_vertices(self, vertices, "vertices"))
         )
 
     @_made_on_host
@@ -1291,7 +1423,8 @@ class Graph:
         -----
         Given a monoid, edges without values count 1 each: `plus` counts parallel edges, in int64. If the monoid is
         idempotent, such as `min`, the new graph has no values either. Sums have the type of the values. Peak memory
-        besides both graphs: 28 bytes per edge of this one and its values, less if its rows are sorted.
+        besides both graphs: 30 bytes per edge of this one and its values, less if its rows are sorted; 50 bytes per
+        edge where edges without values are counted.
 
         Examples
         --------
@@ -1304,8 +1437,8 @@ class Graph:
         >>> calls.simple({"weight": semirings.plus, "hour": semirings.max}).edge_attributes["hour"]
         array([9, 8])
         """
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self._valued.each)
-        made = merging.simple(self.lists, self._valued.each, own, loops)
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
+        made = merging.simple(self.lists, self.valued.each, own, loops)
         return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
     @_made_on_host
@@ -1352,8 +1485,8 @@ class Graph:
         """
         given = as_labels(labels, self.n)
         subgraphs.require_here(self.lists, "labels", given)
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self._valued.each)
-        made = merging.contract(self.lists, self._valued.each, given, own, loops, merges=combine is not None)
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
+        made = merging.contract(self.lists, self.valued.each, given, own, loops, merges=combine is not None)
         return self._derived(made, attribute_merging.merged(self.edge_attributes, self.lists, made, each))
 
     @_made_on_host
@@ -1393,12 +1526,12 @@ class Graph:
                 "the graph has values and combine is not given; expected a monoid for those of i -> j and j -> i, such "
                 "as semirings.max or semirings.plus, or a graph without: graph.with_values(None)"
             )
-        own, each = attribute_merging.by_column(combine, self.edge_attributes, self._valued.each)
+        own, each = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
         if self.value_type is not None and own is None:
             raise ValueError(
                 "combine has no monoid for the values of the graph; expected one, as 'weight': semirings.max"
             )
-        made = merging.symmetrized(self.lists, self._valued.each, own)
+        made = merging.symmetrized(self.lists, self.valued.each, own)
         return self._derived(made, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, made, each))
 
     @_made_on_host
@@ -1413,7 +1546,7 @@ class Graph:
         (array([0, 1, 2], dtype=int32), True)
         """
         origin = Origin(IdMap(self.device, self.n, self.n), IdMap(self.device, self.m, self.m))
-        return self._derived(Derived(self.lists.reversed(), self._valued.each, origin))
+        return self._derived(Derived(self.lists.reversed(), self.valued.each, origin))
 
     def _derived(self, made: Derived, attributes: Attributes | None = None) -> Self:
         """The Graph object for `made`, with the attributes of its edges if edges were merged.
@@ -1422,11 +1555,11 @@ class Graph:
         """
         graph: Self = type(self).__new__(type(self))
         graph._set_lists(made.lists, made.values)
-        graph._valued.are_private = self._owns(made.values)
+        graph.valued.are_private = self._owns(made.values)
         graph.origin = made.origin
         if self.edge_attributes:
             mapped = made.origin.edge_map.map_attributes(self.edge_attributes) if attributes is None else attributes
-            graph.edge_attributes = mapped.shared(self.edge_attributes.name_of(self._valued.each), made.values)
+            graph.edge_attributes = mapped.shared(self.edge_attributes.name_of(self.valued.each), made.values)
         if self.vertex_attributes and not made.origin.vertex_map.merges:
             graph.vertex_attributes = made.origin.vertex_map.map_attributes(self.vertex_attributes)
         graph.naming = None if self.naming is None else made.origin.vertex_map.map_names(self.naming)
@@ -1434,9 +1567,9 @@ class Graph:
 
     def _owns(self, values: Array | None) -> bool:
         """Whether only the graph made from this one has these values: not if they share memory with others."""
-        is_new = self.device == "gpu" and values is not self._valued.each and cast(Any, values).base is None
+        is_new = self.device == "gpu" and values is not self.valued.each and cast(Any, values).base is None
         if not is_new:
-            self._valued.handed_out()
+            self.valued.handed_out()
         return is_new
 
     @_made_on_host
@@ -1449,7 +1582,7 @@ class Graph:
         ----------
         fill : number
             The value of added edges, converted to the type of the graph's values (0 becomes False for bool). A graph
-            without values gets int64 values, 1 for its own edges, unless `fill` is None.
+            without values gets int64 values, 1 for its own edges, unless `fill` is None. Dates of added edges are NaT.
         loops : bool
             Whether to add a self loop at every vertex, even if it has one. A vertex program can use the loops to keep
             vertices active without a message from a neighbor.
@@ -1485,13 +1618,17 @@ class Graph:
             return self
         xp = array_module(partners)
         graph = self.with_values(xp.ones(self.m, np.int64)) if self.values is None and fill is not None else self
-        attributes, own = self.edge_attributes, self.edge_attributes.name_of(self._valued.each)
+        attributes, own = self.edge_attributes, self.edge_attributes.name_of(self.valued.each)
         values: tuple[Any, ...] = ()
         if graph.values is not None and own is None:
             values = (xp.full(count, pairing.as_held(fill, graph.values.dtype)),)
         if attributes:
             other = 0 if fill is None else fill
-            values += ({name: xp.full(count, pairing.as_held(other, kind)) for name, kind in attributes.types.items()},)
+            fills = {name: NAT if name in attributes.time_types else other for name in attributes}
+            added = {
+                name: xp.full(count, pairing.as_held(fills[name], kind)) for name, kind in attributes.types.items()
+            }
+            values += ({name: attributes.column(name, column) for name, column in added.items()},)
         made = graph.changed(insert=(*turned, *values))
         made.origin = pairing.origin(self.lists, made.m)
         made.lists.__dict__["reverse_edge_ids"] = pairing.with_missing(partners, alone, made.lists)
@@ -1511,8 +1648,9 @@ class Graph:
             New edges ``src[e] -> dst[e]``, arrays of ids or names, with weights if and only if the graph has values. If
             the graph has edge attributes, the last item is a mapping with a column for each; if the values are an
             attribute (`weighted_by`), it has the weights, too.
-        remove : array of integers, optional
-            Numbers of the edges to remove, each once.
+        remove : array of integers, or (src, dst), optional
+            Numbers of the edges to remove, each once; or a tuple of the sources and the targets of edges to remove,
+            arrays of ids or names, parallel edges included. An undirected graph has each edge in both directions.
 
         Returns
         -------
@@ -1522,8 +1660,9 @@ class Graph:
         Raises
         ------
         TypeError, ValueError
-            For vertices or edges outside the graph, edges removed twice, arrays on another device, and weights that are
-            missing, superfluous, or of a type that the graph's values can't hold.
+            For vertices or edges outside the graph, edges removed twice, pairs of vertices to remove without an edge,
+            arrays on another device, and weights that are missing, superfluous, or of a type that the graph's values
+            can't hold.
 
         Notes
         -----
@@ -1540,18 +1679,23 @@ class Graph:
         (array([1, 3, 3], dtype=int32), array([0, 2, 1], dtype=int32), array([5, 4, 9]))
         >>> detour.change.removed
         array([1])
+        >>> path.changed(remove=([1], [2])).edges()
+        (array([0, 2], dtype=int32), array([1, 3], dtype=int32))
         """
         self.notice_values()
         graph: Self = type(self).__new__(type(self))
-        own = self.edge_attributes.name_of(self._valued.each)
+        own = self.edge_attributes.name_of(self.valued.each)
         insert, columns = changes.split(insert, self.edge_attributes, own, self.device)
         if isinstance(insert, tuple | list) and len(insert) >= 2:
             names = "the src of insert", "the dst of insert"
             insert = [*(translate_vertices(self, *each) for each in zip(insert, names, strict=False)), *insert[2:]]
-        lists, valued, graph.change = changes.changed(self.lists, self._valued, insert, remove)
+        if isinstance(remove, tuple) and len(remove) == 2:
+            names = "the src of remove", "the dst of remove"
+            remove = tuple(translate_vertices(self, *each) for each in zip(remove, names, strict=True))
+        lists, valued, graph.change = changes.changed(self.lists, self.valued, insert, remove)
         graph._set_lists(lists, valued.each)
         valued.are_private = self._owns(valued.each)
-        graph._valued, graph.naming = valued, self.naming
+        graph.valued, graph.naming = valued, self.naming
         if columns:
             kept = changes.changed_attributes(self.edge_attributes, self.m, graph.change.removed, columns)
             graph.edge_attributes = kept.shared(own, valued.each)
@@ -1579,128 +1723,6 @@ class Graph:
             return nothing, nothing
         src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
         return src, dst
-
-    def on_one_device(self, function: Callable[[Graph], Any]) -> Any:
-        """Call a function with the whole graph on one device, if that is possible.
-
-        Parameters
-        ----------
-        function : function of graph
-            Called with this graph. For a `distributed.Graph` over GPUs of one process it is called with the whole graph
-            on the first of them, if that has room for it, `one_card` is not False, and no `Checkpoint` is open. It
-            is the current GPU during the call.
-
-        Returns
-        -------
-        object
-            What the function returns; None if it was not called, as no device of this process has the whole graph.
-
-        Examples
-        --------
-        >>> import gasla
-        >>> gasla.Graph.from_edges([0, 1, 2], [1, 2, 0]).on_one_device(lambda graph: graph.m)
-        3
-        """
-        return function(self)
-
-    def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
-        """Compute rows of a result independently, one for each item; ranks of a distributed graph share the items.
-
-        Parameters
-        ----------
-        function : function of (graph, items, first)
-            Returns an array with one row for each of some consecutive items, of which the first has the number `first`.
-            It is called once with all items; for a `distributed.Graph` once on every rank with a part of them, and with
-            the whole graph as a `gasla.Graph`. With Dask it is pickled.
-        items : sequence or array
-
-        Returns
-        -------
-        array
-            All rows; for a distributed graph a `BlockArray`.
-
-        Raises
-        ------
-        MemoryError
-            If a rank has no memory for the whole graph.
-
-        Examples
-        --------
-        >>> import gasla, numpy as np
-        >>> from gasla import distributed
-        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
-        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
-        >>> levels = lambda graph, sources, first: np.stack([gasla.bfs(graph, s) for s in sources])
-        >>> spread.map_shares(levels, [0, 2]).compute()
-        array([[0, 1, 2],
-               [1, 2, 0]], dtype=int32)
-        """
-        return function(self, items, 0)
-
-    def placed(self, values: Any) -> Any:
-        """Place values of all vertices where runs on this graph read them: on its device, or in blocks on its ranks.
-
-        Runs take other arrays, too, but move them each time.
-
-        Parameters
-        ----------
-        values : array
-            One entry per vertex.
-
-        Returns
-        -------
-        array
-            For a distributed graph a `BlockArray`; else the array itself, or a copy on the graph's device.
-
-        Raises
-        ------
-        ValueError
-            If there is not one entry per vertex.
-
-        Examples
-        --------
-        >>> import gasla, numpy as np
-        >>> from gasla import distributed
-        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
-        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
-        >>> spread.placed(np.array([0.5, 1, 2])).compute()
-        array([0.5, 1. , 2. ])
-        """
-        if len(values) != self.n:
-            raise ValueError(f"values has {len(values)} entries; expected {self.n}, one per vertex")
-        return moved(values, self.device)
-
-    def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
-        """Sum one array per item, computed independently; ranks of a distributed graph share the items.
-
-        Arrays are added in the order of the items, so the sum has the same bits on any number of ranks.
-
-        Parameters
-        ----------
-        function : function of (graph, items)
-            Yields the one-dimensional array of each item. It is called as by `map_shares`.
-        items : sequence
-            One or more.
-
-        Raises
-        ------
-        ValueError
-            If there are no items.
-        MemoryError
-            If a rank has no memory for the whole graph.
-
-        Examples
-        --------
-        >>> import gasla
-        >>> from gasla import distributed
-        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
-        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
-        >>> spread.sum_shares(lambda graph, sources: (gasla.bfs(graph, s) for s in sources), [0, 2])
-        array([1, 3, 2], dtype=int32)
-        """
-        if not len(items):
-            raise ValueError("there are no items; expected one or more, whose terms have a shape")
-        return functools.reduce(operator.add, function(self, items))
 
     def to(self, device: Device) -> Graph:
         """The graph on a device: itself if its arrays are there, else a copy.
@@ -1737,15 +1759,15 @@ class Graph:
         if stream:
             self.notice_values()
             lists = there = StreamedLists(self.lists, packs=stream == "compressed")
-            valued = StreamedValues.of(there, self._valued)
+            valued = StreamedValues.of(there, self.valued)
         else:
-            require_room(self.lists, self._valued.each, device)
+            require_room(self.lists, self.valued.each, device)
             lists = self.lists.to(device)
-            valued = self._valued.to(device, lists)
+            valued = self.valued.to(device, lists)
         copy._set_lists(lists, None)
-        copy._valued = valued
+        copy.valued = valued
         copy.origin, copy.naming = self.origin, self.naming
-        own = self.edge_attributes.name_of(self._valued.each)
+        own = self.edge_attributes.name_of(self.valued.each)
         columns = self.edge_attributes.mapped(lambda _, c: lent(c)) if stream else self.edge_attributes.to(device)
         copy.edge_attributes = columns.shared(own, valued.each)
         copy.vertex_attributes = self.vertex_attributes.to(device)
@@ -1755,7 +1777,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
-        left = ("_copy", "_original", "_known", "_weighted")
+        left = ("_copy", "_original", "_known", "_weighted", "files")  # a pickle holds the arrays of files themselves
         return {name: part for name, part in self.__dict__.items() if name not in left}
 
     # --- cached with the graph --------------------------------------------------------------------------------------
@@ -1782,7 +1804,8 @@ class Graph:
         found = self._known.get(kind)
         if found is None:
             made = make(self)
-            finish(self.device)  # another thread may find it, on another stream
+            if self.device == "gpu":
+                finish("gpu")  # another thread may find it, on another stream
             found = self._known.setdefault(kind, made)
         return found
 
@@ -1799,7 +1822,7 @@ class Graph:
         Graphs cached with this one count, workspaces of runs don't (`VertexProgram.workspace`).
         """
         graphs: list[Graph] = [self, *self._weighted.values()]  # these share everything that does not depend on values
-        held = [*self.lists.arrays(), *(array for graph in graphs for array in graph._valued.arrays())]
+        held = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
         held += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
         own = sum({(address(array), array.nbytes): array.nbytes for array in held}.values())
         made = {id(part): part for graph in graphs for part in graph._known.values()}.values()  # may have several keys
@@ -1860,8 +1883,16 @@ def as_graph(x: Any) -> Graph:
     """
     if not isinstance(x, Graph):
         return Graph(x)
-    require_unchanged_files(x)
+    if x.files is not None:
+        x.files.require_unchanged()
     return x
+
+
+def whole_graph(x: Any) -> Graph:
+    """`as_graph` for what needs all edges in one process: TypeError for a distributed graph, before anything else."""
+    graph = as_graph(x)
+    graph.require_whole()
+    return graph
 
 
 def require_unchanged_files(graph: Graph) -> None:

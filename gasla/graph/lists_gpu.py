@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, index_dtype
-from gasla.gpu.runtime.compile import Kernel, device, multiprocessors
+from gasla.arrays import array_module, current_device, index_dtype
+from gasla.gpu.runtime.compile import Kernel, multiprocessors
 
 Array = np.ndarray[Any, Any]  # NumPy's or CuPy's
 
@@ -188,7 +188,7 @@ def _find_properties(indptr: Array, indices: Array, values: Array | None = None)
     sizes = indptr.dtype.itemsize, indices.dtype.itemsize, 4 if values is None else values.dtype.itemsize
     blocks = max(1, min(-(-m // (_SLICE * _THREADS // 32)), 8 * multiprocessors()))
     bits = np.uint64(0) if values is None else values
-    _kernel(*sizes, device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), found)
+    _kernel(*sizes, current_device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), found)
     return [int(fact) for fact in found.tolist()]
 
 

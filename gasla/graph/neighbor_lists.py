@@ -34,7 +34,8 @@ def finished_property(make: Callable[[Any], T]) -> cached_property[T]:
     @wraps(make)
     def made(part: Any) -> T:
         result = make(part)
-        finish(part.device)
+        if part.device == "gpu":
+            finish("gpu")
         return result
 
     return cached_property(made)

@@ -17,13 +17,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arrays import Device, address, converted, moved
-from gasla.gpu.runtime.compile import device as current_device
-from gasla.gpu.runtime.host_memory import cards, free_bytes, mapped, on_host, pinned, pinned_empty
+from gasla.arrays import Device, address, converted, current_device, moved
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.edge_values import Values
 from gasla.graph.neighbor_lists import Lists, finished_property
 from gasla.graph.packed import PLACE, pack
+from gasla.host_memory import cards, free_bytes, mapped, on_host, pinned, pinned_empty
 
 Stream = bool | Literal["compressed"]
 

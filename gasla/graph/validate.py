@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gasla import cgroups
-from gasla.arrays import Device, any_true, array_module, device_of, imported
-from gasla.graph.adjacency import Array
+from gasla.arrays import Device, any_true, array_module, device_of, imported, index_dtype
+from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.memory_limit import require_bytes
+from gasla.graph.neighbor_lists import Lists
 
 VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))  # faster to compare than names
@@ -43,7 +44,10 @@ def require_sparse(A: Any) -> None:
 def require_square(shape: tuple[int, ...]) -> None:
     """Raise ValueError for a matrix that is not square."""
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), a row and column per vertex")
+        raise ValueError(
+            f"the matrix has shape {tuple(map(int, shape))}; expected (n, n), a row and column per vertex; "
+            "Graph.from_bipartite takes the rows and columns of another matrix as two sides"
+        )
 
 
 def require_compressed(A: Any) -> None:
@@ -127,41 +131,10 @@ def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: st
     return None
 
 
-def physical_memory() -> int | None:
-    """Bytes of memory of the machine, or what a limit leaves, if that is less; None if unknown.
-
-    Limits are those of the process's cgroups, such as a container's, and the process's own. Of a limit on the address
-    space (RLIMIT_AS) the part in use is subtracted; of one on data (RLIMIT_DATA) it is not, because it includes freed
-    memory that allocations use again.
-    """
-    try:
-        page = os.sysconf("SC_PAGE_SIZE")
-        available = page * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-    available = min(available, cgroups.memory_limit() or available)
-    try:
-        import resource
-
-        space, data = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-        if data != resource.RLIM_INFINITY:
-            available = min(available, data)
-        if space == resource.RLIM_INFINITY:
-            return available
-        with open("/proc/self/statm") as sizes:
-            return min(available, max(space - page * int(sizes.read().split()[0]), 0))
-    except (ImportError, OSError):
-        return available
-
-
 def require_vertices(n: int) -> None:
     """Raise MemoryError if the offsets of both directions don't fit memory, as for one edge between 0 and 10**10."""
-    memory = physical_memory()
-    if memory is not None and 16 * n > memory:
-        raise MemoryError(
-            f"{n:,} vertices need {16 * n:,} bytes, and {memory:,} bytes are available; if ids are names, such as "
-            "account numbers, use Graph.from_table(table, names=True), which numbers only the ids that occur"
-        )
+    remedy = "use Graph.from_table(table, names=True), which numbers only the ids that occur"
+    require_bytes(f"{n:,} vertices need", 16 * n, f"if ids are names, such as account numbers, {remedy}")
 
 
 MANY, PER_ID = 1 << 24, 16  # with more vertices than MANY, and than PER_ID for each id given, ids look like names
@@ -184,7 +157,7 @@ def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
     if is_table:
         remedy = (
             "pass names=True if ids are names, such as account numbers, to number only the ids that occur, or "
-            f"names=False for {needed} (on the command line --vertices names or --vertices numbers)"
+            f"names=False for {needed}"
         )
     else:
         remedy = (
@@ -227,9 +200,13 @@ def as_array(name: str, x: Any) -> Array:
 
 def as_ids(name: str, x: ArrayLike) -> Array:
     """`x` as a one-dimensional int32 or int64 array; `x` itself if it already is one."""
+    if type(x) is np.ndarray and x.ndim == 1 and x.dtype in (np.int32, np.int64):  # the usual case, quickly
+        return x
     x = imported(x)
     xp = array_module(x)
     ids = as_array(name, x)
+    if ids.ndim == 0:
+        raise ValueError(f"{name} is {reprlib.repr(ids.item())}; expected an array of integers")
     if ids.ndim != 1:
         raise ValueError(f"{name} has shape {ids.shape}; expected one dimension")
     if ids.size == 0 and not isinstance(x, xp.ndarray):
@@ -320,3 +297,51 @@ def check_range(name: str, ids: Array, n: int) -> None:
         bad = smallest if smallest < 0 else largest
         where, expected = int((ids == bad).argmax()), f"0 to {n - 1}" if n > 0 else "no ids"
         raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected {expected}")
+
+
+# --- the edges of a graph ---------------------------------------------------------------------------------------------
+
+Checked = tuple[Lists, Array | None]  # adjacency lists, and the values of edges
+
+
+def lists_of_matrix(A: Any) -> Checked:
+    """Check a SciPy or CuPy matrix, and return its edges as adjacency lists and values."""
+    require_sparse(A)
+    require_square(A.shape)
+    n, form = int(A.shape[0]), A.format
+    if form == "coo":
+        return lists_of_edges(n, *as_coordinates(A), A.data)
+    if form not in ("csr", "csc"):
+        A = as_csr(A)
+    indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
+    m = int(indptr[-1]) if len(indptr) else 0
+    if len(indices) != m or len(data) != m:  # SciPy allows unused space after the last entry
+        indices, data = indices[:m], data[:m]
+    return lists_of_rows(n, indptr, indices, data, by_column=form == "csc")
+
+
+def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: bool = False) -> Checked:
+    """Check CSR arrays, or CSC arrays if `by_column`, and return their edges as adjacency lists and values."""
+    data = imported(data)
+    device = same_device(indptr=indptr, indices=indices, values=data)
+    m = len(indices)
+    check_offsets(indptr, n, m)
+    check_range("indices", indices, n)
+    values = as_values(data, m)
+    xp = array_module(indptr)
+    kind = indices.dtype if device == "cpu" else index_dtype(n)
+    given = Adjacency(xp.ascontiguousarray(indptr), xp.ascontiguousarray(indices, dtype=kind))
+    return Lists(n, device, *((None, given) if by_column else (given, None))), values
+
+
+def lists_of_edges(n: int, src: Array, dst: Array, data: Any) -> Checked:
+    """Check the edges from `src` to `dst`, and return them as adjacency lists and values."""
+    if len(src) != len(dst):
+        raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
+    data = imported(data)
+    device = same_device(src=src, dst=dst, values=data)
+    check_range("src", src, n)
+    check_range("dst", dst, n)
+    require_vertices(n)
+    values = as_values(data, len(src))
+    return Lists.of_edges(n, device, src, dst), values

@@ -2,18 +2,62 @@
 
 Integers and bool are summed in int64, and uint64 in uint64: exactly, or with an error if the sum does not fit. Floats
 are summed in float64. Where scores are multiplied by weights, or finite weights may sum to infinity, weights are first
-scaled by a power of two, which is exact: `in_range`. Path lengths that overflow are an error: `check_lengths`.
+scaled by a power of two, which is exact: `in_range`. Integers are subtracted in uint64: `differences`.
 """
 
-from typing import Any, cast
+from collections.abc import Callable
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from gasla.arrays import array_module
 from gasla.graph.arguments import weight_range
-from gasla.graph.graph import Graph
+from gasla.graph.edge_values import of_parts
+from gasla.graph.graph import Graph, as_graph
 
+P = ParamSpec("P")
+Found = TypeVar("Found")
 HALF = 32  # bits: sums of upper and of lower halves are exact in 64 bits
+
+
+def takes_weight(function: Callable[P, Found]) -> Callable[P, Found]:
+    """Let a function of a graph also take `weight`: an edge attribute, "weight" for the values, or None for neither.
+
+    A function with the parameter `weighted` gets it as well; others read the values of the graph that is given to them.
+    """
+    has_choice = "weighted" in signature(function).parameters
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> Found:
+        if "weight" not in kwargs:
+            return function(*args, **kwargs)
+        given: Any = kwargs
+        others: Any = args[1:]
+        graph: Any = args[0] if args else given.pop("graph")
+        graph, is_weighted = _weighted(function.__name__, as_graph(graph), given)
+        if has_choice:
+            given["weighted"] = is_weighted
+            return function(graph, *others, **given)
+        return function(graph if is_weighted else graph.with_values(None), *others, **given)
+
+    return called
+
+
+def _weighted(function: str, graph: Any, given: Any) -> tuple[Any, bool]:
+    """The graph with the values that the argument `weight` says, and whether there are any; `given` loses it."""
+    if "weighted" in given:
+        raise TypeError(f"{function}() got weighted and weight, which say the same; expected one of them")
+    weight = given.pop("weight")
+    if weight is None or isinstance(weight, bool):
+        return graph, bool(weight)
+    if not isinstance(weight, str):
+        raise TypeError(f"weight is {weight!r}; expected an edge attribute, 'weight' for the values, or None")
+    if weight == "weight" and weight not in graph.edge_attributes:
+        return graph, True
+    graph.edge_attributes.require(weight, "weight")
+    return graph.weighted_by(weight), True
 
 
 def sum_type(kind: np.dtype[Any]) -> np.dtype[Any]:
@@ -37,6 +81,11 @@ def exact_total(values: Any, *, magnitudes: bool = False) -> int:
     >>> exact_total(np.full(4, 2**62)), exact_total(np.array([-128, 127], np.int8), magnitudes=True)
     (18446744073709551616, 255)
     """
+    return sum(of_parts(values, partial(_total_of_part, magnitudes)))
+
+
+def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
+    """Return the exact sum of the values that one rank, or this process, has."""
     if values.dtype.itemsize < 8:
         values = values.astype(np.int64)
     if magnitudes and values.dtype.kind == "i":
@@ -55,7 +104,7 @@ def check_total(function: str, values: Any) -> None:
 
 def check_sums(function: str, graph: Graph) -> np.dtype[Any]:
     """Raise ValueError for integer weights of which some subset may overflow `sum_type`; returns that type."""
-    values: Any = graph._valued.each
+    values: Any = graph.valued.each
     kind = sum_type(values.dtype)
     if values.dtype.kind == "f" or values.dtype.itemsize < 8 or len(values) == 0:
         return kind
@@ -74,14 +123,28 @@ def _check_fits(function: str, what: str, total: int, kind: np.dtype[Any]) -> No
         )
 
 
+def differences(later: Any, earlier: Any) -> Any:
+    """Return `later - earlier`, where no number is below the one that is subtracted: of integers exactly, in uint64.
+
+    Examples
+    --------
+    >>> differences(np.array([2**62]), np.array([-(2**63)]))
+    array([13835058055282163712], dtype=uint64)
+    """
+    if later.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return later - earlier
+    return later.astype(np.uint64) - earlier.astype(np.uint64)  # modulo 2**64, which no difference reaches
+
+
 def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     """The graph with weights multiplied by ``2**-exponent``, and the exponent; nearly always 0, with `graph` itself.
 
     The largest weight is brought between 2**-256 and 2**256 (2**-32 and 2**32 for float32 scores), so that products of
-    two weights, and sums of such products, neither overflow nor underflow. Weights far smaller than the largest may
-    underflow. Negative and infinite weights are an error, as in ``check_weights(shares=True)``.
+    two weights, and sums of such products, neither overflow nor underflow. Weights far smaller than the largest are
+    rounded, but not to 0. Negative and infinite weights are an error, as in ``check_weights(shares=True)``.
     """
-    values: Any = graph._valued.each
+    values: Any = graph.valued.each
     largest = float(weight_range(graph, shares=True)[1])
     if values is None or values.dtype.kind != "f" or len(values) == 0:
         return graph, 0  # integers are below 2**64
@@ -90,12 +153,13 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     exponent -= min(max(exponent, -limit), limit)
     if exponent == 0:
         return graph, 0
-    return graph.kept(("in range", exponent), lambda graph: _multiplied(graph, exponent)), exponent
+    return graph.kept(("in range", exponent), lambda graph: graph.with_values(partial(_divided, exponent))), exponent
 
 
-def _multiplied(graph: Graph, exponent: int) -> Graph:
-    values: Any = graph._valued.each
-    return graph.with_values(array_module(values).ldexp(values, -exponent).astype(values.dtype, copy=False))
+def _divided(exponent: int, values: Any) -> Any:
+    xp: Any = array_module(values)
+    least = xp.where(values > 0, np.finfo(values.dtype).smallest_subnormal, values.dtype.type(0))
+    return xp.maximum(xp.ldexp(values, -exponent), least).astype(values.dtype, copy=False)
 
 
 def mean_size(sample: Any) -> float:
@@ -121,19 +185,3 @@ def may_overflow(graph: Graph, kind: np.dtype[Any], bounds: tuple[Any, Any] | No
     largest = float(max(map(abs, map(float, bounds or weight_range(graph)))))
     with np.errstate(over="ignore"):
         return not largest * graph.n < float(np.finfo(kind).max)
-
-
-def check_lengths(graph: Graph, lengths: Any) -> None:
-    """Raise ValueError for path lengths that overflowed: infinite although both summands are finite."""
-    xp: Any = array_module(lengths)
-    lists, values = graph.out, cast(Any, graph._valued.by_out)
-    before, after = lengths[lists.owners()], lengths[lists.indices]
-    with np.errstate(over="ignore"):
-        sums = before + values.astype(lengths.dtype, copy=False)
-    bad = xp.isfinite(before) & xp.isinf(after) & xp.isfinite(values) & xp.isinf(sums)
-    if bool(bad.any()):
-        v = int(lists.indices[int(bad.argmax())])
-        remedy = "pass float64 weights" if lengths.dtype == np.float32 else "divide all weights by the same number"
-        raise ValueError(
-            f"the weights on a path to vertex {v} sum to infinity in {lengths.dtype}; expected a finite sum: {remedy}"
-        )

@@ -103,3 +103,10 @@ def test_unsupported_batches_are_refused() -> None:
         batch.split(np.zeros(4), of="edge")
     with pytest.raises(ValueError, match="of is 'row'; expected 'vertex' or 'edge'"):
         batch.split(np.zeros(4), of="row")  # type: ignore[arg-type]
+
+
+def test_no_graphs_are_a_batch_with_nothing_to_split() -> None:
+    batch = gasla.batch([])
+    assert (batch.graph.n, batch.vertex_starts.tolist(), batch.edge_starts.tolist()) == (0, [0], [0])
+    assert batch.split(gasla.core_number(batch.graph)) == []
+    assert batch.split(batch.graph.edges()[0], of="edge") == []

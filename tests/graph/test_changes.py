@@ -1,7 +1,9 @@
 """Graphs that change, and runs that go on: the same as a graph made at once, and as a run from nothing."""
 
+import re
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -264,11 +266,19 @@ def test_programs_that_do_more_are_refused() -> None:
         ({"remove": [9]}, ValueError, "names edge 9; expected numbers of edges, 0 to 8"),
         ({"remove": [1, 2, 1]}, ValueError, "names edge 1 twice"),
         ({"remove": [0.5]}, TypeError, "expected integers"),
+        (
+            {"remove": (1, 2)},
+            TypeError,
+            "remove is (1, 2); expected (src, dst), two arrays of vertices, or an array of",
+        ),
+        ({"remove": ([1], [2, 3])}, ValueError, "remove has 1 sources and 2 targets; expected as many of each"),
+        ({"remove": ([1], [99])}, ValueError, "the dst of remove"),
+        ({"remove": ([1, 2], [2, 1])}, ValueError, "remove names an edge 2 -> 1, and the graph has none"),
     ],
 )
 def test_invalid_changes_are_refused(arguments: Any, error: Any, message: str) -> None:
     path = Graph.from_edges(np.arange(9), np.arange(1, 10), np.ones(9, np.float32))
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=re.escape(message)):
         path.changed(**arguments)
 
 
@@ -362,3 +372,40 @@ def test_a_gpu_gives_the_same_answer(change: Any, grown: Any) -> None:
     assert gasla.verify.bfs(right, 0, tree.levels.get(), tree.parents.get()) is None
     parts = gasla.connected_components(later, start=gasla.connected_components(graph))
     np.testing.assert_array_equal(parts.labels.get(), gasla.connected_components(right).labels)
+
+
+@pytest.mark.parametrize("order", ["as given", "by source", "int64"])
+def test_edges_are_found_and_removed_by_their_ends(order: str) -> None:
+    """Compared with a dict; with hubs, loops, parallel edges and vertices without edges."""
+    random = np.random.default_rng(0)
+    src, dst = np.where(random.random((2, 4000)) < 0.3, 7, random.integers(0, 90, (2, 4000)))
+    if order == "by source":
+        src, dst = (ends[np.lexsort((dst, src))] for ends in (src, dst))
+    ids = np.int64 if order == "int64" else np.int32
+    graph = Graph.from_edges(src.astype(ids), dst.astype(ids), np.arange(4000), n=100)
+    first: dict[tuple[int, int], int] = {}
+    for e, pair in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
+        first.setdefault(pair, e)
+    u, v = (ends.ravel() for ends in np.indices((100, 100)))
+    expected = [first.get(pair, -1) for pair in zip(u.tolist(), v.tolist(), strict=True)]
+    found = graph.edge_ids(u, v)
+    assert found.dtype == np.int64 and found.tolist() == expected
+    assert graph.edge_ids(7, 7) == first[7, 7] and type(graph.edge_ids(7, 7)) is int and graph.edge_ids(99, 7) == -1
+    pairs = random.permutation(np.flatnonzero(found >= 0))[:50]
+    changed = graph.changed(remove=(u[np.append(pairs, pairs[:3])], v[np.append(pairs, pairs[:3])]))
+    gone = np.flatnonzero(np.isin(src * 100 + dst, u[pairs] * 100 + v[pairs]))
+    np.testing.assert_array_equal(changed.change.removed, gone)
+    np.testing.assert_array_equal(changed.values, np.delete(np.arange(4000), gone))
+
+
+def test_edge_ids_of_names_and_of_graphs_without_edges() -> None:
+    flights = Graph.from_networkx(nx.DiGraph([("a", "b"), ("a", "c"), ("b", "c")]))
+    assert flights.edge_ids("a", "c") == 1 and flights.edge_ids(["b", "c"], ["c", "b"]).tolist() == [2, -1]
+    assert flights.changed(remove=(["a"], ["b"])).m == 2
+    empty = Graph.from_edges([], [], n=3)
+    assert empty.edge_ids([0, 1], [1, 2]).tolist() == [-1, -1] and empty.edge_ids([], []).tolist() == []
+    assert empty.changed(remove=([], [])).m == 0
+    with pytest.raises(ValueError, match="src has 1 entries and dst has 2; expected equal lengths"):
+        empty.edge_ids([0], [1, 2])
+    with pytest.raises(ValueError, match="no vertex is named 3"):
+        empty.edge_ids(3, 0)

@@ -94,6 +94,33 @@ def test_bad_scales_are_refused(call, message):
         call()
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint64])
+def test_numbers_may_be_those_of_numpy(kind):
+    for make in (datasets.rmat, datasets.uniform, datasets.grid, datasets.rgg):
+        assert datasets.fingerprint(make(kind(8))) == datasets.fingerprint(make(8))
+    A = datasets.grid(4)
+    np.testing.assert_array_equal(datasets.with_weights(A, kind(99)).data, datasets.with_weights(A, 99).data)
+
+
+@pytest.mark.parametrize("given", [None, "x", 2.5, True, np.array([1, 2]), np.nan])
+def test_wrong_arguments_of_generators_are_named(given):
+    A = datasets.grid(4)
+    for name, call in {
+        "scale": datasets.rgg,
+        "edge_factor": lambda given: datasets.uniform(4, given),
+        "count": lambda given: datasets.sources(A, given),
+        "largest": lambda given: datasets.with_weights(A, given),
+    }.items():
+        with pytest.raises(TypeError, match=rf"{name} is .*; expected a whole number"):
+            call(given)
+    for call in (datasets.fingerprint, datasets.sources, datasets.with_weights):
+        with pytest.raises(TypeError, match=r"A is .*; expected a sparse matrix"):
+            call(given)
+    for largest in (-1, 0, 2**70):
+        with pytest.raises(ValueError, match=r"largest is .*; expected 1 to 16777216"):
+            datasets.with_weights(A, largest)
+
+
 def test_openflights_has_known_counts():
     A, airports = datasets.openflights()
     assert A.shape == (7698, 7698) and A.nnz == 36907 and A.data.dtype == np.float64

@@ -111,12 +111,18 @@ def test_attributes_of_edges() -> None:
     G = nx.DiGraph()
     G.add_edge(0, 1, weight=2.5)
     G.add_edge(1, 2)
-    assert Graph.from_networkx(G).values.tolist() == [2.5, 1]
+    with pytest.warns(UserWarning, match="1 edge has no 'weight', the first from 1 to 2, and others have one"):
+        assert Graph.from_networkx(G).values.tolist() == [2.5, 1]
     assert Graph.from_networkx(G, weight=None).values is None
     assert Graph.from_networkx(G, weight="cost").values is None
     G.add_edge(2, 0, weight="heavy")
-    with pytest.raises(TypeError, match="edge 2 has weight 'heavy'; expected a number, or weight=None"):
-        Graph.from_networkx(G)
+    G.add_edge(1, 2, weight=1)
+    for odd in ("heavy", None, ""):
+        G.add_edge(2, 0, weight=odd)
+        with pytest.raises(
+            TypeError, match=f"from 2 to 0 has weight {odd!r}; expected a number, .* weight=None ignores"
+        ):
+            Graph.from_networkx(G)
     G.add_edge(2, 0, weight=2**70)
     with pytest.raises(TypeError, match="more than 64 bits"):
         Graph.from_networkx(G)
@@ -137,10 +143,13 @@ def test_graphs_come_from_and_go_to_igraph(edges: list, directed: bool, named: b
     values = graph.values.tolist() if edges else []
     assert sorted(zip(*graph.to_edge_index().tolist(), values)) == sorted(both)
     assert (None if graph.names is None else graph.names.tolist()) == (g.vs["name"] if named else None)
-    back = graph.to_igraph()
+    back = graph.to_igraph(directed=True)
     assert back.is_directed()
     assert back.get_edgelist() == list(zip(*graph.to_edge_index().tolist()))
     assert back.vcount() == 7
+    again = Graph.from_igraph(graph.to_igraph())
+    assert sorted(zip(*again.to_edge_index().tolist(), again.values.tolist() if edges else [])) == sorted(both)
+    assert directed or not graph.to_igraph().is_directed()
     assert Graph.from_igraph(g, weight=None).values is None
 
 
@@ -215,6 +224,24 @@ def test_attributes_go_to_networkx_and_come_back(graph: Graph) -> None:
     assert sorted(rows_of(either)) == sorted(rows_of(graph))
 
 
+def test_symmetric_graphs_become_undirected_in_igraph() -> None:
+    pytest.importorskip("igraph")
+    ends = [0, 1, 1, 2, 2], [1, 0, 2, 1, 2]
+    graph = Graph.from_edges(*ends, [5, 5, 3, 3, 7])
+    theirs = graph.to_igraph()
+    assert not theirs.is_directed()
+    assert (theirs.get_edgelist(), theirs.es["weight"]) == ([(0, 1), (1, 2), (2, 2)], [5, 3, 7])
+    again = Graph.from_igraph(theirs)
+    assert (again.to_scipy() != graph.to_scipy()).nnz == 0
+    assert graph.to_igraph(directed=True).ecount() == 5
+    assert graph.with_values([5, 4, 3, 3, 7]).to_igraph().is_directed()
+    with pytest.raises(ValueError, match="edge 0, from 0 to 1, has value 5, and its reverse edge 4"):
+        graph.with_values([5, 4, 3, 3, 7]).to_igraph(directed=False)
+    uneven = graph.with_edge_attributes(t=[1, 2, 3, 3, 4])
+    assert not uneven.to_igraph().is_directed()
+    assert uneven.to_igraph(attributes=["t"]).is_directed()
+
+
 @settings(max_examples=40, deadline=None)
 @given(attributed())
 def test_attributes_go_to_igraph_and_come_back_in_order(graph: Graph) -> None:
@@ -267,9 +294,11 @@ def test_attributes_are_chosen_by_name() -> None:
     G = nx.DiGraph([("a", "b", {"weight": 2, "amount": 5, "note": "rent"}), ("b", "a", {"weight": 3, "amount": 7})])
     G.add_node("a", age=30, city="Oslo")
     G.add_node("b", age=40, amount=1.5)
-    graph = Graph.from_networkx(G, attributes=True)
+    with pytest.warns(UserWarning, match="left out, .* everywhere: 'amount' of vertex 0 is missing$"):
+        graph = Graph.from_networkx(G, attributes=True)
     assert [*graph.edge_attributes] == ["amount"]
     assert [*graph.vertex_attributes] == ["age"]
+    del G.nodes["b"]["amount"]
     assert graph.values.tolist() == [2, 3]
     assert not Graph.from_networkx(G).edge_attributes
     assert not Graph.from_networkx(G, attributes=[]).vertex_attributes

@@ -65,7 +65,7 @@ def test_another_reader_finds_the_same_and_nothing_else(format: str, tmp_path: P
     ("format", "text"),
     [
         ("gml", "graph [ directed 1 node [ id 1 ] node [ id 2 ] edge [ source 1 target 02.0 ] ]"),  # 2.0 is node 2
-        ("mtx", "%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n1 2 18446%%MatrixMarket"),
+        ("mtx", "%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n1 2 18446 %%MatrixMarket"),
     ],
 )
 def test_another_reader_finds_the_same_in_rare_forms(format: str, text: str, tmp_path: Path) -> None:

@@ -440,7 +440,7 @@ def test_what_is_written_into_values_is_noticed(kind: str, m: int) -> None:
 
 @pytest.mark.parametrize("n", [10**10, 2**40, 2**62, 2**70])
 def test_more_vertices_than_memory_holds(n: int) -> None:
-    message = rf"{n:,} vertices need {16 * n:,} bytes, and [\d,]+ bytes are available; .* names=True"
+    message = rf"{n:,} vertices need {16 * n:,} bytes, and [\d,]+ are available; .* names=True"
     with pytest.raises(MemoryError, match=message):
         Graph.from_edges([0], [1], n=n)
     if n < 2**63:

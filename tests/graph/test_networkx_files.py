@@ -1,5 +1,7 @@
 """GraphML and GML: what NetworkX writes is read with names and attributes, and what gasla writes comes back."""
 
+import itertools
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,8 @@ def test_undirected_graphs_of_networkx_have_both_directions(tmp_path: Path, suff
     G.nodes["a"]["height"] = 7  # of one vertex alone, so no column
     path = tmp_path / f"a.{suffix}"
     (nx.write_gml if suffix == "gml" else nx.write_graphml)(G, path)
-    graph = io.read(path)
+    with pytest.warns(UserWarning, match=r"left out, .*: 'kind' of edge 0 is 'road', 'height' of vertex 1 is missing"):
+        graph = io.read(path)
     assert edges_of(graph) == [("a", "b", 2), ("b", "a", 2), ("b", "b", 3)]
     assert edges_of(graph, "length") == [("a", "b", 1.5), ("b", "a", 1.5), ("b", "b", 2.0)]
     assert [*graph.edge_attributes] == ["length"]
@@ -81,7 +84,7 @@ def test_damaged_files_are_refused(tmp_path: Path, suffix: str, text: str) -> No
 def test_damaged_files_at_which_networkx_stumbles_are_refused(tmp_path: Path, text: str) -> None:
     """The last one by lists in lists deeper than Python calls functions."""
     (tmp_path / "a.gml").write_text(text)
-    with pytest.raises(io.FormatError, match=r"is damaged, or of another format .*; expected GML"):
+    with pytest.raises(io.FormatError, match=r"can't be read as GML .*; expected GML"):
         io.read(tmp_path / "a.gml")
 
 
@@ -138,3 +141,105 @@ def test_ids_of_gml_that_are_no_integers_are_refused(tmp_path: Path) -> None:
     path.write_text("graph [ node [ id 0 label 0.5 ] node [ id 1 label 1 ] edge [ source 0 target 1 ] ]")
     with pytest.raises(io.FormatError, match=r"has a node 0\.5; expected integers or texts as ids"):
         io.read(path)
+
+
+# --- files of other tools ---------------------------------------------------------------------------------------------
+
+
+def of_igraph(format: str, path: Path) -> None:
+    """A file that igraph writes, with text beyond ASCII, parallel edges, equal labels, and numbers in its own forms."""
+    igraph = pytest.importorskip("igraph")
+    g = igraph.Graph([(0, 1), (0, 1), (1, 2), (2, 2)], directed=False)
+    g.vs["label"] = ["Zürich", "b", "b"]
+    g.es["weight"] = [1e20, 2.5, -1e-7, 3.0]
+    g.es["time"] = [float("inf"), float("-inf"), 1e-300, 0.5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of infinity
+        getattr(g, f"write_{format}")(str(path))
+
+
+@pytest.mark.parametrize("format", ["gml", "graphml"])
+def test_files_of_igraph_are_read(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    of_igraph(format, path)
+    with pytest.warns(UserWarning, match="named by their ids, not their labels|'label' of vertex 0 is 'Zürich'"):
+        graph = io.read(path)
+    assert (graph.n, graph.m) == (3, 7)
+    assert sorted(graph.values.tolist()) == [-1e-7, -1e-7, 2.5, 2.5, 3, 1e20, 1e20]
+    assert sorted(graph.edge_attributes["time"].tolist()) == [-np.inf] * 2 + [1e-300] * 2 + [0.5] + [np.inf] * 2
+
+
+GML = {
+    "gephi": 'Creator "Gephi"\r\ngraph\r\n[\r\n  Creator "graph [ x"\r\n  directed 0\r\n  node\r\n  [\r\n    id 0\r\n'
+    '    label "Zürich"\r\n  ]\r\n  node\r\n  [\r\n    id 1\r\n    label "b"\r\n  ]\r\n  edge\r\n  [\r\n    id 0\r\n'
+    "    source 0\r\n    target 1\r\n    value 1.0\r\n  ]\r\n  edge [ id 1 source 1 target 0 value 2.0 ] ]\r\n",
+    "comments": '# it is "mine\ngraph [ directed 0 # one\nnode [ id 0 label "Zürich" ] node [ id 1 label "b" ]\n'
+    'edge [ id 0 source 0 target 1 value 1.0 note "a\n\n#b" ] edge [ id 1 source 1 target 0 value 2.0 note "" ] ]',
+}
+
+
+@pytest.mark.parametrize("text", GML.values(), ids=GML)
+def test_gml_in_utf8_with_parallel_edges_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.gml"
+    for content in (text.encode(), b"\xef\xbb\xbf" + text.encode()):
+        path.write_bytes(content)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            graph = io.read(path)
+        assert all("'note' of edge 0" in str(warning.message) for warning in said)
+        assert edges_of(graph, "value") == [
+            ("Zürich", "b", 1.0), ("Zürich", "b", 2.0), ("b", "Zürich", 1.0), ("b", "Zürich", 2.0)
+        ]  # fmt: skip
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(io.FormatError, match=r"line \d+: has the byte 0xfc, which is not UTF-8; .* `iconv -f latin1"):
+        io.read(path)
+
+
+HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+NODES = '<node id="a"/><node id="b"/><node id="c"/>'
+
+
+def graphml(path: Path, edges: str, keys: str = "", default: str = "undirected", nodes: str = NODES) -> Path:
+    path.write_text(f'{HEAD}{keys}<graph edgedefault="{default}">{nodes}{edges}</graph></graphml>')
+    return path
+
+
+@pytest.mark.parametrize("default", ["directed", "undirected"])
+def test_edges_of_graphml_may_differ_in_direction(tmp_path: Path, default: str) -> None:
+    def edge(ends: str, directed: str = "") -> str:
+        return f'<edge id="e" source="{ends[0]}" target="{ends[1]}"{directed}><data key="w">7</data></edge>'
+
+    key = '<key id="w" for="edge" attr.name="weight" attr.type="int"/>'
+    for one, other in itertools.product(("", ' directed="true"', ' directed="false"'), repeat=2):
+        path = graphml(tmp_path / "a.graphml", edge("ab", one) + edge("bc", other) + edge("cc", one), key, default)
+        expected = [("c", "c", 7)]
+        for ends, said in (("ab", one), ("bc", other)):
+            is_directed = "true" in said if said else default == "directed"
+            expected += [(u, v, 7) for u, v in (ends, ends[::-1])[: 1 if is_directed else 2]]
+        assert edges_of(io.read(path)) == sorted(expected)
+
+
+def test_what_networkx_passes_over_or_merges_is_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.graphml"
+    keys = (
+        '<key id="k" for="edge" attr.name="key" attr.type="int"/><key id="i" for="all" attr.name="id" attr.type="int">'
+    )
+    keys += "<default>4</default></key>"
+    twice = '<edge id="same" source="a" target="b"><data key="k">5</data></edge>' * 2
+    graph = io.read(graphml(path, twice, keys, "directed"))
+    assert edges_of(graph, "key") == [("a", "b", 5)] * 2
+    assert graph.edge_attributes["id"].tolist() == [4, 4] and graph.vertex_attributes["id"].tolist() == [4, 4, 4]
+    inner = '<node id="a"><graph edgedefault="directed"><node id="b"/><edge source="b" target="c"/></graph></node>'
+    graph = io.read(graphml(path, '<edge source="a" target="b"/>', nodes=inner + '<node id="c"/>'))
+    assert edges_of(graph) == [("a", "b", None), ("b", "a", None), ("b", "c", None)]
+    for edges, nodes, message in (
+        ('<edge source="a"/>', NODES, "edge 0 has the target None; expected the id of a node"),
+        ('<edge source="a" target="b"/><edge source="a" target="x"/>', NODES, "edge 1 has the target 'x'"),
+        ("", NODES + '<node id="b"/>', "node 3 has the id 'b'; expected one that no other node has"),
+        ("", "<node/>", "node 0 has the id None"),
+        ("", NODES + '</graph><graph edgedefault="directed">', "has 2 graphs, and gasla reads one"),
+        ("<hyperedge/>", NODES, "GraphML reader doesn't support hyperedges"),
+    ):
+        with pytest.raises(io.FormatError, match=message) as error:
+            io.read(graphml(path, edges, nodes=nodes))
+        assert "damaged" not in str(error.value)

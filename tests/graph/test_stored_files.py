@@ -117,19 +117,23 @@ def test_this_release_has_files() -> None:
 LATER = "upgrade gasla"
 
 
+def dated() -> gasla.Graph:
+    return plain().with_edge_attributes(day=np.zeros(plain().m, "M8[D]"))
+
+
 def test_a_later_npz_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.graph.io.npz.VERSION", 3)
-    io.write(tmp_path / "a.npz", named())
+    monkeypatch.setattr("gasla.graph.io.npz.VERSION", 4)
+    io.write(tmp_path / "a.npz", dated())
     monkeypatch.undo()
     with pytest.raises(
-        io.FormatError, match=f"has version 3 of the npz format, and this gasla reads version 2; {LATER}"
+        io.FormatError, match=f"has version 4 of the npz format, and this gasla reads version 3; {LATER}"
     ):
         io.read(tmp_path / "a.npz")
 
 
 def test_an_npz_has_the_earliest_version_that_holds_it(tmp_path: Path) -> None:
-    """So that earlier releases read files without names, and refuse those whose names they would lose."""
-    for name, graph, version in [("a.npz", with_attributes(), 1), ("b.npz", named(), 2)]:
+    """So that earlier releases read files without names or dates, and refuse those that they would lose."""
+    for name, graph, version in [("a.npz", with_attributes(), 1), ("b.npz", named(), 2), ("c.npz", dated(), 3)]:
         io.write(tmp_path / name, graph)
         with np.load(tmp_path / name) as arrays:
             assert arrays["gasla/version"] == version

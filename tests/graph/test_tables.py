@@ -199,9 +199,10 @@ def test_usual_names_of_columns_may_have_capitals(ends: tuple[str, str]) -> None
 
 
 def test_more_vertices_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.graph.exchange.columns.physical_memory", lambda: 1000)
+    monkeypatch.setattr("gasla.cpu.runtime.memory.available", lambda: 1000)
     with pytest.raises(
-        MemoryError, match="ids go up to 100, and 101 vertices need 1,640 bytes of 1,000; pass names=True"
+        MemoryError,
+        match="ids go up to 100, and 101 vertices need 1,640 bytes, and 1,000 are available; pass names=True",
     ):
         Graph.from_table(pa.table({"u": [100], "v": [0]}))
     assert Graph.from_table(pa.table({"u": [100], "v": [0]}), names=True).n == 2
@@ -420,7 +421,7 @@ def test_csv_files_are_read_as_tables(tmp_path, text: str, arguments: dict, expe
             "0,1,5,x\n1,2,6,y\n",
             {},
             None,
-            "column 2, 'column 2', holds numbers .* weight=2 .* or src=0 and dst=1 to ignore",
+            "nothing says which two columns are the ends .* 2 'column 2', 3 'column 3'; pass src= and dst=",
         ),
         ("from,to,minutes\n0,1,5\n", {}, None, "column 2, 'minutes', holds numbers .* pass weight=2"),
         ("ann,bob\nbob,cid\n", {}, 1, "'ann,bob' may be a header or an edge"),
@@ -485,14 +486,14 @@ def test_columns_of_one_title_are_refused(tmp_path, ending: str, read: Callable[
 def test_files_larger_than_memory(tmp_path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / f"edges{ending}"
     io.write(path, Graph.from_table(pa.table(TRIPS)))
-    monkeypatch.setattr("gasla.graph.io.edge_tables.physical_memory", lambda: 10)
+    monkeypatch.setattr("gasla.cpu.runtime.memory.available", lambda: 10)
     with pytest.raises(MemoryError, match=r"needs at least [0-9,]+ bytes, and 10 are available; read part"):
         io.read(path)
 
 
 def test_columns_are_of_tables(tmp_path) -> None:
     (tmp_path / "edges.gr").write_text("p sp 2 1\na 1 2 3\n")
-    with pytest.raises(ValueError, match="src, dst, weight, attributes and names are for tables"):
+    with pytest.raises(ValueError, match="src, dst, weight, attributes, names and bipartite are for tables"):
         io.read(tmp_path / "edges.gr", src=0, dst=1)
     for arguments in ({"separator": ";"}, {"on_bad_rows": "skip"}):
         with pytest.raises(ValueError, match="separator and on_bad_rows are for CSV files and edge lists"):
@@ -517,7 +518,7 @@ def test_the_command_line_keeps_names(
     monkeypatch.chdir(tmp_path)
     io.write("trips.parquet", Graph.from_table(pa.table(TRIPS)))
     assert main(["convert", "trips.parquet", "graph.mtx", "--names", "names.csv"]) == 0
-    assert io.read("graph.mtx").nnz == 4
+    assert io.read("graph.mtx").m == 4
     assert (tmp_path / "names.csv").read_text() == "vertex,name\n0,Oslo\n1,Rome\n2,Bonn\n"
     assert main(["convert", "trips.parquet", "graph.mtx"]) == 2
     said = "graph.mtx can't store the names of vertices of trips.parquet; add --names FILE.csv for names, or --lossy"

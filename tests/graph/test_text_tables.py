@@ -64,7 +64,7 @@ def test_any_text_is_read(tmp_path, suffix: str, sign: str, ids: str, has_header
         ("a.txt", "0 1 1,5\n1 2 2,5\n", {}, r"line 1: weight '1,5'; expected a number, with a point"),
         ("a.txt", "9223372036854775808 1\n", {}, r"line 1: vertex '9223372036854775808'; .* pass names=True if ids"),
         ("a.csv", "source,target\na,b\n\xe9,b\n", {"encoding": "latin-1"}, "line 3: .* expected a name, in UTF-8"),
-        ("a.txt", "0 1 2 3\n", {}, r"4 columns; .* pass src=, dst= and weight= .* separator="),
+        ("a.txt", "0 1 2 3\n", {}, r"4 columns; .* pass src=, dst= and weight=.* separator="),
     ],
 )
 def test_what_a_text_leaves_open_is_asked_about(tmp_path, name: str, text: str, arguments: dict, message: str) -> None:
@@ -113,9 +113,11 @@ def test_lines_of_spaces_are_empty(tmp_path) -> None:
     assert edges(io.read(path)) == [(0, 1, 3), (1, 0, 4)]
 
 
-def test_files_of_networkx_are_told_apart(tmp_path) -> None:
-    with pytest.raises(ValueError, match="read it with NetworkX"):
-        io.read(tmp_path / "a.gexf")
+def test_an_unknown_suffix_is_an_error_that_lists_the_formats(tmp_path) -> None:
+    with pytest.raises(
+        ValueError, match=r"unknown file name suffix; expected one of \.mtx, .*\.parquet.*format= one of"
+    ):
+        io.read(tmp_path / "a.xyz")
 
 
 def test_columns_of_an_edge_list_are_chosen(tmp_path) -> None:
@@ -187,7 +189,7 @@ def test_an_edge_list_that_promises_edges_counts_skipped_rows(tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("# Nodes: 9 Edges: 3\n0 1\n1 x\n1 2\n")
     with pytest.warns(UserWarning, match="1 bad row is skipped, the first in line 3"):
-        assert io.read(path, on_bad_rows="skip").shape == (9, 9)
+        assert io.read(path, on_bad_rows="skip").n == 9
     path.write_text("# Nodes: 9 Edges: 4\n0 1\n1 x\n1 2\n")
     with pytest.warns(UserWarning, match="1 bad row"), pytest.raises(io.FormatError, match="the header says 4 edges"):
         io.read(path, on_bad_rows="skip")
@@ -267,7 +269,7 @@ def test_too_little_memory_is_a_memory_error_with_both_numbers(tmp_path, monkeyp
 
     for target in ("edges.read_table", "files.read_table", "npz.np.load", "edge_tables.Graph.from_table"):
         monkeypatch.setattr(f"gasla.graph.io.{target}", fail)
-    monkeypatch.setattr("gasla.graph.io.files.physical_memory", lambda: 123_456)
+    monkeypatch.setattr("gasla.cpu.runtime.memory.available", lambda: 123_456)
     with pytest.raises(MemoryError, match=r"not enough memory: .*[0-9].*, and 123,456 bytes are available") as caught:
         io.read(path)
     assert isinstance(caught.value, io.FormatError) and said in str(caught.value)
@@ -276,7 +278,7 @@ def test_too_little_memory_is_a_memory_error_with_both_numbers(tmp_path, monkeyp
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are Linux's")
 def test_a_limit_of_the_process_counts(tmp_path: Path) -> None:
     code = (
-        "import resource; from gasla.graph.validate import physical_memory as p; before = p();"
+        "import resource; from gasla.cpu.runtime.memory import available as p; before = p();"
         "resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9,) * 2); print(0 < p() < 2 * 10**9 < before or before)"
     )
     assert resource.RLIM_INFINITY in resource.getrlimit(resource.RLIMIT_AS)
@@ -289,7 +291,7 @@ def test_the_command_line_takes_separators_and_skips_bad_rows(tmp_path, capsys: 
     path.write_text("0^1\n1^2\n2\n")
     assert main(["convert", str(path), str(out), "--separator", "^", "--on-bad-rows", "skip"]) == 0
     assert "1 bad row is skipped" in capsys.readouterr().err
-    assert io.read(out).shape == (3, 3)
-    np.testing.assert_array_equal(io.read(out).indices, [1, 2])
+    assert io.read(out).n == 3
+    np.testing.assert_array_equal(io.read(out).out.indices, [1, 2])
     path.write_text("0\tx\n")
     assert main(["info", str(path), "--separator", "tab", "--columns", "0,1", "--vertices", "names"]) == 0

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gasla
+import semirings
 from gasla import cgroups
-from gasla.graph.validate import as_csr, physical_memory, require_compressed
+from gasla.cpu.runtime import memory
+from gasla.graph.validate import as_csr, require_compressed
 
 
 def matrix(format):
@@ -181,6 +183,9 @@ MEMORY_LIMITS = [
     ("4:memory:/d", {"memory/d/memory.limit_in_bytes": str(2**63 - 4096)}, 2**63 - 4096),  # version 1 without a limit
     ("4:cpu:/d", {"memory/d/memory.limit_in_bytes": "9000"}, None),
     ("0::/", {"memory.max": "nonsense"}, None),
+    ("0::/", {"memory.max": "1000", "memory.current": "700", "memory.stat": "anon 3\ninactive_file 200\nfile 4"}, 500),
+    ("0::/", {"memory.max": "1000", "memory.current": "1200"}, 0),
+    ("4:memory:/", {"memory/memory.limit_in_bytes": "90", "memory/memory.usage_in_bytes": "20"}, 70),
 ]
 
 
@@ -188,20 +193,31 @@ MEMORY_LIMITS = [
 def test_the_memory_limit_of_a_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, membership: str, files: dict[str, str], limit: int | None
 ) -> None:
-    """The smallest of all nested cgroups; `physical_memory` takes it where the machine has more."""
-    machine = physical_memory()
-    assert machine is not None
+    """The least that any of the nested cgroups leaves; `available` takes it where the machine has more."""
+    monkeypatch.setattr(memory, "_SYSTEM", tmp_path / "meminfo")
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   7 kB\n")
     (tmp_path / "cgroup").write_text(membership + "\n")
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text + "\n")
-    found = cgroups.memory_limit(tmp_path, tmp_path / "cgroup")
+    found = cgroups.memory_left(tmp_path, tmp_path / "cgroup")
     assert found == limit
-    monkeypatch.setattr(cgroups, "memory_limit", lambda: found)
-    assert physical_memory() == (machine if limit is None else min(limit, machine))
+    monkeypatch.setattr(cgroups, "memory_left", lambda: found)
+    assert memory.available() == (7168 if limit is None else min(limit, 7168))
 
 
 MASKED = np.ma.array([0, 1], mask=[False, True])
+
+
+class Least(gasla.VertexProgram):
+    x = gasla.vertex(np.int64)
+    reduce = semirings.min
+
+    def gather(self, src, dst, edge):
+        return src.x
+
+    def apply(self, vertex, gathered):
+        return {"x": semirings.minimum(vertex.x, gathered)}
 
 
 @pytest.mark.parametrize(
@@ -211,6 +227,12 @@ MASKED = np.ma.array([0, 1], mask=[False, True])
         lambda: gasla.Graph.from_edges([0, 1], [1, 0], MASKED),
         lambda: gasla.mxv(gasla.Graph.from_edges([0], [1]), MASKED),
         lambda: gasla.Graph.from_edges([0], [1]).with_vertex_attributes(height=MASKED),
+        lambda: gasla.mxv(gasla.Graph.from_edges([0], [1]), np.ones(2, np.int64), out=MASKED.copy()),
+        lambda: gasla.Schedule(MASKED),
+        lambda: gasla.EdgeFrontier(2, [0, 1], [0, 1], MASKED),
+        lambda: gasla.primitives.compress(MASKED.copy()),
+        lambda: gasla.run(Least, gasla.Graph.from_edges([0], [1]), out={"x": MASKED.copy()}),
+        lambda: gasla.stages.apply(gasla.stages.start(Least, gasla.Graph.from_edges([0], [1])), [0, 1], MASKED),
     ],
 )
 def test_masked_entries_are_refused(call: Callable[[], Any]) -> None:

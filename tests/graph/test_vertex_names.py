@@ -69,7 +69,11 @@ CALLS: dict[str, Callable[[Graph, Any], Any]] = {
     "shortest_path": lambda g, v: gasla.shortest_path(g, v(0), v(4)),
     "shortest_path with bounds": lambda g, v: gasla.shortest_path(g, v(0), v(4), bound={v(1): 0.5}),
     "multi_source_shortest_paths": lambda g, v: gasla.multi_source_shortest_paths(g, [v(3), v(0)]),
+    "steiner_tree": lambda g, v: gasla.steiner_tree(g, [v(0), v(4)]).total,
+    "alternative_paths": lambda g, v: [p.distance for p in gasla.alternative_paths(g, v(0), v(4))],
     "k_shortest_paths": lambda g, v: [p.distance for p in gasla.k_shortest_paths(g, v(0), v(4), 2)],
+    "simple_paths": lambda g, v: gasla.simple_paths(g, v(0), [v(4), v(3)], 4).vertices,  # type: ignore[union-attr]
+    "simple_cycles": lambda g, v: gasla.simple_cycles(g, 5, through=[v(1), v(2)]).vertices,  # type: ignore[union-attr]
     "nearest_source": lambda g, v: gasla.nearest_source(g, [v(3), v(0)]),
     "earliest_arrival": lambda g, v: gasla.earliest_arrival(timed(g), v(1), window=(0, 9)),
     "latest_departure": lambda g, v: gasla.latest_departure(timed(g), v(1)),
@@ -314,3 +318,11 @@ def test_names_of_any_kind_find_their_vertex(names: list[Any]) -> None:
         assert_same(
             gasla.run(Hops, graph, active=[graph.vertex(name)], max_iterations=0, compile=False).active.ids, [v]
         )
+
+
+def test_one_number_is_no_list_of_names() -> None:
+    graph = gasla.Graph.from_edges([0, 1], [1, 0])
+    graph.naming = Names(np.array(["a", "b"], object))
+    for call in (gasla.pagerank, gasla.hits, gasla.katz_centrality):
+        with pytest.raises(ValueError, match=r"nstart is 1.0; expected \(2,\)"):
+            call(graph, nstart=np.array(1.0))

@@ -7,6 +7,8 @@ first column, then the second. All work is done by Arrow's column functions; the
 from __future__ import annotations
 
 import importlib
+import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,10 +16,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gasla.graph.adjacency import Array
-from gasla.graph.validate import are_sparse, as_ids, physical_memory
+from gasla.graph.dates import TimeColumn, of_arrow
+from gasla.graph.memory_limit import require_bytes
+from gasla.graph.validate import are_sparse, as_ids
 from gasla.names import meant
 
-_PAIRS = (("src", "dst"), ("source", "target"), ("from", "to"))  # usual titles of the columns of ids
+OWN = ("src", "dst")  # the titles in files of gasla's own
+_PAIRS = (  # usual titles of the columns of ids, as `_bare` leaves them; single letters only as they are
+    OWN, ("source", "target"), ("from", "to"), ("u", "v"), ("i", "j"), ("subject", "object"), ("head", "tail"),
+    ("sender", "receiver"), ("sender", "recipient"), ("origin", "destination"), ("orig", "dest"), ("src", "dest"),
+    ("source", "destination"), ("source", "sink"), ("start", "end"), ("caller", "callee"), ("citing", "cited"),
+    ("follower", "followee"), ("payer", "payee"), ("predecessor", "successor"),
+)  # fmt: skip
+_IDS = re.compile("(node|vertex|id)?(.+?)((?:node|vertex)?(?:id|index|name)?)")
+_TYPES = "int|long|float|double|boolean|byte|short|string|(local)?(date|time|datetime)|duration"  # of Neo4j
+_TYPED = re.compile(rf"(?<=.):({_TYPES})(\[\])?$")
+_KINDS = (  # titles of columns of two kinds of vertices
+    {"user", "customer", "client", "reader", "buyer", "reviewer", "viewer", "listener", "person", "author", "actor"},
+    {"item", "movie", "film", "product", "book", "song", "track", "artist", "article", "paper", "page", "tag", "group",
+     "business", "game", "event", "course", "video"},
+)  # fmt: skip
+_BOTH_WAYS = ("undirected", "mutual")
+WAYS = ("directed", *_BOTH_WAYS)  # what a column "Type" of Gephi's tables holds
 WIDE = 2**31  # integer ids this large are taken for names
 
 Column = str | int
@@ -31,8 +51,8 @@ class Edges(NamedTuple):
     dst: Array
     weights: Array | None
     names: Array | None
-    edge_attributes: Mapping[str, Array] = MappingProxyType({})
-    vertex_attributes: Mapping[str, Array] = MappingProxyType({})
+    edge_attributes: Mapping[str, Array | TimeColumn] = MappingProxyType({})
+    vertex_attributes: Mapping[str, Array | TimeColumn] = MappingProxyType({})
 
 
 def arrow(module: str = "pyarrow") -> Any:
@@ -70,15 +90,32 @@ def as_arrow(table: Any) -> Any:
         ) from error
 
 
-def places_of_numbers(schema: Any) -> list[int]:
-    """The positions of columns of integers or floats, except columns that hold a pandas index."""
+class Kinds(NamedTuple):
+    """The positions of the columns that hold numbers, whole numbers among them, and text."""
+
+    numbers: Collection[int] = ()
+    whole: Collection[int] = ()
+    texts: Collection[int] = ()
+
+    def without(self, places: Collection[int | None]) -> Kinds:
+        """The same without the columns at these positions."""
+        return Kinds(*([place for place in each if place not in places] for each in self))
+
+
+_UNKNOWN = Kinds()
+
+
+def kinds_of(schema: Any) -> Kinds:
+    """Return what the columns of an Arrow schema hold, without the columns of a pandas index."""
     types = arrow().types
-    kinds = [column.type.value_type if types.is_dictionary(column.type) else column.type for column in schema]
-    return [
-        place
-        for place, (column, kind) in enumerate(zip(schema, kinds))
-        if (types.is_integer(kind) or types.is_floating(kind)) and not column.name.startswith("__index_level_")
-    ]
+    dtypes = {
+        place: column.type.value_type if types.is_dictionary(column.type) else column.type
+        for place, column in enumerate(schema)
+        if not column.name.startswith("__index_level_")
+    }
+    whole, texts = ([place for place, dtype in dtypes.items() if test(dtype)] for test in (types.is_integer, _is_text))
+    others = (place for place, dtype in dtypes.items() if types.is_floating(dtype) or types.is_decimal(dtype))
+    return Kinds(sorted((*whole, *others)), whole, texts)
 
 
 def choose(
@@ -86,12 +123,12 @@ def choose(
     src: Column | None,
     dst: Column | None,
     weight: Column | None,
-    numbers: Collection[int] = (),
+    kinds: Kinds = _UNKNOWN,
 ) -> tuple[int, int, int | None]:
     """The positions of source, target and weight columns, given by name or position, or found by their usual titles.
 
-    `numbers` are the positions of numeric columns: if no column was given, a numeric column that would be ignored is an
-    error.
+    Where `src` and `dst` are left out, columns whose part is not certain are an error: more than two that could be the
+    ends, and numbers that may or may not be weights.
 
     Examples
     --------
@@ -102,46 +139,121 @@ def choose(
     """
     if (src is None) != (dst is None):
         raise ValueError(f"src is {src!r} and dst is {dst!r}; expected both columns, or neither")
+    value = place_of(titles, "weight", weight) if weight is not None else _titled_weight(titles)
     is_guessed = src is None or dst is None
     if src is None or dst is None:
-        src, dst = _usual(titles) or (0, 1)
-    if weight is None and (called := [title.casefold() for title in titles]).count("weight") == 1:
-        weight = called.index("weight")
-    ends = _place(titles, "src", src), _place(titles, "dst", dst)
-    value = None if weight is None else _place(titles, "weight", weight)
+        usual = _usual(titles)
+        if usual is None and not are_first(kinds.without({value})):
+            raise _unclear_ends(titles, "nothing says which two columns are the ends of edges")
+        src, dst = usual or (0, 1)
+    ends = place_of(titles, "src", src), place_of(titles, "dst", dst)
     if ends[0] == ends[1]:
         raise ValueError(f"src and dst are both column {ends[0]}, {titles[ends[0]]!r}; expected two columns")
+    if value in ends and weight is None and not is_guessed:
+        value = None
     if value in ends:
         raise ValueError(
             f"column {titles[value]!r} would be both an end of edges and their weight; pass src, dst and weight"
         )
-    if is_guessed and value is None and (others := sorted(set(numbers) - {*ends})):
+    if is_guessed and value is None and (others := sorted(set(kinds.numbers) - {*ends})):
+        columns = ", ".join(f"{place}, {titles[place]!r}" for place in others)
+        hold = f"column {columns}, holds" if len(others) == 1 else f"columns {columns}, hold"
         raise ValueError(
-            f"column {others[0]}, {titles[others[0]]!r}, holds numbers of unknown meaning; pass weight={others[0]} if "
+            f"{hold} numbers of unknown meaning; pass weight={others[0] if len(others) == 1 else '…'} if "
             f"they are edge weights, or src={ends[0]} and dst={ends[1]} to ignore them"
         )
     return (*ends, value)
 
 
+def _titled_weight(titles: Sequence[str]) -> int | None:
+    """The position of the column that is called "weight", case-insensitive, with a type as Neo4j has it or without."""
+    called = [title.casefold().partition(":")[0].strip() for title in titles]
+    if (count := called.count("weight")) > 1:
+        raise ValueError(
+            f"{count} columns are called 'weight'; there are {titles_listed(titles)}; pass weight=, a position"
+        )
+    return called.index("weight") if count else None
+
+
 def are_usual(titles: Sequence[str]) -> bool:
     """Whether two columns have usual titles for the ends of edges, such as "source" and "target".
 
+    Single letters are more likely ids.
+
     Examples
     --------
-    >>> are_usual(["id", "source", "target"])
-    True
+    >>> are_usual(["id", "source", "target"]), are_usual(["u", "v"])
+    (True, False)
     """
-    return _usual(titles) is not None
+    return any(len(_bare(titles[place])) > 1 for pair in _pairs(titles) for place in pair)
 
 
 def _usual(titles: Sequence[str]) -> tuple[int, int] | None:
-    """The positions of two columns with usual titles for the ends of edges, case-insensitive."""
-    called = [title.casefold() for title in titles]
-    pairs = ((called.index(u), called.index(v)) for u, v in _PAIRS if called.count(u) == called.count(v) == 1)
-    return next(pairs, None)
+    """The positions of two columns with usual titles for the ends of edges; ValueError if others are usual as well."""
+    found = _pairs(titles)
+    own = [pair for pair in found if tuple(titles[place] for place in pair) == OWN]
+    if len({*found}) > 1 and not own:
+        raise _unclear_ends(titles, "more than two columns are called like ends of edges")
+    return next(iter(own or found), None)
 
 
-def _place(titles: Sequence[str], what: str, column: Column) -> int:
+def _pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
+    """The positions of each two columns with usual titles for the ends of edges.
+
+    "tail" before "head" is left out: in a triple an edge leads from the head to the tail, elsewhere from the tail.
+    """
+    places: dict[str, list[int]] = {}
+    for place, title in enumerate(titles):
+        places.setdefault(_bare(title), []).append(place)
+    found = [(a, b) for u, v in _PAIRS for a in places.get(u, ()) for b in places.get(v, ()) if u != "head" or a < b]
+    exact = [pair for pair in found if tuple(titles[place].casefold() for place in pair) in _PAIRS]
+    return exact if len(exact) == 1 else found
+
+
+def _bare(title: str) -> str:
+    """Return a title in lower case without the part that only says that the column holds ids.
+
+    "start" and "end" without such a part become empty, because columns of times have these titles.
+
+    Examples
+    --------
+    >>> [_bare(title) for title in ("Source", "FromNodeId", ":START_ID(Person)", "start", "vid", "x")]
+    ['source', 'from', 'start', '', 'vid', 'x']
+    """
+    word = re.sub(r"\(.*|[\W_]", "", title.casefold())
+    match = _IDS.fullmatch(word)
+    if match is None or len(match[2]) == 1:
+        return word
+    return "" if match[2] in ("start", "end") and not match[3] else match[2]
+
+
+def are_first(kinds: Kinds) -> bool:
+    """Whether no two columns of one type could be the ends of edges but the first two."""
+    able = [place for places in (kinds.whole, kinds.texts) if len(places) > 1 for place in places]
+    return len(able) < 2 or sorted(able) == [0, 1]
+
+
+def _unclear_ends(titles: Sequence[str], why: str) -> ValueError:
+    return ValueError(f"{why}; there are {titles_listed(titles)}; pass src= and dst=, names or positions of columns")
+
+
+def titles_listed(titles: Sequence[str]) -> str:
+    """The positions and titles of columns, for an error."""
+    return ", ".join(f"{place} {title!r}" for place, title in enumerate(titles)) or "none"
+
+
+def _without_type(title: str) -> str:
+    """A title without the type that Neo4j writes behind it.
+
+    Examples
+    --------
+    >>> _without_type("amount:double"), _without_type("a:b")
+    ('amount', 'a:b')
+    """
+    return _TYPED.sub("", title)
+
+
+def place_of(titles: Sequence[str], what: str, column: Column) -> int:
     """The position of one column, given by name or position."""
     known = ", ".join(map(repr, titles)) or "none"
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
@@ -150,6 +262,9 @@ def _place(titles: Sequence[str], what: str, column: Column) -> int:
         return int(column)
     if not isinstance(column, str):
         raise TypeError(f"{what} is {column!r}; expected the name of a column or its position; there are {known}")
+    typed = [place for place, title in enumerate(titles) if _without_type(title) == column != title]
+    if column not in titles and len(typed) == 1:
+        return typed[0]
     if (count := list(titles).count(column)) != 1:
         hint = meant(column, titles)
         found = "does not exist" if count == 0 else f"exists {count} times; pass its position"
@@ -164,18 +279,28 @@ def edges_of(
     weight: Column | None,
     names: bool | None,
     attributes: Sequence[Column] = (),
+    bipartite: bool | None = None,
+    may_be_empty: bool = False,
 ) -> Edges:
     """The edges in a pyarrow.Table; `attributes` are columns with another meaning than that of weights."""
     places = _places(table, src, dst, weight, attributes)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not may_be_empty:
         raise ValueError("the table has no rows; expected one edge per row; Graph.from_edges([], [], n=n) has no edges")
     titles = [None if place is None else table.column_names[place] for place in places]
     values = None if places[2] is None else _weights(titles[2], table.column(places[2]))
-    ends = [_plain(title, table.column(place)) for title, place in zip(titles[:2], places[:2])]
+    if table.num_rows == 0:
+        return Edges(0, np.zeros(0, np.int64), np.zeros(0, np.int64), values, None)
+    ends = [ids_of(title, table.column(place)) for title, place in zip(titles[:2], places[:2])]
     texts = [_is_text(ids.type) for ids in ends]
     if texts[0] != texts[1]:
         kinds = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, ends))
         raise TypeError(f"{kinds}; expected both of one kind, integers or strings")
+    if bipartite:
+        if names is False:
+            raise ValueError("bipartite=True gives vertices names, by their columns; expected names=True, or left out")
+        return _with_names(_with_kinds(titles[:2], ends), values)
+    if bipartite is None and are_two_kinds(*titles[:2]):
+        _warn_of_shared(titles, ends)
     is_open = names is None
     if is_open:
         names = texts[0] or max(_largest(ids) for ids in ends) >= WIDE
@@ -193,8 +318,8 @@ def _places(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> tuple[int, int, int | None]:
     """The positions of source, target and weight columns in a pyarrow.Table."""
-    numbers = {*places_of_numbers(table.schema)} - {*places_of_attributes(table.column_names, attributes)}
-    return choose(table.column_names, src, dst, weight, numbers)
+    others = places_of_attributes(table.column_names, attributes)
+    return choose(table.column_names, src, dst, weight, kinds_of(table.schema).without(others))
 
 
 def attribute_of_weight(
@@ -202,23 +327,120 @@ def attribute_of_weight(
 ) -> str | None:
     """The attribute that is the weight as well; None if none is."""
     place = _places(table, src, dst, weight, attributes)[2]
-    return table.column_names[place] if place in places_of_attributes(table.column_names, attributes) else None
+    is_attribute = place in places_of_attributes(table.column_names, attributes)
+    return _without_type(table.column_names[place]) if is_attribute else None
 
 
 def places_of_attributes(titles: Sequence[str], attributes: Any) -> list[int]:
     """The positions of the columns that hold attributes."""
     if isinstance(attributes, str) or not isinstance(attributes, Sequence):
         raise TypeError(f"attributes is {attributes!r}; expected a list of columns, such as ['amount', 'time']")
-    places = [_place(titles, "attributes", column) for column in attributes]
+    places = [place_of(titles, "attributes", column) for column in attributes]
     if again := [place for place in places if places.count(place) > 1]:
         raise ValueError(f"attributes has column {titles[again[0]]!r} twice; expected each once")
     return places
 
 
-def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Array]:
+def attributes_of(table: Any, attributes: Sequence[Column]) -> dict[str, Any]:
     """Columns of a pyarrow.Table by name, checked to hold numbers or dates, and no nulls."""
     places = places_of_attributes(table.column_names, attributes)
-    return {table.column_names[place]: _numbers(table.column_names[place], table.column(place)) for place in places}
+    titles = [table.column_names[place] for place in places]
+    return {_without_type(title): _numbers(title, table.column(place)) for title, place in zip(titles, places)}
+
+
+def direction_column(titles: Sequence[str], texts: Collection[int]) -> int | None:
+    """The position of a column of text that is called "Type", as in tables of Gephi."""
+    return next((place for place in texts if titles[place].strip().casefold() == "type"), None)
+
+
+def undirected_rows(table: Any) -> Array | bool:
+    """For each row, whether the column "Type" calls the edge undirected; False if it holds something else.
+
+    Examples
+    --------
+    >>> import pyarrow as pa  # doctest: +SKIP
+    >>> undirected_rows(pa.table({"Type": ["Directed", "Undirected"]}))  # doctest: +SKIP
+    array([False,  True])
+    """
+    place = direction_column(table.column_names, kinds_of(table.schema).texts)
+    if place is None:
+        return False
+    pc = arrow("pyarrow.compute")
+    words = pc.utf8_lower(_decoded(table.column(place)).cast(arrow().large_string()))  # not views, as in polars
+    found = {*words.unique().to_pylist()} - {None}
+    if not found or not found <= {*WAYS}:
+        return False
+    _require_all(table.column_names[place], words)
+    is_undirected: Array = pc.is_in(words, arrow().array(_BOTH_WAYS, words.type)).to_numpy()
+    return is_undirected
+
+
+def numeric_columns(table: Any, left: Collection[str | None], what: str) -> list[str]:
+    """The titles of the columns that have a number or a date in each row, without `left`; a warning names others."""
+    titles = [title for title in table.column_names if title not in left and not title.startswith("__index_level_")]
+    odd = {title: said for title in titles if (said := _no_attribute(table.column(title)))}
+    if odd:
+        warnings.warn(
+            f"{what} are left out, because only those are kept that have a number in each row: "
+            f"{', '.join(f'{title!r} ({said})' for title, said in odd.items())}",
+            UserWarning,
+            stacklevel=4,
+        )
+    return [title for title in titles if title not in odd]
+
+
+def further_columns(table: Any, src: Column | None, dst: Column | None, weight: Column | None) -> list[str]:
+    """The titles of the columns that have a number or a date in each row, without ends and weight; see a warning."""
+    places = choose(table.column_names, src, dst, weight, kinds_of(table.schema)._replace(numbers=()))
+    return numeric_columns(table, [None if place is None else table.column_names[place] for place in places], "columns")
+
+
+def _no_attribute(column: Any) -> str:
+    """Why a column can't be an attribute; empty if it can."""
+    types, pc = arrow().types, arrow("pyarrow.compute")
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    tests = types.is_integer, types.is_floating, types.is_boolean, types.is_temporal
+    if not any(test(kind) for test in tests):
+        return str(kind)
+    return f"row {pc.index(pc.is_null(column), True).as_py()} is null" if column.null_count else ""
+
+
+def are_two_kinds(src: str | None, dst: str | None) -> bool:
+    """Whether two titles say that the vertices of the columns are of two kinds, such as users and items.
+
+    Examples
+    --------
+    >>> are_two_kinds("userId", "movieId"), are_two_kinds("citing", "cited")
+    (True, False)
+    """
+    one, other = (_bare(title or "") for title in (src, dst))
+    return any(one in people and other in things for people, things in (_KINDS, _KINDS[::-1]))
+
+
+def _with_kinds(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
+    """Ids as the names of vertices of the kinds that the columns hold, such as "userId 1"."""
+    text, join = arrow().large_string(), arrow("pyarrow.compute").binary_join_element_wise
+    begins = [f"{title} " for title in titles]
+    if begins[0].startswith(begins[1]) or begins[1].startswith(begins[0]):
+        raise ValueError(
+            f"one of the titles {titles[0]!r} and {titles[1]!r} begins the other; rename it for bipartite="
+        )
+    none = arrow().scalar("", text)
+    return [join(arrow().scalar(begin, text), ids.cast(text), none) for begin, ids in zip(begins, ends)]
+
+
+def _warn_of_shared(titles: list[Any], ends: list[Any]) -> None:
+    """Warn if the same ids occur in two columns that seem to hold vertices of two kinds."""
+    pc = arrow("pyarrow.compute")
+    ids = [each.combine_chunks().unique() for each in ends]
+    shared = ids[0].filter(pc.is_in(ids[0], ids[1].cast(ids[0].type)))
+    if len(shared):
+        warnings.warn(
+            f"ids in column {titles[0]!r} are also in column {titles[1]!r}, such as {shared[0].as_py()!r}, and each is "
+            "one vertex; pass bipartite=True if the columns hold two kinds of vertices, else bipartite=False",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _with_names(ends: list[Any], values: Array | None) -> Edges:
@@ -245,19 +467,15 @@ def _with_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_o
                 "are names"
             )
     n = 1 + max(_largest(ids) for ids in ends)
-    memory = physical_memory()
-    if memory is not None and (needed := 16 * n + 24 * len(ends[0])) > memory:
-        raise MemoryError(
-            f"ids go up to {n - 1}, and {n:,} vertices need {needed:,} bytes of {memory:,}; pass names=True to number "
-            "only the ids that occur"
-        )
+    needed, remedy = 16 * n + 24 * len(ends[0]), "pass names=True to number only the ids that occur"
+    require_bytes(f"ids go up to {n - 1}, and {n:,} vertices need", needed, remedy)
     if is_open and (doubt := are_sparse(n, len(ends[0]))):
         raise ValueError(doubt)
     src, dst = (as_ids(title, ids.to_numpy()) for title, ids in zip(titles, ends))
     return Edges(n, src, dst, values, None)
 
 
-def _plain(title: Any, column: Any) -> Any:
+def ids_of(title: Any, column: Any) -> Any:
     """A column of ids, checked to hold integers or strings, and no nulls."""
     pa = arrow()
     column = _decoded(column)
@@ -278,13 +496,12 @@ def _weights(title: Any, column: Any) -> Array:
     return values
 
 
-def _numbers(title: str, column: Any) -> Array:
-    """A column of an attribute."""
+def _numbers(title: str, column: Any) -> Any:
+    """A column of an attribute; dates and times as a `TimeColumn`."""
     types, column = arrow().types, _decoded(column)
-    if types.is_date(column.type) or types.is_timestamp(column.type) or types.is_duration(column.type):
+    if types.is_temporal(column.type):
         _require_all(title, column)
-        dates: Array = column.to_numpy()
-        return dates
+        return of_arrow(column, arrow())
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
         raise TypeError(
             f"attributes: column {title!r} holds {column.type}; expected numbers, dates or times; number strings "
@@ -319,15 +536,23 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
+def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
+    """Two arrays of ids as arrays of one type; None and None if one holds text and the other integers."""
+    if _is_text(one.type) != _is_text(other.type):
+        return None, None
+    kind = arrow().large_string() if _is_text(one.type) else _common([one, other])
+    return one.cast(kind), other.cast(kind)
+
+
 def _common(ends: list[Any]) -> Any:
     """The type that holds the integers of both columns."""
     pa = arrow()
     if max(_largest(ids) for ids in ends) < 2**63:
         return pa.int64()
-    if min(arrow("pyarrow.compute").min(ids).as_py() for ids in ends) >= 0:
+    if min(arrow("pyarrow.compute").min(ids).as_py() or 0 for ids in ends) >= 0:
         return pa.uint64()
     raise ValueError("some ids are negative and others 2**63 or more; expected all within int64 or all within uint64")
 
 
 def _largest(ids: Any) -> int:
-    return int(arrow("pyarrow.compute").max(ids).as_py())
+    return int(arrow("pyarrow.compute").max(ids).as_py() or 0)

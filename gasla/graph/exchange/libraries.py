@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import reprlib
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.arrays import imported
 from gasla.graph.adjacency import Array
+from gasla.graph.dates import NAT, TimeColumn, time_column
 from gasla.graph.exchange.columns import Edges
 from gasla.graph.validate import as_ids, count_vertices, is_value_type, vertex_count
 from gasla.names import meant
@@ -18,25 +21,61 @@ from gasla.names import meant
 Chosen = bool | Sequence[str]  # the attributes to convert: all, none, or those of these names
 
 
-def of_networkx(G: Any, weight: str | None, attributes: Chosen = False) -> Edges:
-    """The edges of a NetworkX graph."""
+class Records(NamedTuple):
+    """Vertices and edges with their attributes by name; `undirected` is of all edges, or of each."""
+
+    nodes: list[tuple[Any, dict[str, Any]]]
+    edges: list[tuple[Any, Any, dict[str, Any]]]
+    undirected: bool | list[bool] = False
+
+
+def records_of(G: Any) -> Records:
+    """The records of a NetworkX graph."""
     if not hasattr(G, "adjacency") or not hasattr(G, "is_directed"):
         raise TypeError(f"G is a {type(G).__name__}; expected a NetworkX graph")
-    nodes = list(G.nodes)
+    return Records(list(G.nodes(data=True)), list(G.edges(data=True)), not G.is_directed())
+
+
+def of_records(records: Records, weight: str | None, attributes: Chosen = False, file: str = "") -> Edges:
+    """The edges in records, which may come from a `file`."""
+    nodes, edges = [node for node, _ in records.nodes], records.edges
     numbers = {node: v for v, node in enumerate(nodes)}
-    edges = list(G.edges(data=weight)) if weight is not None else [(u, v, None) for u, v in G.edges()]
     src, dst = (np.fromiter((numbers[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
-    given = [edge[2] for edge in edges]
-    weights = None
-    if any(value is not None for value in given):
-        weights = _numbers([1 if value is None else value for value in given], "edge", weight, "weight=None")
+    weights = None if weight is None else _weights_of(edges, weight, file)
     own = all(isinstance(node, int) for node in nodes) and nodes == list(range(len(nodes)))
     names = None if own else np.fromiter(nodes, object, len(nodes))
-    columns: tuple[dict[str, Array], ...] = {}, {}
+    columns: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
     if attributes is not False:
-        of_edges = _by_name([data for _, _, data in G.edges(data=True)])
-        columns = _read_attributes(attributes, of_edges, _by_name([data for _, data in G.nodes(data=True)]), weight)
-    return _both(Edges(len(nodes), src, dst, weights, names, *columns), G.is_directed())
+        of_edges = _by_name([data for _, _, data in edges])
+        of_nodes = _by_name([data for _, data in records.nodes])
+        columns = _read_attributes(attributes, of_edges, of_nodes, weight, file)
+    undirected = np.array(records.undirected, bool)
+    return both_ways(Edges(len(nodes), src, dst, weights, names, *columns), undirected)
+
+
+def _weights_of(edges: list[tuple[Any, Any, dict[str, Any]]], weight: str, file: str) -> Array | None:
+    """Return the weight of each edge; None if no edge has one. If only some have one, warn, and take 1 for others."""
+    bare = [edge for edge, (_, _, data) in enumerate(edges) if weight not in data]
+    if len(bare) == len(edges):
+        return None
+    if bare:
+        u, v, _ = edges[bare[0]]
+        they = "1 edge has" if len(bare) == 1 else f"{len(bare):,} edges have"
+        warnings.warn(
+            f"{file}{they} no {weight!r}, the first from {u!r} to {v!r}, and others have one; without one the weight "
+            "is 1, as in NetworkX",
+            UserWarning,
+            stacklevel=4,
+        )
+    given = [data.get(weight, 1) for _, _, data in edges]
+    odd = next((edge for edge, value in enumerate(given) if not _is_number(value)), None)
+    if odd is not None:
+        u, v, _ = edges[odd]
+        raise TypeError(
+            f"the edge from {u!r} to {v!r} has {weight} {given[odd]!r}; expected a number, or no {weight!r} at all, "
+            f"which counts 1{'' if file else '; weight=None ignores the weights of all edges'}"
+        )
+    return _numbers(given, "edge", weight, "weight=None")
 
 
 def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
@@ -55,7 +94,7 @@ def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
     return G
 
 
-def _records(columns: Mapping[str, Array], count: int) -> Iterator[dict[str, Any]]:
+def _records(columns: Mapping[str, Array | TimeColumn], count: int) -> Iterator[dict[str, Any]]:
     """For each edge or vertex, its attributes by name."""
     if not columns:
         return ({} for _ in range(count))
@@ -73,21 +112,23 @@ def of_igraph(g: Any, weight: str | None, attributes: Chosen = False) -> Edges:
     names = np.fromiter(g.vs["name"], object, g.vcount()) if "name" in g.vs.attributes() else None
     if names is not None and len(set(names.tolist())) != len(names):
         raise ValueError("two vertices have the same name; expected distinct names, or none: del g.vs['name']")
-    columns: tuple[dict[str, Array], ...] = {}, {}
+    columns: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
     if attributes is not False:
         vertices = {name: g.vs[name] for name in g.vs.attributes() if name != "name"}
-        columns = _read_attributes(attributes, {name: g.es[name] for name in g.es.attributes()}, vertices, weight)
+        columns = _read_attributes(attributes, {name: g.es[name] for name in g.es.attributes()}, vertices, weight, "")
     src, dst = edges[:, 0].copy(), edges[:, 1].copy()
-    return _both(Edges(g.vcount(), src, dst, weights, names, *columns), g.is_directed())
+    return both_ways(Edges(g.vcount(), src, dst, weights, names, *columns), not g.is_directed())
 
 
-def to_igraph(edges: Edges) -> Any:
-    """An igraph graph of the edges."""
+def to_igraph(edges: Edges, directed: bool) -> Any:
+    """An igraph graph of the edges; if undirected, of one direction of every edge, from the smaller vertex."""
     import igraph
 
+    if not directed:
+        edges = _taken(edges, np.flatnonzero(edges.src <= edges.dst))
     if "name" in edges.vertex_attributes:
         raise ValueError("the vertex attribute 'name' would become the names of vertices; rename it, or leave it out")
-    g = igraph.Graph(edges.n, np.stack([edges.src, edges.dst], axis=1).tolist(), directed=True)
+    g = igraph.Graph(edges.n, np.stack([edges.src, edges.dst], axis=1).tolist(), directed=directed)
     if edges.names is not None:
         g.vs["name"] = edges.names.tolist()
     for name, column in edges.vertex_attributes.items():
@@ -135,23 +176,49 @@ def _by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _read_attributes(
-    given: Chosen, edges: Mapping[str, list[Any]], vertices: Mapping[str, list[Any]], weight: str | None
-) -> tuple[dict[str, Array], ...]:
-    """The chosen attributes as arrays: those of these names, or all that are numbers everywhere, but `weight`."""
-    found: tuple[dict[str, Array], ...] = {}, {}
+    given: Chosen, edges: Mapping[str, list[Any]], vertices: Mapping[str, list[Any]], weight: str | None, file: str
+) -> tuple[dict[str, Array | TimeColumn], ...]:
+    """The chosen attributes as arrays: those of these names, or all that are numbers or dates everywhere, but `weight`.
+
+    A warning names those that are numbers in some places only and, of a file, those that are no numbers at all.
+    """
+    found: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
+    left: list[str] = []
     for columns, names, of, lists in zip(found, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)):
         for name in names:
-            if given is not True:
+            if (dates := _dates(lists[name], of, name)) is not None:
+                columns[name] = dates
+            elif given is not True:
                 columns[name] = _numbers(lists[name], of, name, "another list of attributes")
-            elif _is_text(name) and name and not (of == "edge" and name == weight) and _are_numbers(lists[name]):
+            elif of == "edge" and name == weight:
+                continue
+            elif _is_text(name) and name and _are_numbers(lists[name]):
                 columns[name] = _numbers(lists[name], of, name, "")
+            elif file or any(map(_is_number, lists[name])):
+                left.append(f"{name!r} of {of} {_odd(lists[name])}")
+    if left:
+        warnings.warn(
+            f"{file}attributes are left out, because only those are kept that are numbers of at most 64 bits "
+            f"everywhere: {', '.join(left)}",
+            UserWarning,
+            stacklevel=5,
+        )
     return found
 
 
-def _are_numbers(values: Iterable[Any]) -> bool:
+def _odd(values: list[Any]) -> str:
+    """The first value that is no number, with its place; or the first that has too many bits."""
+    place = next((place for place, value in enumerate(values) if not _is_number(value)), 0)
+    return f"{place} is {'missing' if values[place] is None else reprlib.repr(values[place])}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def _are_numbers(values: list[Any]) -> bool:
     """Whether all values are numbers that one array of values holds."""
-    values = [*values]
-    if not all(isinstance(value, int | float | np.number | np.bool_) for value in values):
+    if not all(map(_is_number, values)):
         return False
     try:
         return is_value_type(_numbers(values, "edge", "", "").dtype)
@@ -159,7 +226,18 @@ def _are_numbers(values: Iterable[Any]) -> bool:
         return False
 
 
-def _with_weight(edges: Edges) -> dict[str, Array]:
+def _dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
+    """The dates or times of edges or vertices; None if these are not what all have."""
+    if not values or any(value is None for value in values):
+        return None
+    try:
+        found = time_column(np.fromiter(values, object, len(values)))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{of} attribute {name!r}: {error}") from error
+    return None if found is None or (found.numbers == NAT).any() else found
+
+
+def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
     """The attributes of edges, and their values as "weight"."""
     columns = dict(edges.edge_attributes)
     if edges.weights is None:
@@ -171,7 +249,9 @@ def _with_weight(edges: Edges) -> dict[str, Array]:
 
 def are_equal_both_ways(edges: Edges) -> bool:
     """Whether i -> j and j -> i have equal values and attributes, of all parallel edges in any order."""
-    src, dst, *columns = edges.src, edges.dst, *_with_weight(edges).values()
+    given = _with_weight(edges).values()
+    held = [column.numbers if isinstance(column, TimeColumn) else column for column in given]
+    src, dst, *columns = edges.src, edges.dst, *held
     ways = []
     for first, second in ((src, dst), (dst, src)):
         each = [column[first < second] for column in (first, second, *columns)]
@@ -190,7 +270,7 @@ def _array(x: Any) -> Array:
 def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) -> Array:
     """Values of edges or vertices as an array; TypeError for the first value that is not a number."""
     for i, value in enumerate(values):
-        if not isinstance(value, (int, float, np.number, np.bool_)):
+        if not _is_number(value):
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
     found = np.array(values)
     if found.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
@@ -203,14 +283,33 @@ def _numbers(values: list[Any], of: str, attribute: str | None, instead: str) ->
     return found
 
 
-def _both(edges: Edges, directed: bool) -> Edges:
-    """For an undirected graph, every edge followed by its reverse; self loops once."""
-    if directed:
-        return edges
+def both_ways(edges: Edges, undirected: Any = True) -> Edges:
+    """Edges of which each undirected one is followed by its reverse; self loops once. All are, or an array says which.
+
+    Examples
+    --------
+    >>> edges = Edges(3, np.array([0, 1, 2]), np.array([1, 2, 2]), None, None)
+    >>> both_ways(edges).src, both_ways(edges, np.array([False, True, True])).dst
+    (array([0, 1, 1, 2, 2]), array([1, 2, 1, 2]))
+    """
     stays = np.ones((len(edges.src), 2), bool)
-    stays[:, 1] = edges.src != edges.dst
+    stays[:, 1] = (edges.src != edges.dst) & undirected
+    if not stays[:, 1].any():
+        return edges
     src, dst = (np.stack(ends, axis=1)[stays] for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
     return _taken(edges, np.nonzero(stays)[0])._replace(src=src, dst=dst)
+
+
+def undirected(graph: Any) -> Any:
+    """A graph in host memory with each edge followed by its reverse; itself if each edge has an equal reverse edge."""
+    src, dst = graph.edges()
+    own, columns = graph.edge_attributes.name_of(graph.values), graph.edge_attributes.columns()
+    edges = Edges(graph.n, src, dst, graph.values, graph.names, columns, graph.vertex_attributes.columns())
+    others = {f"attribute {name}": column for name, column in columns.items()}  # none is called "weight"
+    if are_equal_both_ways(edges._replace(edge_attributes=others)):
+        return graph
+    made = type(graph)._of_edges(both_ways(edges))
+    return made if own is None else made.weighted_by(own)
 
 
 def _taken(edges: Edges, numbers: Array) -> Edges:

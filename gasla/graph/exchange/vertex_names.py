@@ -118,7 +118,7 @@ def _kind(name: Any) -> int:
     return next((place for place, kind in enumerate(_KINDS) if isinstance(name, kind)), len(_KINDS))
 
 
-def translate_vertex(graph: OfVertices, given: Any, name: str) -> int:
+def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int:
     """The number of a vertex that an argument gives by its number or its name; errors call the argument `name`.
 
     In a graph with names, an integer that is a vertex's number and another vertex's name is an error, unless it is of

@@ -15,6 +15,7 @@ import numpy as np
 
 from gasla.arrays import moved
 from gasla.graph.adjacency import Array
+from gasla.graph.dates import TimeColumn, iso
 from gasla.graph.exchange.columns import arrow
 from gasla.output import replacing
 
@@ -36,6 +37,11 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
     given = [pair for result in results for pair in _fields(n, None, result)]
     given += [pair for title, result in columns.items() for pair in _fields(n, title, result)]
     for title, value in given:
+        if not isinstance(title, str):
+            raise TypeError(
+                f"a dict of columns has the key {title!r}, of type {type(title).__name__}; expected text, the name of "
+                "the column: {'level': levels}"
+            )
         if title in found:
             raise ValueError(f"two columns are named {title!r}; name them: graph.named(rank=..., level=...)")
         found[title] = _column(n, title, value)
@@ -87,12 +93,13 @@ def _column(n: int, title: str, value: Any) -> Array:
 def as_table(columns: Columns, kind: str) -> Any:
     """The columns as a table of a library: "arrow" for pyarrow, "pandas" or "polars"."""
     library = module_for(kind)
+    columns = {title: _exchanged(values, kind) for title, values in columns.items()}
     if kind == "pandas":
         return library.DataFrame(columns)
     make = library.array if kind == "arrow" else lambda values: library.Series(values=values.tolist(), strict=True)
     made = {}
     for title, values in columns.items():
-        if kind == "polars" and values.dtype != object:
+        if (kind == "polars" and values.dtype != object) or (kind == "arrow" and not isinstance(values, np.ndarray)):
             made[title] = values
             continue
         try:
@@ -109,6 +116,23 @@ def as_table(columns: Columns, kind: str) -> Any:
                 "of 64 bits; as_='pandas' takes any"
             ) from error
     return library.table(made) if kind == "arrow" else library.DataFrame(made)
+
+
+def _exchanged(values: Any, kind: str) -> Any:
+    """A column with dates and durations in a type, or in a unit, that the table library has."""
+    if isinstance(values, TimeColumn):
+        column = values.to_arrow(arrow())
+        return (
+            column
+            if kind == "arrow"
+            else column.to_pandas()
+            if kind == "pandas"
+            else module_for(kind).from_arrow(column)
+        )
+    if values.dtype.kind not in "mM" or np.datetime_data(values.dtype)[0] in ("ms", "us", "ns"):
+        return values
+    is_date = values.dtype == np.dtype("M8[D]")
+    return values if is_date else values.astype(f"{values.dtype.kind}8[ms]")
 
 
 def module_for(kind: str) -> Any:
@@ -156,6 +180,11 @@ def _csv(columns: Columns) -> str:
 
 
 def words(values: Array) -> list[Any]:
-    """Numbers as text, with the fewest digits that read back as the same numbers; objects as they are."""
+    """Numbers as text, with the fewest digits that read back as the same numbers; objects as they are.
+
+    Dates and durations are written by ISO 8601, and NaT as nothing.
+    """
+    if values.dtype.kind in "mM":
+        return ["" if np.isnat(value) else iso(value) for value in values]
     found: list[Any] = values.tolist() if values.dtype == object else values.astype(str).tolist()
     return found

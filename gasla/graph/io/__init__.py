@@ -1,30 +1,17 @@
 """Graph files: `read` and `write`. The file name determines the format.
 
-===============  ====================================  ==============================================================
-format           file names                            content
-===============  ====================================  ==============================================================
-``"mtx"``        ``.mtx``                              Matrix Market, coordinate form
-``"edges"``      ``.txt`` ``.el`` ``.wel`` ``.tsv``    one edge per line, ids from 0, optional weight (SNAP)
-``"gr"``         ``.gr``                               DIMACS: arcs of the 9th challenge, or the PACE form (undirected)
-``"metis"``      ``.graph`` ``.metis``                 METIS: undirected, the neighbors of one vertex per line
-``"npz"``        ``.npz``                              `scipy.sparse.save_npz`, with names and attributes
-``"graphml"``    ``.graphml``                          GraphML, with names and attributes, by NetworkX
-``"gml"``        ``.gml``                              GML, with names and attributes, by NetworkX
-``"csv"``        ``.csv``                              a table, one edge per row; ids are numbers or names
-``"parquet"``    ``.parquet``                          a table, as for CSV
-``"feather"``    ``.feather`` ``.arrow``               a table, as for CSV
-``"folder"``     ``.gasla``, or a folder of ``.npy``   a folder of arrays, mapped into memory instead of read: `open`
-===============  ====================================  ==============================================================
+{formats}
 
-A further suffix ``.gz``, ``.bz2`` or ``.xz`` compresses the file. Text files without weights get weights 1 (float32);
-whole-number weights are read as int64 (uint64 if they need it), all others as float64. Parallel edges are kept. Tables
-need pyarrow (``pip install 'gasla[arrow]'``), and are read as a `Graph` with the names of vertices, without values if
-there is no column of weights. Edge lists with a header, with names as ids, or with a separator other than spaces are
-read as tables. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above the first row of
-a CSV file.
+A further suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses the file (``.zst`` by pyarrow). Every file is read as
+a `Graph`, without values if the file has no weights. Whole-number weights are read as int64 (uint64 if they need it),
+all others as float64. Parallel edges are kept. Tables need pyarrow (``pip install 'gasla[arrow]'``), GraphML and GML
+NetworkX (``pip install 'gasla[networkx]'``). Edge lists with a header, with names as ids, or with a separator other
+than spaces are read as tables. Lines that begin with ``#`` or ``%`` are comments: anywhere in an edge list, and above
+the first row of a CSV file. In an edge list of numbers, so is the rest of a line from a word that begins with one.
 
-Names and attributes of vertices and edges are kept by ``.npz``, ``.graphml``, ``.gml`` and ``.gasla``; tables keep
-names and attributes of edges; other formats keep neither. `write` refuses a graph of which a format would lose some.
+A missing value is an error that names its place; an edge of a file with attributes without a weight, where others have
+one, counts 1, with a warning. Attributes that are no numbers everywhere are left out of such a file, with a warning.
+`write` refuses a graph of which a format would lose some.
 """
 
 from __future__ import annotations
@@ -32,26 +19,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gasla.graph.arguments import check_flags
-from gasla.graph.io import (
-    dimacs,
-    edge_tables,
-    edges,
-    folder,
-    gml,
-    graphml,
-    mapped_csr,
-    matrix_market,
-    metis,
-    npz,
-    sorting,
-)
+from gasla.graph.io import edge_tables, edges, folder, formats, mapped_csr, matrix_market, networkx_files, npz, sorting
 from gasla.graph.io.edge_tables import Columns
-from gasla.graph.io.files import COMPRESSIONS, FormatError, Part, compress, to_csr, translate_errors
-from gasla.graph.io.separated import SPACES, is_plain
+from gasla.graph.io.files import FormatError, Part, compress, to_graph, translate_errors
+from gasla.graph.io.formats import ALL, EDGES, FORMATS, NAMES, TABLES
+from gasla.graph.io.separated import SPACES, is_bipartite, is_plain
 from gasla.graph.validate import are_sparse
 from gasla.output import replacing
 
@@ -60,18 +35,7 @@ if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
 __all__ = ["TABLES", "FormatError", "convert", "format_of", "open", "read", "write"]
-
-_FORMATS: dict[str, ModuleType] = {"mtx": matrix_market, "edges": edges, "gr": dimacs, "metis": metis, "npz": npz}
-_FORMATS |= {"graphml": graphml, "gml": gml}
-_NAMES = {suffix: format for format, module in _FORMATS.items() for suffix in module.SUFFIXES}
-
-_NAMES |= edge_tables.SUFFIXES
-_NAMES |= dict.fromkeys(folder.SUFFIXES, "folder")
-TABLES = tuple(dict.fromkeys(edge_tables.SUFFIXES.values()))
-_ALL = (*_FORMATS, *TABLES, "folder")
-NAMES_OF_VERTICES = "the names of vertices"
-_KEEP_ALL = ("npz", "graphml", "gml", "folder")  # names and attributes; tables keep none of vertices, others nothing
-_NETWORKX = (".gexf", ".net", ".dot", ".json")
+__doc__ = (__doc__ or "").format(formats=formats.table())
 
 
 def read(
@@ -84,20 +48,24 @@ def read(
     attributes: Sequence[Column] | None = None,
     names: bool | None = None,
     separator: str | None = None,
+    bipartite: bool | None = None,
+    undirected: bool | None = None,
+    vertices: Any = None,
+    vertex: Column | None = None,
     on_bad_rows: Literal["error", "skip"] = "error",
-) -> Any:
-    r"""Return the graph in a file: a square sparse array with ascending columns in each row, or a `Graph` for a table.
+) -> Graph:
+    r"""Return the graph in a file.
 
     Parameters
     ----------
     path : path
-    format : {"mtx", "edges", "gr", "metis", "npz", "graphml", "gml", "csv", "parquet", "feather"}, optional
-        By default determined by the file name (see `gasla.io`).
+    format : str, optional
+        One of the formats of `gasla.io`. By default determined by the file name.
     src, dst, weight, names : optional
         For tables and edge lists: columns by name or position, and whether ids are names; see `Graph.from_table`. For
-        folders, ``.npz``, GraphML and GML files with attributes, `weight` is the name of one (`Graph.weighted_by`). The
-        first line of a text file is a header unless it contains a number. If it contains no number and could be either,
-        passing names of columns says that it is a header, passing positions that it is an edge.
+        files that name their attributes, `weight` is the name of one (`Graph.weighted_by`). The first line of a text
+        file is a header unless it contains a number. If it contains no number and could be either, passing names of
+        columns says that it is a header, passing positions that it is an edge.
     attributes : list of str or int, optional
         For tables and edge lists: columns of numbers or dates to keep as `edge_attributes` of a `Graph`. By default
         those that `write` has written to a Parquet or Feather file.
@@ -105,20 +73,33 @@ def read(
         For CSV files and edge lists: the character between columns, or ``" "`` for any number of spaces and tabs. By
         default the comma, semicolon, tab or ``|`` that divides the first two rows into the same number of columns; if
         there is none, spaces in an edge list.
+    bipartite : bool, optional
+        For tables and edge lists: whether the two columns hold two kinds of vertices, see `Graph.from_table`; for
+        Matrix Market files: whether rows and columns are two sides, see `Graph.from_bipartite`. By default True for a
+        file of KONECT that says so by ``% bip``.
+    undirected : bool, optional
+        True: every edge leads both ways, in any format. An edge is followed by its reverse, unless each edge of the
+        file has an equal reverse edge already. By default the file decides.
+    vertices : path or table, optional
+        A row for each vertex, as in `Graph.from_table`: a table in memory, or a file, CSV, Parquet, Feather, or DIMACS
+        coordinates (``.co``), whose columns become the attributes x and y.
+    vertex : str or int, optional
+        The column of ids in `vertices`.
     on_bad_rows : {"error", "skip"}
         For CSV files and edge lists: what to do with a row with another number of columns than the first, or with an
         invalid id or weight. ``"skip"`` leaves these rows out, and warns with their number and the first error.
 
     Returns
     -------
-    scipy.sparse.csr_array or Graph
-        A Graph for a table, for an edge list with attributes or whose ids are names, for an ``.npz`` file with names or
-        attributes, for GraphML and GML, and for a folder, which is opened (`open`).
+    Graph
+        On the CPU. Edges of tables are numbered in the order of the rows, of other formats by their sources and, for
+        each source, by ascending targets. A folder is opened (`open`). ``to_scipy()`` is its matrix.
 
     Warns
     -----
     UserWarning
-        If rows were left out.
+        If rows were left out, or attributes or labels of a file; if edges without a weight count 1; or if ids of two
+        kinds of vertices seem to be the same.
 
     Raises
     ------
@@ -135,12 +116,10 @@ def read(
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "triangle.txt"
     >>> _ = path.write_text("0 1\n1 2\n2 0\n")
-    >>> read(path).toarray()
-    array([[0., 1., 0.],
-           [0., 0., 1.],
-           [1., 0., 0.]], dtype=float32)
+    >>> read(path), read(path, undirected=True).m
+    (Graph(n=3, m=3, values=None), 6)
     """
-    from gasla.graph.graph import as_graph
+    from gasla.graph.exchange.libraries import undirected as with_reverses
 
     path = as_path(path)
     format = format_of(path, format)
@@ -149,26 +128,55 @@ def read(
     is_text, skips = format in ("csv", "edges"), on_bad_rows == "skip"
     if not is_text and (separator is not None or skips):
         raise ValueError(f"separator and on_bad_rows are for CSV files and edge lists; {path} is read as {format!r}")
-    columns = Columns(src, dst, weight, attributes)
+    flags = {"bipartite": bipartite, "undirected": undirected}
+    check_flags(**{name: given for name, given in flags.items() if given is not None})
+    if format == "edges" and bipartite is None and path.is_file() and is_bipartite(path):
+        bipartite = True
+    columns = Columns(src, dst, weight, attributes, bipartite, undirected)
+    graph = _read(path, format, columns, names, separator, skips)
+    if vertices is not None:
+        graph = edge_tables.joined(graph, vertices, vertex, names)
+    return with_reverses(graph) if undirected else graph
+
+
+def _read(path: Path, format: str, columns: Columns, names: bool | None, separator: str | None, skips: bool) -> Graph:
+    """The graph in a file of a known format, with the edges that are stored."""
+    from gasla.graph.graph import as_graph
+
     if format in TABLES:
         return edge_tables.read(path, format, columns, names, separator, skips)
-    if format in ("folder", "npz", "graphml", "gml") and columns.given == [weight] and names is None:
-        return as_graph(read(path, format)).weighted_by(cast(str, weight))
+    if set(FORMATS[format].keeps) == {*ALL} and columns.given == [columns.weight] and names is None:
+        return as_graph(_read(path, format, Columns(), None, None, False)).weighted_by(cast(str, columns.weight))
     if format == "folder" and not columns.given and names is None:
         return open(path)
-    if format != "edges":
-        if columns.given or names is not None:
-            raise ValueError(
-                f"src, dst, weight, attributes and names are for tables and edge lists; {path} is read as {format!r}"
-            )
+    if format == "mtx" and not columns.given and names is None:
         with translate_errors(path):
-            return _FORMATS[format].read(path)
-    has_columns = separator not in (None, SPACES) or bool(columns.given)
+            return matrix_market.read(path, columns.bipartite)
+    if format != "edges":
+        if columns.given or names is not None or columns.bipartite is not None:
+            what = "src, dst, weight, attributes, names and bipartite"
+            raise ValueError(f"{what} are for tables and edge lists; {path} is read as {format!r}")
+        with translate_errors(path):
+            return cast("Graph", FORMATS[format].module.read(path))
+    if path.is_file() and not columns.given and names is None and networkx_files.has_dicts(path):
+        return networkx_files.read_edge_list(path)
+    has_columns = separator not in (None, SPACES) or bool(columns.given) or columns.bipartite
     if not path.is_file() or (not has_columns and not names and is_plain(path)):  # a pipe can be read only once
         with translate_errors(path):
-            return edges.read(path, skips, is_numbered=names is False)
+            return edges.read(path, skips, names is False, columns.bipartite)
     graph = edge_tables.read(path, format, columns, names, separator, skips)
-    return graph if graph.names is not None or graph.edge_attributes else to_csr(graph.n, *graph.edges(), graph.values)
+    if graph.names is not None or graph.edge_attributes:
+        return graph
+    return to_graph(graph.n, *graph.edges(), graph.values)
+
+
+def read_ends(path: str | os.PathLike[str], **reading: Any) -> Graph:
+    """The graph in a file without its weights, whatever further columns a table has."""
+    path = as_path(path)
+    format = format_of(path)
+    if format in TABLES or (format == "edges" and not is_plain(path)):
+        return edge_tables.read(path, format, Columns(only_ends=True), **reading)
+    return read(path, format).with_values(None)
 
 
 def write(path: str | os.PathLike[str], A: Any, format: str | None = None, *, lossy: bool = False) -> None:
@@ -178,10 +186,10 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None, *, lo
     ----------
     path : path
     A : sparse array, sparse matrix or Graph
-    format : {"mtx", "edges", "gr", "metis", "npz", "graphml", "gml", "csv", "parquet", "feather"}, optional
-        By default determined by the file name (see `gasla.io`). Tables can't store vertices without edges; a graph that
-        would lose vertices is an error (Parquet and Feather store the number of vertices of a graph without names). If
-        names are integers below 2**31, read the CSV file with ``names=True``.
+    format : str, optional
+        One of the formats of `gasla.io`. By default determined by the file name. Tables can't store vertices without
+        edges; a graph that would lose vertices is an error (Parquet and Feather store the number of vertices of a graph
+        without names). If names are integers below 2**31, read the CSV file with ``names=True``.
     lossy : bool
         True writes the file without the names and attributes that the format can't store, and leaves them out without
         an error. The values are always stored.
@@ -198,27 +206,28 @@ def write(path: str | os.PathLike[str], A: Any, format: str | None = None, *, lo
     >>> from gasla import datasets
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "grid.mtx.gz"
     >>> write(path, datasets.grid(4))
-    >>> (read(path) != datasets.grid(4)).nnz
+    >>> (read(path).to_scipy() != datasets.grid(4)).nnz
     0
     """
-    from gasla.graph.graph import as_graph
+    from gasla.graph.graph import whole_graph
 
     path = as_path(path)
-    format = format_of(path, format)
-    graph = as_graph(A)
+    format = format_of(path, format, to_write=True)
+    graph = whole_graph(A)
     check_flags(lossy=lossy)
     if not lossy and (lost := unstored(graph, format)):
-        can = ".npz, .graphml, .gml and .gasla can; pass lossy=True to leave out what the format can't store"
+        able = ", ".join(row.suffixes[0] for row in FORMATS.values() if row.keeps == ALL and row.is_written)
+        can = f"{able} can; pass lossy=True to leave out what the format can't store"
         raise ValueError(f"{path}: {format} files can't store {' and '.join(lost)}; {can}")
     if format == "folder":
         graph = graph.to("cpu")
         sorting.write_folder(path, sorting.parts_of(graph), sorting.default_memory(), graph)
         return
     with replacing(path) as file, compress(file, path) as stream:
-        if format in _FORMATS:
-            _FORMATS[format].write(stream, graph, path)
-        else:
+        if format in TABLES:
             edge_tables.write(stream, graph.to("cpu"), path, format)
+        else:
+            FORMATS[format].module.write(stream, graph, path)
 
 
 def unstored(graph: Graph, format: str) -> list[str]:
@@ -235,21 +244,19 @@ def unstored(graph: Graph, format: str) -> list[str]:
     >>> unstored(graph, "parquet"), unstored(graph, "npz")
     (["the vertex attribute 'height'"], [])
     """
-    if format in _KEEP_ALL:
-        return []
-    found = [f"the vertex attribute {name!r}" for name in graph.vertex_attributes]
-    if format in TABLES:
-        return found
+    keeps = FORMATS[format].keeps
     same = graph.edge_attributes.name_of(graph.values)
-    found = [f"the edge attribute {name!r}" for name in graph.edge_attributes if name != same] + found
-    return found if graph.naming is None else [NAMES_OF_VERTICES, *found]
+    lost = [] if NAMES in keeps or graph.naming is None else [formats.NAMES_OF_VERTICES]
+    lost += [] if EDGES in keeps else [f"the edge attribute {name!r}" for name in graph.edge_attributes if name != same]
+    return lost + ([] if keeps == ALL else [f"the vertex attribute {name!r}" for name in graph.vertex_attributes])
 
 
 def open(path: str | os.PathLike[str]) -> Graph:
     """Open a graph without reading it: its arrays are memory-mapped, and pages are read on first access.
 
-    A graph may thus be larger than memory. Searches, shortest paths, PageRank, components and core numbers take memory
-    in proportion to the number of vertices only; functions that build other lists of the edges take more.
+    A graph may thus be larger than memory. Searches, shortest paths, PageRank and components take memory in proportion
+    to the number of vertices only, and so do core numbers of a symmetric graph without self loops and parallel edges.
+    Functions that build other lists of the edges take more, such as core numbers of another graph: 30 bytes per edge.
 
     Parameters
     ----------
@@ -317,11 +324,11 @@ def convert(
     format : str, optional
         Of the source, as in `read`.
     memory : int, optional
-        Bytes that sorting may take, apart from 16 per vertex; by default an eighth of the machine's, at most 1 GiB. The
+        Bytes that sorting may take, apart from 16 per vertex; by default an eighth of what is free, at most 1 GiB. The
         disk meanwhile holds up to 50 bytes per edge, and twice its attributes, in the parent folder of the target.
     **reading
         Arguments of `read` for tables and edge lists: `src`, `dst`, `weight`, `attributes`, `names`, `separator`,
-        `on_bad_rows`.
+        `bipartite`, `on_bad_rows`.
 
     Returns
     -------
@@ -356,23 +363,23 @@ def convert(
 
 def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
     """The edges of a file, in blocks if its format and its columns allow that; else its graph as well."""
-    from gasla.graph.graph import as_graph
-
     blocks = _blocks(path, format, reading)
     if blocks is not None:
         return blocks, None
-    graph = as_graph(read(path, format, **reading))
+    graph = read(path, format, **reading)
     return sorting.parts_of(graph), graph
 
 
 def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
     """The edges of a file in blocks; None for formats and arguments that need the file as a whole."""
     names = reading.get("names")
-    columns = Columns(*(reading.get(name) for name in ("src", "dst", "weight", "attributes")))
+    columns = Columns(**{name: reading[name] for name in ("src", "dst", "weight", "attributes") if name in reading})
     if format in ("mtx", "gr") and not reading:
-        return cast(Iterator[Part], _FORMATS[format].parts(path))
+        return cast(Iterator[Part], FORMATS[format].module.parts(path))
     if format == "npz" and not reading:
         return npz.parts(path)
+    if format == "edges" and path.is_file() and (is_bipartite(path) or networkx_files.has_dicts(path)):
+        return None
     if names or not set(reading) <= {"src", "dst", "weight", "attributes", "names", "separator"}:
         return None
     if format == "edges" and set(reading) <= {"names"} and path.is_file() and is_plain(path):
@@ -407,29 +414,14 @@ def as_path(path: Any) -> Path:
     return Path(path)
 
 
-def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
+def format_of(path: str | os.PathLike[str], format: str | None = None, *, to_write: bool = False) -> str:
     """Return the format of a file: `format` if given, else determined by the name of `path`.
+
+    With `to_write` the error says what to write instead of a format that gasla lacks.
 
     Examples
     --------
     >>> format_of("roads.gr.xz")
     'gr'
     """
-    path = Path(path)
-    if format is None and mapped_csr.is_folder(path):
-        format = "folder"
-    if format is None:
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        if suffixes and suffixes[-1] in COMPRESSIONS:
-            suffixes.pop()
-        if not suffixes or suffixes[-1] not in _NAMES:
-            foreign = suffixes and suffixes[-1] in _NETWORKX
-            hint = "; read it with NetworkX, and pass the result to Graph.from_networkx" if foreign else ""
-            raise ValueError(
-                f"{path}: unknown file name suffix; expected one of {', '.join(_NAMES)}, "
-                f"or format= one of {', '.join(_ALL)}{hint}"
-            )
-        format = _NAMES[suffixes[-1]]
-    if format not in _ALL:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(_ALL)}")
-    return format
+    return formats.format_of(Path(path), format, to_write=to_write)

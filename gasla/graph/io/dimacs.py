@@ -1,14 +1,23 @@
-"""DIMACS .gr files, with ids from 1 and `c` comments: directed arcs (9th challenge), or undirected edges (PACE).
+"""DIMACS files, with ids from 1 and `c` comments: a line `p KIND VERTICES EDGES`, then a line for each edge.
 
-9th challenge: `p sp VERTICES ARCS`, then lines `a from to weight`. PACE: `p tw VERTICES EDGES`, then lines `u v`; both
-directions are stored.
+| kind | file | line of an edge | |
+|---|---|---|---|
+| `sp` | `.gr` of the 9th challenge | `a from to length` | directed |
+| `tw` | `.gr` of PACE | `u v` | undirected |
+| `edge`, `col` | `.col` of colorings and cliques | `e u v` | undirected |
+| `max` | `.max` of maximum flows | `a from to capacity`; `n id s` and `n id t` name source and sink | directed |
+
+Of an undirected file both directions are stored. A `.co` file has lines `v id x y`, the coordinates of vertices.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
 
@@ -16,39 +25,67 @@ from gasla.graph.io.files import (
     FormatError,
     Part,
     complain,
-    csr_of_parts,
     edge_blocks,
+    graph_of_parts,
     is_count,
     is_number,
     is_whole,
     open_text,
     parts_of_table,
+    read_table,
     within,
 )
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from gasla.graph.graph import Graph
 
-SUFFIXES = (".gr",)
+SUFFIXES = (".gr", ".col", ".max")
 _COMMENT = "c"
-_FIELDS = {
-    "sp": [("tag", "S2"), ("u", "i8"), ("v", "i8"), ("weight", "number")],
-    "tw": [("u", "i8"), ("v", "i8")],
+
+
+class _Kind(NamedTuple):
+    """How the lines of edges look: a letter first, or none, two ids, and perhaps a number."""
+
+    tag: str
+    is_weighted: bool
+    is_directed: bool
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The fields of a line."""
+        tag, weight = [("tag", "S2")] if self.tag else [], [("weight", "number")] if self.is_weighted else []
+        return [*tag, ("u", "i8"), ("v", "i8"), *weight]
+
+    @property
+    def expected(self) -> str:
+        """The line of an edge, for an error."""
+        return f"`{self.tag}{' ' * bool(self.tag)}{'from to weight' if self.is_weighted else 'u v'}`"
+
+
+_KINDS = {
+    "sp": _Kind("a", True, True),
+    "tw": _Kind("", False, False),
+    "edge": _Kind("e", False, False),
+    "col": _Kind("e", False, False),
+    "max": _Kind("a", True, True),
 }
 
 
 class _Header(NamedTuple):
     line: int
-    kind: str
+    name: str
     n: int
     m: int
 
+    @property
+    def kind(self) -> _Kind:
+        """The kind of the file."""
+        return _KINDS[self.name]
 
-def read(path: Path) -> csr_array:
-    """Return the graph in a .gr file."""
-    return csr_of_parts(parts(path))
+
+def read(path: Path) -> Graph:
+    """Return the graph in a file."""
+    return graph_of_parts(parts(path))
 
 
 def parts(path: Path) -> Iterator[Part]:
@@ -56,39 +93,82 @@ def parts(path: Path) -> Iterator[Part]:
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)
+        kind = header.kind
         nothing = np.zeros(0, np.int64)
-        yield Part(nothing, nothing, None if header.kind == "tw" else nothing, header.n)
-        for table in parts_of_table(stream, _FIELDS[header.kind], _COMMENT):
-            tagged = table is not None and (header.kind == "tw" or bool(np.all(table["tag"] == b"a")))
+        yield Part(nothing, nothing, nothing if kind.is_weighted else None, header.n)
+        rest: TextIO = stream if header.name in ("sp", "tw") else StringIO(_without_nodes(path, stream.read(), header))
+        for table in parts_of_table(rest, kind.fields, _COMMENT):
+            tagged = table is not None and (not kind.tag or bool(np.all(table["tag"] == kind.tag.encode())))
             if table is None or not tagged or not within(table, header.n):
                 raise complain(path, lambda line, words: _check(line, words, header), _COMMENT)
             count += len(table)
             u, v = table["u"] - 1, table["v"] - 1
-            if header.kind == "tw":
-                yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
-            else:
+            if kind.is_directed:
                 yield Part(u, v, table["weight"], header.n)
-    if count != header.m:
+            else:
+                yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
+    if count != header.m and not (header.name in ("edge", "col") and count * 2 == header.m):  # some count both ways
         raise FormatError.of_count(path, header.line, header.m, count)
+
+
+def _without_nodes(path: Path, text: str, header: _Header) -> str:
+    """Lines of edges without those of vertices, whose source, sink or colors are left out, with a warning."""
+    nodes = re.findall(r"^[ \t]*n[ \t].*$", text, re.MULTILINE)
+    if not nodes:
+        return text
+    said = "; ".join(" ".join(line.split()) for line in nodes[:2])
+    warnings.warn(
+        f"{path}: {len(nodes)} lines about vertices are left out, such as source, sink or colors: {said}; vertex 1 of "
+        "the file is vertex 0",
+        UserWarning,
+        stacklevel=6,
+    )
+    return re.sub(r"^[ \t]*n[ \t].*$", "", text, flags=re.MULTILINE)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write the form of the 9th challenge."""
+    if {suffix.lower() for suffix in path.suffixes} & {".col", ".max"}:
+        raise ValueError(f"{path}: gasla writes DIMACS files in the form of the 9th challenge; expected a .gr file")
     stream.write(f"p sp {graph.n} {graph.m}\n".encode())
     for block in edge_blocks(graph):
         stream.write("".join([f"a {u + 1} {v + 1} {w}\n" for u, v, w in zip(*block)]).encode())
 
 
+def has_coordinates(path: Path) -> bool:
+    """Whether the name of a file is that of coordinates of vertices, also compressed."""
+    return ".co" in [suffix.lower() for suffix in path.suffixes[-2:]]
+
+
+def coordinates(path: Path) -> dict[str, Any]:
+    """The columns of a .co file: ids from 0, and coordinates x and y."""
+    fields = [("tag", "S2"), ("id", "i8"), ("x", "f8"), ("y", "f8")]
+    with open_text(path) as stream:
+        text = re.sub(r"^[ \t]*p[ \t].*$", "", stream.read(), flags=re.MULTILINE)
+    table = read_table(StringIO(text), fields, _COMMENT)
+    if table is None or not np.all(table["tag"] == b"v") or (len(table) and table["id"].min() < 1):
+        raise complain(path, lambda _, words: _check_coordinates(words), _COMMENT)
+    order = np.argsort(table["id"], kind="stable")
+    return {"id": table["id"][order] - 1} | {name: np.ascontiguousarray(table[name][order]) for name in ("x", "y")}
+
+
+def _check_coordinates(words: list[str]) -> str | None:
+    is_vertex = len(words) == 4 and words[0] == "v" and is_whole(words[1]) and int(words[1]) >= 1
+    if words[0] == "p" or (is_vertex and all(map(is_number, words[2:]))):
+        return None
+    return f"{' '.join(words)[:60]!r}; expected `v id x y`, ids from 1"
+
+
 def _header(path: Path, stream: IO[str]) -> _Header:
     """Read the header: the line that starts with p."""
-    expected = "expected `p sp VERTICES ARCS` or `p tw VERTICES EDGES` before the edges"
+    expected = f"expected `p KIND VERTICES EDGES` before the edges, the kind one of {', '.join(_KINDS)}"
     number = 0
     while line := stream.readline():
         number += 1
         words = line.split()
         if not words or words[0].startswith(_COMMENT):
             continue
-        if len(words) == 4 and words[0] == "p" and words[1] in _FIELDS and is_count(words[2]) and is_count(words[3]):
+        if len(words) == 4 and words[0] == "p" and words[1] in _KINDS and is_count(words[2]) and is_count(words[3]):
             return _Header(number, words[1], int(words[2]), int(words[3]))
         raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
     raise FormatError(path, max(number, 1), f"the file ends; {expected}")
@@ -97,13 +177,15 @@ def _header(path: Path, stream: IO[str]) -> _Header:
 def _check(line: int, words: list[str], header: _Header) -> str | None:
     if line <= header.line:
         return None
-    expected = "`a from to weight`" if header.kind == "sp" else "`u v`"
-    ends = words[1:3] if header.kind == "sp" else words
-    if len(words) != len(_FIELDS[header.kind]) or (header.kind == "sp" and words[0] != "a"):
-        return f"{' '.join(words)[:60]!r}; expected {expected}"
+    kind = header.kind
+    ends = words[bool(kind.tag) :][:2]
+    if words[0] == "n" and header.name not in ("sp", "tw"):
+        return None
+    if len(words) != len(kind.fields) or (kind.tag and words[0] != kind.tag):
+        return f"{' '.join(words)[:60]!r}; expected {kind.expected}"
     for end in ends:
         if not is_whole(end) or not 1 <= int(end) <= header.n:
             return f"vertex {end[:60]!r}; expected 1 to {header.n}, as line {header.line} says"
-    if header.kind == "sp" and not is_number(words[3]):
+    if kind.is_weighted and not is_number(words[3]):
         return f"weight {words[3][:60]!r}; expected a number"
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
@@ -18,20 +19,29 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from gasla.apart import call_apart
 from gasla.graph.attributes import checked
+from gasla.graph.dates import TimeColumn, iso, length, times_of_texts
+from gasla.graph.exchange import two_tables
 from gasla.graph.exchange.columns import (
+    WAYS,
     WIDE,
     Column,
+    Edges,
+    Kinds,
+    are_first,
     are_usual,
     arrow,
     attributes_of,
     choose,
+    direction_column,
     edges_of,
+    kinds_of,
+    place_of,
     places_of_attributes,
-    places_of_numbers,
 )
 from gasla.graph.graph import Graph
-from gasla.graph.io import files
+from gasla.graph.io import dimacs, files
 from gasla.graph.io.files import (
     COMPRESSIONS,
     EXPECTED_ID,
@@ -47,9 +57,10 @@ from gasla.graph.io.files import (
     require_version,
     translate_errors,
 )
-from gasla.graph.io.separated import SPACES, Layout, look, rows, warn_of_bad_rows
-from gasla.graph.validate import physical_memory
+from gasla.graph.io.separated import SPACES, Layout, first_rows, look, rows, warn_of_bad_rows
+from gasla.graph.memory_limit import require_bytes
 
+_LOOKED = 1000  # rows that say what columns hold
 _ROWS = 1 << 14  # rows that Python splits into cells at a time
 
 
@@ -60,6 +71,9 @@ class Columns(NamedTuple):
     dst: Column | None = None
     weight: Column | None = None
     attributes: Sequence[Column] | None = None  # None: those that the file itself names
+    bipartite: bool | None = None  # None: as the file says
+    undirected: bool | None = None  # None: as the file says
+    only_ends: bool = False  # whether no column is a weight or an attribute
 
     @property
     def given(self) -> list[Column]:
@@ -73,15 +87,16 @@ class Chosen(NamedTuple):
     ends: list[str]
     weight: str | None
     attributes: list[str]
+    direction: str | None = None  # of a column that may say which edges are undirected
 
     @property
     def titles(self) -> list[str]:
         """All titles, each once: of sources, of targets, and then of numbers."""
         numbers = [] if self.weight is None else [self.weight]
-        return list(dict.fromkeys([*self.ends, *numbers, *self.attributes]))
+        directions = [] if self.direction is None else [self.direction]
+        return list(dict.fromkeys([*self.ends, *numbers, *self.attributes, *directions]))
 
 
-SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
 _COUNT = b"gasla.vertices"  # schema metadata: number of vertices
 _ATTRIBUTES = b"gasla.attributes"  # schema metadata: titles of the columns of attributes, as JSON
 _VERSION = b"gasla.version"  # schema metadata: version of these entries
@@ -93,20 +108,21 @@ def read(
     path: Path,
     format: str,
     columns: Columns,
-    names: bool | None,
+    names: bool | None = None,
     separator: str | None = None,
     skips_bad_rows: bool = False,
 ) -> Graph:
     """The graph in a table; bad rows of a CSV file or an edge list may be skipped."""
     arrow()
-    if path.exists() and not path.is_file():
+    names = True if names is None and columns.bipartite else names
+    if path.exists() and not path.is_file() and not (format == "parquet" and has_parts(path)):
         raise ValueError(f"{path} is not a regular file; tables are read more than once, so pipes are not supported")
     if format in ("parquet", "feather"):
         table, chosen = (_parquet if format == "parquet" else _feather)(path, columns)
         about = _notes(path, table.schema)
         if names is None and (_NAMED in about or _COUNT in about):
             names = _NAMED in about
-        return _graph(path, table, chosen, names)
+        return _graph(path, table, chosen, names, columns)
     layout = look(path, separator, format == "csv")
     try:
         return _of_text(path, layout, columns, names)
@@ -114,7 +130,7 @@ def read(
         if not skips_bad_rows or error.line is None or error.line <= layout.head + 1:
             raise
         header = _header(path, layout, columns)
-        chosen = _chosen(path, header.titles, columns, header.numbers)
+        chosen = _chosen(path, header.titles, columns, header.kinds)
         found = {bad.line: bad for bad in _bad_rows(path, layout, header, chosen, names) if bad.line is not None}
         graph = _of_text(path, layout._replace(left_out=frozenset(found)), columns, names)
         warn_of_bad_rows(path, len(found), next(iter(found.values()), error))
@@ -123,27 +139,33 @@ def read(
 
 def _of_text(path: Path, layout: Layout, columns: Columns, names: bool | None) -> Graph:
     header = _header(path, layout, columns)
-    chosen = _chosen(path, header.titles, columns, header.numbers)
+    chosen = _chosen(path, header.titles, columns, header.kinds)
     table = _csv(path, layout, header, chosen, names)
     try:
-        return _graph(path, table, chosen, names)
+        return _graph(path, table, chosen, names, columns)
     except FormatError as error:
         raise next(_bad_rows(path, layout, header, chosen, names), error) from error
 
 
-def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None) -> Graph:
+def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None, columns: Columns) -> Graph:
     notes = _notes(path, table.schema)
     with translate_errors(path):
         try:
             if table.num_rows == 0 and _COUNT in notes:
                 return _without_edges(table, chosen, _count(path, notes, 0))
-            graph = Graph.from_table(table, 0, 1, chosen.weight, attributes=chosen.attributes, names=names)
+            graph = Graph.from_table(
+                *(table, 0, 1, chosen.weight),
+                attributes=chosen.attributes,
+                names=names,
+                bipartite=columns.bipartite,
+                undirected=False if columns.undirected else columns.undirected,  # True is for `gasla.io.read`
+            )
         except (ValueError, TypeError) as error:
             raise FormatError(path, None, str(error)) from error
     count = _count(path, notes, graph.n)
     if graph.names is None and count > graph.n:
-        columns = dict(graph.edge_attributes)
-        return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(columns)
+        kept = graph.edge_attributes.columns()
+        return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(kept)
     return graph
 
 
@@ -183,15 +205,11 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if format == "csv" and graph.names is not None and "" in graph.names.tolist():
         v = graph.names.tolist().index("")
         raise ValueError(f"{path}: the name of vertex {v} is empty, which a csv file can't hold; write .parquet")
-    each = (lambda ends: ends) if graph.names is None else _name_column(path, graph.names).__getitem__
-    values = {} if graph.values is None else {"weight": graph.values}
-    for name in {*graph.edge_attributes} - {graph.edge_attributes.name_of(graph.values)}:
-        if name.casefold() in ("src", "dst", "weight"):  # readers look for these titles
-            raise ValueError(f"{path}: the edge attribute {name!r} has the name of another column; rename it")
-    numbers = values | dict(graph.edge_attributes)
-    if format == "csv":  # float32 numbers are written with the digits of float64, as in other formats
-        numbers = {name: each.astype(np.float64) if each.dtype.kind == "f" else each for name, each in numbers.items()}
-    table = pa.table({"src": each(src), "dst": each(dst)} | numbers)
+    try:
+        columns = two_tables.edge_columns(graph, None if graph.names is None else _name_column(path, graph.names))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    table = pa.table({name: _column(column, format) for name, column in columns.items()})
     if format == "csv":
         arrow("pyarrow.csv").write_csv(table, stream)
         return
@@ -204,6 +222,68 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
         arrow("pyarrow.parquet").write_table(table, stream)
     else:
         arrow("pyarrow.feather").write_feather(table, stream)
+
+
+def _column(column: Any, format: str) -> Any:
+    """An attribute as pyarrow writes it; durations in text, where it can't, by ISO 8601."""
+    if isinstance(column, TimeColumn):
+        if format == "csv" and column.type.kind == "duration":
+            return [*map(iso, column.type.shown(column.numbers))]
+        return column.to_arrow(arrow())
+    # float32 numbers are written with the digits of float64, as in other formats
+    return column.astype(np.float64) if format == "csv" and column.dtype.kind == "f" else column
+
+
+# --- tables of vertices ---------------------------------------------------------------------------------------------
+
+
+def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | None) -> Graph:
+    """A graph whose vertices are the rows of a table, in memory or in a file."""
+    if graph.vertex_attributes:
+        own_names = ", ".join(map(repr, graph.vertex_attributes))
+        raise ValueError(
+            f"vertices was given, and the file itself has attributes of vertices, {own_names}; expected one"
+        )
+    found = (
+        two_tables.vertices_of(vertices, vertex)
+        if not isinstance(vertices, str | os.PathLike)
+        else _vertices(Path(vertices), vertex, is_text=graph.names is not None and isinstance(graph.names[0], str))
+    )
+    own = graph.edge_attributes.name_of(graph.values)
+    src, dst = graph.edges()
+    edges = Edges(graph.n, src, dst, graph.values, graph.names, graph.edge_attributes.columns())
+    made = Graph._of_edges(two_tables.joined(edges, found, names))
+    return made if own is None else made.weighted_by(own)
+
+
+def _vertices(path: Path, vertex: Column | None, is_text: bool) -> two_tables.Vertices:
+    """The table of vertices in a file; `is_text` says whether ids are text in the table of edges."""
+    pa, ending = arrow(), path.suffix.lower()
+    if dimacs.has_coordinates(path):
+        with translate_errors(path):
+            return two_tables.vertices_of(pa.table(dimacs.coordinates(path)), "id")
+    if ending in (".parquet", ".feather", ".arrow"):
+        _require_memory(path, path.stat().st_size)
+        with _open(path) as source:
+            read = arrow("pyarrow.parquet" if ending == ".parquet" else "pyarrow.feather").read_table
+            table = _validated(read(source))
+        return two_tables.vertices_of(table, vertex)
+    layout = look(path, None, is_csv=True)
+    lines = first_rows(path, layout, 0, _LOOKED)
+    if not lines:
+        raise FormatError(path, 1, "the file is empty; expected a row for each vertex")
+    has_titles = isinstance(vertex, str) or (not any(map(is_number, lines[0])) and two_tables.has_ids(lines[0]))
+    titles = lines[0] if has_titles else [f"column {place}" for place in range(len(lines[0]))]
+    header = _Header(titles, has_titles, _kinds(lines[int(has_titles) :], len(titles)))
+    try:
+        place = two_tables.place_of_ids(titles, header.kinds) if vertex is None else place_of(titles, "vertex", vertex)
+        others = [title for title in titles if title != titles[place]]
+        table = _inferred(path, layout, header, Chosen([titles[place]], None, others), [titles[place]])
+        if not is_text:
+            table = table.set_column(0, titles[place], table[titles[place]].cast("int64"))
+        return two_tables.vertices_of(table, titles[place])
+    except (ValueError, TypeError) as error:
+        raise error if isinstance(error, FormatError) else FormatError(path, None, str(error)) from error
 
 
 # --- Parquet and Feather --------------------------------------------------------------------------------------------
@@ -228,7 +308,7 @@ def _count(path: Path, notes: dict[bytes, bytes], default: int) -> int:
 def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
     """The columns that the caller selects; without a selection, the attributes that a file written by gasla lists."""
     known = _notes(path, schema).get(_ATTRIBUTES)
-    if known is None or columns.attributes is not None:
+    if known is None or columns.attributes is not None or columns.only_ends:
         return columns
     titles = parsed_json(path, known)
     if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
@@ -237,13 +317,30 @@ def _kept(path: Path, columns: Columns, schema: Any) -> Columns:
     return columns._replace(attributes=titles)
 
 
+def has_parts(path: Path) -> bool:
+    """Whether a path is a folder of Parquet files, as Spark and Dask write a table."""
+    return path.is_dir() and next(path.rglob("*.parquet"), None) is not None
+
+
+def _parquet_folder(path: Path, columns: Columns) -> tuple[Any, Chosen]:
+    """The columns of the files in a folder, one after the other in the order of their names."""
+    with _errors_of_arrow(path):
+        dataset = arrow("pyarrow.dataset").dataset(path, format="parquet", partitioning="hive")
+        schema = dataset.schema
+        chosen = _chosen(path, schema.names, _kept(path, columns, schema), kinds_of(schema))
+        _require_memory(path, 24 * dataset.count_rows())
+        return _validated(dataset.to_table(chosen.titles)), chosen
+
+
 def _parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
+    if path.is_dir():
+        return _parquet_folder(path, columns)
     parquet = arrow("pyarrow.parquet")
     with _open(path) as source:
         about = parquet.ParquetFile(source)
         schema, rows, groups = _schema(path, about), about.metadata.num_rows, about.metadata.num_row_groups
         titles = schema.names
-        chosen = _chosen(path, titles, _kept(path, columns, schema), places_of_numbers(schema))
+        chosen = _chosen(path, titles, _kept(path, columns, schema), kinds_of(schema))
         # pyarrow ends the process if a column's own metadata are damaged, so only those of row groups are looked at
         size = sum(about.metadata.row_group(g).total_byte_size for g in range(groups))
     _require_memory(path, (size if {*titles} == {*chosen.titles} else 0) + 24 * rows)
@@ -283,8 +380,10 @@ def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None
             is_empty = about.metadata.num_rows == 0
         else:  # there may be batches without rows
             is_empty = all(about.get_batch(i).num_rows == 0 for i in range(about.num_record_batches))
-    chosen = _chosen(path, schema.names, _kept(path, columns, schema), places_of_numbers(schema))
+    chosen = _chosen(path, schema.names, _kept(path, columns, schema), kinds_of(schema))
     if is_empty or not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends):
+        return None
+    if chosen.direction is not None:
         return None
     notes = _notes(path, schema)
     if _NAMED in notes or (names is None and _COUNT not in notes and not _are_narrow(path, format, chosen.ends)):
@@ -337,17 +436,21 @@ def _feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, path.stat().st_size)
     with _open(path) as source:
         table = _validated(arrow("pyarrow.feather").read_table(source))
-    chosen = _chosen(path, table.column_names, _kept(path, columns, table.schema), places_of_numbers(table.schema))
+    chosen = _chosen(path, table.column_names, _kept(path, columns, table.schema), kinds_of(table.schema))
     return table.select(chosen.titles), chosen
 
 
-def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int]) -> Chosen:
+def _chosen(path: Path, titles: list[str], columns: Columns, kinds: Kinds) -> Chosen:
     """The titles of the columns to read."""
     try:
         others = places_of_attributes(titles, columns.attributes or ())
-        src, dst, weight = choose(titles, *columns[:3], {*numbers} - {*others})
+        kinds = kinds.without(others)
+        src, dst, weight = choose(titles, *columns[:3], kinds._replace(numbers=()) if columns.only_ends else kinds)
+        weight = None if columns.only_ends else weight
         value = None if weight is None else titles[weight]
-        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in others])
+        text = direction_column(titles, kinds.texts) if columns.undirected is None and not columns.only_ends else None
+        direction = None if text is None or text in (src, dst) else titles[text]
+        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in others], direction)
         if repeated := [title for title in chosen.titles if titles.count(title) > 1]:
             raise ValueError(
                 f"{titles.count(repeated[0])} columns are called {repeated[0]!r}; expected different titles"
@@ -360,10 +463,16 @@ def _chosen(path: Path, titles: list[str], columns: Columns, numbers: list[int])
 @contextmanager
 def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]:
     """Open a file, decompressed according to its suffix, or its `rewritten` text; pyarrow errors become FormatError."""
+    with _errors_of_arrow(path), open_bytes(path) if rewritten is None else nullcontext(rewritten) as stream:
+        yield stream
+
+
+@contextmanager
+def _errors_of_arrow(path: Path) -> Iterator[None]:
+    """Convert the errors of pyarrow to FormatErrors of a file."""
     with translate_errors(path):
         try:
-            with open_bytes(path) if rewritten is None else nullcontext(rewritten) as stream:
-                yield stream
+            yield
         except (OSError, MemoryError):
             raise
         except (arrow().ArrowException, KeyError, IndexError) as error:
@@ -373,12 +482,8 @@ def _open(path: Path, rewritten: IO[bytes] | None = None) -> Iterator[IO[bytes]]
 
 def _require_memory(path: Path, needed: int) -> None:
     """Raise MemoryError for a file larger than memory, before it is read."""
-    memory = physical_memory()
-    if memory is not None and needed > memory:
-        raise MemoryError(
-            f"{path} needs at least {needed:,} bytes, and {memory:,} are available; read part of it with pyarrow, and "
-            "pass that to Graph.from_table"
-        )
+    remedy = "read part of it with pyarrow, and pass that to Graph.from_table"
+    require_bytes(f"{path} needs at least", needed, remedy)
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------------
@@ -388,18 +493,28 @@ def _csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: boo
     _require_memory(path, path.stat().st_size)
     types = arrow().types
     if names is not False:
-        table = _read_csv(path, layout, header, chosen, chosen.ends)
+        table = _with_times(_read_csv(path, layout, header, chosen, chosen.ends), chosen)
         if names or (numbered := _numbered(path, table, chosen.ends)) is not None:
             return table if names else numbered
-    table = _read_csv(path, layout, header, chosen, [])
+    table = _with_times(_read_csv(path, layout, header, chosen, []), chosen)
     odd = [end for end in chosen.ends if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
     if odd:  # dates and "true" are names, so they are read as strings
-        table = _read_csv(path, layout, header, chosen, odd)
+        table = _with_times(_read_csv(path, layout, header, chosen, odd), chosen)
     for end in chosen.ends:
         if types.is_floating(table[end].type):
-            wanted = "expected whole numbers from 0; pass names=True if ids are names (--vertices names)"
+            wanted = "expected whole numbers from 0; pass names=True if ids are names"
             error = FormatError(path, None, f"column {end!r} holds numbers that are not 64-bit integers; {wanted}")
             raise next(_bad_rows(path, layout, header, chosen, False), error)
+    return table
+
+
+def _with_times(table: Any, chosen: Chosen) -> Any:
+    """The table with attributes whose texts are all times or durations converted."""
+    for title in chosen.attributes:
+        if arrow().types.is_string(table[title].type) and table[title].null_count == 0:
+            found = times_of_texts(table[title].to_pylist())
+            if found is not None:
+                table = table.set_column(table.column_names.index(title), title, found.to_arrow(arrow()))
     return table
 
 
@@ -419,7 +534,7 @@ def _numbered(path: Path, table: Any, ends: list[str]) -> Any:
                 path,
                 None,
                 f"column {end!r} holds {text!r}, with a leading 0; pass names=True if that is another vertex than "
-                f"{number}, names=False if it is the same (--vertices names or --vertices numbers)",
+                f"{number}, names=False if it is the same",
             )
         numbered = numbered.set_column(table.column_names.index(end), end, ids)
     return numbered
@@ -434,7 +549,7 @@ def _refuse_comments(path: Path, end: str, texts: Any) -> None:
             path,
             None,
             f"column {end!r} holds numbers and {texts.filter(is_sign)[0].as_py()[:60]!r}; pass names=True if that is "
-            "the name of a vertex (--vertices names), or remove the line if it is a comment",
+            "the name of a vertex, or remove the line if it is a comment",
         )
 
 
@@ -470,7 +585,8 @@ def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
 def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
     """The columns `chosen`; those in `texts` as strings, all others with the types that pyarrow infers."""
     arrow_csv = arrow("pyarrow.csv")
-    try:
+
+    def table() -> Any:
         with _source(path, layout) as (source, separator, head):
             return arrow_csv.read_csv(
                 source,
@@ -480,6 +596,9 @@ def _inferred(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts
                 arrow_csv.ParseOptions(delimiter=separator),
                 _conversion(chosen, texts),
             )
+
+    try:
+        return call_apart(table)  # in the main thread pyarrow handles Ctrl-C itself, and sometimes loses it
     except TooLarge:
         raise
     except FormatError as error:
@@ -508,9 +627,13 @@ def parts_of_text(
     if any(b"\r" in line.removesuffix(b"\n").removesuffix(b"\r") for line in head):
         return None  # lines that end in \r alone, which `_whole_rows` would not count
     header = _header(path, layout, columns)
-    chosen = _chosen(path, header.titles, columns, header.numbers)
-    _, first = next(islice(rows(path, layout), int(header.is_there), None), (0, [""] * len(header.titles)))
-    read = [header.titles.index(title) for title in chosen.titles]
+    chosen = _chosen(path, header.titles, columns, header.kinds)
+    begin = int(header.is_there)
+    first = next(iter(first_rows(path, layout, begin, begin + 1)), [""] * len(header.titles))
+    read = [header.titles.index(title) for title in chosen.titles if title != chosen.direction]
+    if chosen.direction is not None and first[header.titles.index(chosen.direction)].casefold() in WAYS:
+        return None
+    chosen = chosen._replace(direction=None)
     if len(first) != len(header.titles) or not all(is_number(first[place]) for place in read):
         return None  # names, Boolean weights or an error
     if names is None and not _are_numbers(path, layout, header, chosen):
@@ -573,7 +696,7 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
                     column_names=header.titles,
                     skip_rows_after_names=int(header.is_there and i == 0),
                 )
-                table = arrow_csv.read_csv(BytesIO(block), options, parse, convert)
+                table = call_apart(arrow_csv.read_csv, BytesIO(block), options, parse, convert)
                 if table.num_rows:
                     yield table
     except TooLarge:
@@ -623,16 +746,16 @@ def _source(path: Path, layout: Layout) -> Iterator[tuple[IO[bytes], str, int]]:
 
 
 class _Header(NamedTuple):
-    """The titles of columns, and properties of the columns in the first rows."""
+    """The titles of columns, and what the columns hold in the first rows."""
 
     titles: list[str]
     is_there: bool  # whether the first line holds the titles
-    numbers: list[int]  # positions of columns whose first value is a number
+    kinds: Kinds
 
 
 def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
-    """The header, by the first two lines and the columns that the caller names."""
-    lines = [row for _, row in islice(rows(path, layout), 2)]
+    """The header, by the first lines and the columns that the caller names."""
+    lines = first_rows(path, layout, 0, _LOOKED)
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected a header, or an edge")
     first = lines[0]
@@ -641,36 +764,51 @@ def _header(path: Path, layout: Layout, columns: Columns) -> _Header:
             path,
             layout.head + 1,
             f"{first[0].strip()[:60]!r} is one column with separator {layout.separator!r}; expected two or three "
-            "columns; pass separator=' ' for spaces and tabs, or another character (--separator)",
+            "columns; pass separator=' ' for spaces and tabs, or another character",
         )
-    usual = ["src", "dst", "weight"][: len(first)] if len(first) <= 3 else []
-    unnamed = [*usual, *(f"column {i}" for i in range(len(usual), len(first)))]
-    later = [place for line in lines[1:] for place, cell in enumerate(line[: len(first)]) if is_number(cell)]
-    if any(isinstance(column, str) for column in columns.given):
-        return _titled(path, layout, first, later)
-    if numbers := [place for place, cell in enumerate(first) if is_number(cell)]:
-        return _Header(unnamed, False, numbers)
-    if are_usual(first) or later:
-        return _titled(path, layout, first, later)
-    if columns.src is not None:
-        return _Header(unnamed, False, [])
+    has_names, has_numbers = any(isinstance(column, str) for column in columns.given), any(map(is_number, first))
+    below = zip(first, *lines[1:2]) if lines[1:] else ()
+    has_titles = are_usual(first) or any(is_number(cell) for title, cell in below if title.strip())
+    if has_names or (has_titles and not has_numbers):
+        _require_one_line(path, layout, first)
+        return _Header(first, True, _kinds(lines[1:], len(first)))
+    if has_numbers or columns.src is not None or ".ncol" in path.suffixes:  # which has no header
+        kinds = _kinds(lines, len(first))
+        return _Header(_unnamed(len(first), columns, kinds), False, kinds)
+    which = "positions 0 and 1" if len(first) == 2 else f"two positions from 0 to {len(first) - 1}"
     raise FormatError(
         path,
         layout.head + 1,
         f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=: names of columns if it "
-        "is a header, or positions 0 and 1 if it is an edge (--columns 0,1)",
+        f"is a header, or {which} if it is an edge",
     )
 
 
-def _titled(path: Path, layout: Layout, titles: list[str], numbers: list[int]) -> _Header:
-    """The header in the first line; FormatError if a quote leads beyond it, as pyarrow would skip one line only."""
+def _unnamed(count: int, columns: Columns, kinds: Kinds) -> list[str]:
+    """Titles for columns without a header: two or three are called src, dst and weight, where they may be that."""
+    has_weight = count == 3 and 2 in kinds.numbers
+    are_ends = {columns.src, columns.dst} <= {None, 0, 1} and are_first(kinds.without({2} if has_weight else ()))
+    titles = ["src", "dst", "weight"][: 2 + has_weight] if count <= 3 and are_ends else []
+    return [*titles, *(f"column {place}" for place in range(len(titles), count))]
+
+
+def _kinds(lines: list[list[str]], count: int) -> Kinds:
+    """Return what each column holds, by its first cell that is not empty; if all are, numbers, which may follow."""
+    columns = ([row[place].strip() for row in lines if place < len(row)] for place in range(count))
+    cells = [next(filter(None, column), "") for column in columns]
+    numbers = [place for place, cell in enumerate(cells) if not cell or is_number(cell)]
+    whole = [place for place in numbers if _is_id(cells[place])]
+    return Kinds(numbers, whole, [place for place in range(count) if place not in numbers])
+
+
+def _require_one_line(path: Path, layout: Layout, titles: list[str]) -> None:
+    """Raise FormatError if a quote leads beyond the first line, the header, as pyarrow would skip one line only."""
     if broken := next((title for title in titles if "\n" in title or "\r" in title), None):
         raise FormatError(
             path,
             layout.head + 1,
             f"the title {broken[:60]!r} has a line break; expected a header of one line; is a quote not closed?",
         )
-    return _Header(titles, True, numbers)
 
 
 def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None) -> Iterator[FormatError]:
@@ -687,7 +825,8 @@ def _bad_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen, names
             others = list(zip(chosen.titles, cells))[2:]
             is_numbered = names is False or (not names and all(map(_is_id, cells[:2])))
             end = _NUMBER if is_numbered else _NAME
-            kinds = [end, end, *(_WEIGHT if title == chosen.weight else _kind(cell) for title, cell in others)]
+            own = {chosen.weight: _WEIGHT, chosen.direction: _ANY}
+            kinds = [end, end, *(own.get(title) or _kind(cell) for title, cell in others)]
         for title, cell, kind in zip(chosen.titles, cells, kinds):
             if not kind.holds(cell):
                 yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {kind.expected}")
@@ -719,9 +858,11 @@ _NUMBER = _Kind(lambda cell: _is_id(cell) and int(cell) >= 0, EXPECTED_ID)
 _NAME = _Kind(lambda cell: cell != "" and "\ufffd" not in cell, "expected a name, in UTF-8")
 _WEIGHT = _Kind(is_number, EXPECTED_WEIGHT)
 _DATE = _Kind(_is_date, "expected a date, as in the first row")
+_DURATION = _Kind(lambda cell: length(cell) is not None, "expected a duration or a time, as in the first row")
+_ANY = _Kind(lambda cell: True, "")
 _BOOL = _Kind(lambda cell: cell.lower() in ("true", "false"), "expected true or false, as in the first row")
 
 
 def _kind(cell: str) -> _Kind:
     """The kind of cells of an attribute, by that in the first row."""
-    return next((kind for kind in (_DATE, _BOOL) if not is_number(cell) and kind.holds(cell)), _WEIGHT)
+    return next((kind for kind in (_DATE, _DURATION, _BOOL) if not is_number(cell) and kind.holds(cell)), _WEIGHT)

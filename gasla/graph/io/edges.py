@@ -24,8 +24,8 @@ from gasla.graph.io.files import (
     FormatError,
     Part,
     complain,
-    csr_of_parts,
     edge_blocks,
+    graph_of_parts,
     has_weights,
     is_number,
     is_whole,
@@ -37,31 +37,30 @@ from gasla.graph.io.separated import warn_of_bad_rows
 from gasla.graph.validate import are_sparse
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from gasla.graph.graph import Graph
 
-SUFFIXES = (".txt", ".el", ".wel", ".tsv")
+SUFFIXES = (".txt", ".el", ".wel", ".tsv", ".edges", ".edgelist", ".ncol")
+_COMMENTS = "#%"
 
 
-def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False) -> csr_array:
+def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bipartite: bool | None = None) -> Graph:
     """Return the graph in an edge list; `is_numbered` says that ids are vertex numbers, even very large ones."""
 
     def require(n: int, m: int) -> None:
         if not is_numbered and not states_n and (doubt := are_sparse(n, m)):
             raise FormatError(path, None, doubt)
 
-    found = parts(path, skips_bad_rows)
+    found = parts(path, skips_bad_rows, bipartite)
     first = next(found)
     states_n = first.states_n
-    return csr_of_parts(chain([first], found), require)
+    return graph_of_parts(chain([first], found), require)
 
 
 def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
     """The edges of the valid rows, and the number of bad rows."""
     good, bad = [], 0
     for line in lines:
-        if (words := uncommented(line, header.comments).split()) and words[0][0] not in "#%":
+        if words := uncommented(line, _COMMENTS).split():
             is_bad = _check(words, header.columns) is not None
             bad += is_bad
             good += [] if is_bad else [line]
@@ -94,12 +93,12 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
         return _part(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
 
 
-def parts(path: Path, skips_bad_rows: bool = False) -> Iterator[Part]:
+def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = None) -> Iterator[Part]:
     """The edges, in blocks; the first has none. Bad rows may be left out, with a warning at the end."""
     count = bad = 0
     with open_text(path) as text:
         start = text.tell()
-        header = _look(path, text)
+        header = _look(path, text, bipartite)
         text.seek(start)
         nothing = np.zeros(0, np.int64)
         weights = nothing if header.columns == 3 else None
@@ -132,12 +131,7 @@ def _part(path: Path, header: _Header, text: TextIO) -> Part:
 def _parsed(header: _Header, text: TextIO) -> Part | None:
     """The edges of some lines; None if any is malformed."""
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
-    start = text.tell()
-    table = read_table(text, fields, [*header.comments])
-    if table is None:  # perhaps by lines that begin with the other sign
-        text.seek(start)
-        lines = [line for line in text if line.lstrip()[:1] not in ("#", "%")]
-        table = read_table(StringIO("".join(lines)), fields, [*header.comments])
+    table = read_table(text, fields, _COMMENTS)
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
         return None
     return Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n, header.m)
@@ -145,7 +139,7 @@ def _parsed(header: _Header, text: TextIO) -> Part | None:
 
 def _malformed(path: Path, header: _Header) -> FormatError:
     """The error for the first malformed line."""
-    return complain(path, lambda _, words: _check(words, header.columns), header.comments)
+    return complain(path, lambda _, words: _check(words, header.columns), _COMMENTS)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
@@ -165,43 +159,41 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 class _Header(NamedTuple):
-    comments: str  # comment characters in use; NumPy reads files far faster with one than with two
     columns: int  # number of columns of the first edge
     line: int | None  # line of the comment that gives n and m
     n: int
     m: int
 
 
-def _look(path: Path, stream: IO[str]) -> _Header:
+def _look(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header:
     """Read the comments up to the first edge."""
-    signs = ""
     said: tuple[int | None, int, int] = (None, 0, 0)
     number = 0
     for number, line in enumerate(stream, start=1):
         words = line.split()
-        if words and words[0][0] in "#%":
-            signs += words[0][0] if words[0][0] not in signs else ""
+        if words and words[0][0] in _COMMENTS:
+            if words[:2] == ["%", "bip"] and bipartite is None:
+                what = "says that the columns hold two kinds of vertices, which this reader would number alike"
+                remedy = "gasla.io.read of a file tells them apart; pass bipartite=False if they are one kind"
+                raise FormatError(path, number, f"{what}; {remedy}")
             found = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
             said = (number, int(found[1]), int(found[2])) if found else said
         elif words:
-            columns = len(uncommented(line, signs or "#").split())
+            columns = len(uncommented(line, _COMMENTS).split())
             if columns not in (2, 3):
                 raise FormatError(
                     path,
                     number,
                     f"{columns} columns; expected `source target [weight]`, separated by spaces; to choose among more "
-                    "columns pass src=, dst= and weight= (--columns), for another separator pass separator= "
-                    "(--separator)",
+                    "columns pass src=, dst= and weight=, for another separator pass separator=",
                 )
-            return _Header(signs or "#", columns, *said)
+            return _Header(columns, *said)
     if number == 0:
         raise FormatError(path, 1, "the file is empty; expected lines `source target [weight]`")
-    return _Header(signs or "#", 2, *said)
+    return _Header(2, *said)
 
 
 def _check(words: list[str], columns: int) -> str | None:
-    if words[0][0] in "#%":
-        return None
     if len(words) != columns:
         return f"{len(words)} columns; expected {columns}, as in the first edge"
     for word in words[:2]:

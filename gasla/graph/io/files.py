@@ -21,13 +21,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 import numpy as np
 
 from gasla.arrays import index_dtype
+from gasla.graph.dates import TimeColumn
+from gasla.graph.exchange.columns import arrow
 from gasla.graph.exchange.vertex_names import Names
-from gasla.graph.validate import physical_memory
+from gasla.graph.memory_limit import available, require_bytes
 from gasla.progress import follow, track
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -35,13 +35,37 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
     ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # does not store the name of the temporary file
     ".bz2": bz2.open,
     ".xz": lzma.open,
+    ".zst": lambda file, mode: _zstandard(file, mode),
 }
+
+
+class _LeftOpen:
+    """A file that pyarrow does not close with its own stream."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Leave the file open."""
+
+
+def _zstandard(file: IO[bytes], mode: str) -> Any:
+    """A stream that compresses or decompresses a file by pyarrow."""
+    pa = arrow()
+    if mode == "wb":
+        return pa.CompressedOutputStream(pa.PythonFile(_LeftOpen(file), "w"), "zstd")
+    try:
+        return BytesIO(pa.CompressedInputStream(file, "zstd").read())
+    except OSError as error:
+        raise zlib.error(" ".join(str(error).split())) from error
 
 
 PART = 1 << 20  # bytes of text that are read at a time
 BLOCK = 1 << 16  # edges that are moved at a time, in some ten arrays of 64-bit words
 
-EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names (--vertices names)"
+EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
 
 
@@ -54,7 +78,9 @@ class Part(NamedTuple):
     n: int = 0  # vertices of the whole graph; 0 if the file does not say
     m: int = 0  # edges of the whole graph; 0 if the file does not say
     states_n: bool = False  # whether the file says how many vertices there are
-    attributes: Mapping[str, Array] = MappingProxyType({})  # attributes of the edges; all parts have the same names
+    attributes: Mapping[str, Array | TimeColumn] = MappingProxyType(
+        {}
+    )  # attributes of the edges; all parts have the same names
 
 
 class WeightType:
@@ -107,13 +133,14 @@ class TooLarge(FormatError, MemoryError):
     @classmethod
     def of(cls, path: Path, wanted: str) -> TooLarge:
         """Return the error, given a text on the memory `wanted`."""
-        memory = physical_memory()
+        memory = available("cpu")
+        wanted = wanted.partition("; if ids are names")[0]
         there = "" if memory is None or "available" in wanted else f", and {memory:,} bytes are available"
         return cls(
             path,
             None,
-            f"not enough memory: {wanted}{there}; if ids are names, such as account numbers, pass names=True "
-            "(--vertices names), which numbers only the ids that occur; else read a part of the file",
+            f"not enough memory: {wanted}{there}; if ids are names, such as account numbers, pass names=True, "
+            "which numbers only the ids that occur; else read a part of the file",
         )
 
 
@@ -187,29 +214,28 @@ def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
         yield packed
 
 
-def read_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Array | None:
+def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Array | None:
     """Return the rest of a stream as one record per line; None if any line does not have exactly these fields.
 
     A last field of type "number" becomes int64 if possible, else uint64 if possible, else float64.
     """
-    start = stream.tell()
+    text = uncommented(stream.read(), comments)
     for number in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
         types = [(name, number if kind == "number" else kind) for name, kind in fields]
-        stream.seek(start)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", DeprecationWarning)  # raised when 1.5 is parsed as an integer
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-                return np.loadtxt(stream, dtype=types, comments=comment, ndmin=1)
+                return np.loadtxt(StringIO(text), dtype=types, comments=None, ndmin=1)
         except (ValueError, DeprecationWarning, OverflowError):
             continue
     return None
 
 
-def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comment: str | list[str]) -> Iterator[Array | None]:
+def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Iterator[Array | None]:
     """The rest of a stream as `read_table` returns it, some lines at a time."""
     while lines := stream.readlines(PART):
-        yield read_table(StringIO("".join(lines)), fields, comment)
+        yield read_table(StringIO("".join(lines)), fields, comments)
 
 
 def complain(path: Path, check: Callable[[int, list[str]], str | None], comments: str) -> FormatError:
@@ -227,15 +253,17 @@ def complain(path: Path, check: Callable[[int, list[str]], str | None], comments
     return FormatError(path, number, "malformed")
 
 
-def uncommented(line: str, comments: str) -> str:
-    """Return a line up to the first character that starts a comment.
+def uncommented(text: str, comments: str) -> str:
+    r"""Return lines up to the first word that begins with a character of `comments`; within a word it has no meaning.
 
     Examples
     --------
-    >>> uncommented("0 1 # Nodes: 50%", "#%")
-    '0 1 '
+    >>> uncommented("% bip\n0 1 # Nodes: 50%\n2 3#4", "#%")
+    '\n0 1 \n2 3#4'
     """
-    return re.split(f"[{re.escape(comments)}]", line, maxsplit=1)[0]
+    if not any(sign in text for sign in comments):
+        return text
+    return re.sub(rf"(?<!\S)[{re.escape(comments)}].*", "", text)
 
 
 def parsed_json(path: Path, text: str | bytes) -> Any:
@@ -295,26 +323,35 @@ def is_number(word: str) -> bool:
     return "_" not in word
 
 
-def to_csr(n: int, src: Array, dst: Array, values: Array | None) -> csr_array:
-    """Return the edges as a sparse array with ascending columns, parallel edges kept in their order."""
-    from scipy.sparse import coo_array
-
+def to_graph(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
+    """Return the graph of these edges, numbered by rows, with ascending columns and parallel edges in their order."""
     require_memory(n, len(src))
     ids = index_dtype(max(n, len(src)))  # SciPy would keep int64
-    ends: Any = src.astype(ids, copy=False), dst.astype(ids, copy=False)
-    coo = coo_array((np.ones(len(src), np.float32) if values is None else values, ends), shape=(n, n))
+    return _sorted(n, src.astype(ids, copy=False), dst.astype(ids, copy=False), values)
+
+
+def _sorted(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
+    from scipy.sparse import coo_array
+
+    from gasla.graph.graph import Graph
+
+    coo = coo_array((np.zeros(len(src), np.bool_) if values is None else values, (src, dst)), shape=(n, n))
     coo.has_canonical_format = True  # keeps SciPy from summing parallel edges
-    return coo.tocsc().tocsr()  # two stable sorts
+    is_weighted = values is not None
+    del values, src, dst
+    csc = coo.tocsc()  # the first of two stable sorts
+    del coo
+    csr = csc.tocsr()
+    del csc
+    return Graph.from_csr(csr.indptr, csr.indices, csr.data if is_weighted else None)
 
 
-def csr_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> csr_array:
-    """Return the edges of all parts as `to_csr` does; `require` may refuse their numbers of vertices and edges.
+def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> Graph:
+    """Return the edges of all parts as `to_graph` does; `require` may refuse their numbers of vertices and edges.
 
     Besides the result, memory holds at most 16 bytes per edge: ids are narrowed part by part, and each array is freed
     once the next one is built of it.
     """
-    from scipy.sparse import coo_array
-
     kind, sources, targets, weights = WeightType(), [], [], []
     n = m = 0
     for part in parts:
@@ -326,15 +363,11 @@ def csr_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = la
         weights.append(None if part.weights is None else part.weights.copy())  # not a view of a part's records
     require_memory(n, m)
     require(n, m)
-    ids = index_dtype(max(n, m))  # SciPy would keep int64
-    values = np.ones(m, np.float32) if kind.found is None else _joined(weights, m, kind.found)
-    src, dst = _joined(sources, m, ids), _joined(targets, m, ids)
-    coo = coo_array((values, (src, dst)), shape=(n, n))
-    coo.has_canonical_format = True  # keeps SciPy from summing parallel edges
-    del values, src, dst
-    csc = coo.tocsc()  # the first of two stable sorts
-    del coo
-    return csc.tocsr()
+    ids, weight = index_dtype(max(n, m)), kind.found  # SciPy would keep int64
+    # no name here holds the arrays, so that `_sorted` can free them
+    return _sorted(
+        n, _joined(sources, m, ids), _joined(targets, m, ids), None if weight is None else _joined(weights, m, weight)
+    )
 
 
 def _joined(parts: list[Any], length: int, kind: np.dtype[Any]) -> Array:
@@ -349,12 +382,8 @@ def _joined(parts: list[Any], length: int, kind: np.dtype[Any]) -> Array:
 
 def require_memory(n: int, m: int) -> None:
     """Raise MemoryError for a graph larger than memory, such as one edge between vertices 0 and 10**10."""
-    memory = physical_memory()
-    if memory is not None and 16 * n + 24 * m > memory:
-        raise MemoryError(
-            f"{n:,} vertices and {m:,} edges need {16 * n + 24 * m:,} bytes, and {memory:,} are available; "
-            "gasla.io.convert makes a folder of any file, in little memory, which gasla.io.open maps"
-        )
+    remedy = "gasla.io.convert makes a folder of any file, in little memory"
+    require_bytes(f"{n:,} vertices and {m:,} edges need", 16 * n + 24 * m, remedy)
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:

@@ -9,13 +9,15 @@ this file opens them.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES, Attributes, Of
+from gasla.graph.dates import TimeType, parsed_time_types
 from gasla.graph.exchange.vertex_names import Names
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import FormatError, names_of_json, names_to_json, parsed_json, require_version
@@ -24,7 +26,7 @@ from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_values, check_offsets, check_range, is_value_type
 
 SUFFIXES = (".gasla",)
-FORMAT, VERSION = "gasla graph", 1
+FORMAT, VERSION = "gasla graph", 2  # 1 has no dates
 DESCRIPTION, NAMES = "graph.json", "names.json"
 _EXPECTED = "expected a folder that gasla.io.convert or gasla.io.write has written"
 
@@ -71,7 +73,7 @@ def open_folder(path: Path) -> Graph:
     files.require_unchanged()
     lists.files, files.columns = files, [values, *edges.arrays(), *vertices.arrays()]
     graph._set_lists(lists, as_values(values, about.m))
-    graph._valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
+    graph.valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
     graph.naming, graph.edge_attributes, graph.vertex_attributes = _names(path, about.n), edges, vertices
     return graph
 
@@ -133,28 +135,37 @@ def _array(path: Path, name: str, length: int) -> Array:
 
 def _attributes(path: Path, of: Of, count: int) -> Attributes:
     """Map the columns of the attributes that ``graph.json`` names."""
-    names = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes()).get(f"{of}_attributes", [])
+    about = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes())
+    names, times = about.get(f"{of}_attributes", []), about.get(f"{of}_times", {})
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_attributes is {names!r}; {_EXPECTED}")
     columns = {name: _array(path, f"{of}-attribute-{i}-values", count) for i, name in enumerate(names)}
     for name, column in columns.items():
         if not is_value_type(column.dtype):
             raise FormatError(path, None, f"is damaged: attribute {name!r} has type {column.dtype}; {_EXPECTED}")
-    return Attributes(of, columns) if columns else {"edge": NO_EDGE_ATTRIBUTES, "vertex": NO_VERTEX_ATTRIBUTES}[of]
+    if not columns:
+        return {"edge": NO_EDGE_ATTRIBUTES, "vertex": NO_VERTEX_ATTRIBUTES}[of]
+    try:
+        return Attributes(of, columns, None, parsed_time_types(times, columns))
+    except (ValueError, TypeError) as error:
+        raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_times: {error}; {_EXPECTED}") from error
 
 
-def write_attributes(path: Path, graph: Graph) -> dict[str, list[str]]:
+def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
     """Write the attributes of a graph, those of edges by rows; return what ``graph.json`` says about them."""
     for attributes in (graph.edge_attributes, graph.vertex_attributes):
-        for i, (_, column) in enumerate(attributes.items()):
+        for i, column in enumerate(map(attributes.numbers, attributes)):
             in_order = column[graph.sorted_out.numbers()] if attributes.of == "edge" else column
             with open(path / f"{attributes.of}-attribute-{i}-values.npy", "xb") as file:
                 np.lib.format.write_array(file, in_order, allow_pickle=False)
-    return {
-        f"{attributes.of}_attributes": [*attributes]
-        for attributes in (graph.edge_attributes, graph.vertex_attributes)
-        if attributes
-    }
+    edges, vertices = graph.edge_attributes, graph.vertex_attributes
+    return about_attributes("edge", edges, edges.time_types) | about_attributes("vertex", vertices, vertices.time_types)
+
+
+def about_attributes(of: Of, names: Iterable[str], time_types: Mapping[str, TimeType]) -> dict[str, Any]:
+    """What ``graph.json`` says about attributes: names, and the kind, unit and zone of dates and times."""
+    about: dict[str, Any] = {f"{of}_attributes": [*names], f"{of}_times": time_types}
+    return {key: value for key, value in about.items() if value}
 
 
 def _names(path: Path, n: int) -> Names | None:
@@ -162,9 +173,10 @@ def _names(path: Path, n: int) -> Names | None:
     return names_of_json(file, file.read_bytes(), n) if file.exists() else None
 
 
-def describe(path: Path, about: Description, names: Names | None, attributes: dict[str, list[str]]) -> None:
+def describe(path: Path, about: Description, names: Names | None, attributes: dict[str, Any]) -> None:
     """Write ``graph.json``, and the names of vertices if there are any."""
     if names is not None:
         (path / NAMES).write_text(names_to_json(names), "utf-8")
-    text = json.dumps({"format": FORMAT, "version": VERSION, **about._asdict(), **attributes}, indent=2)
+    version = VERSION if any(name.endswith("_times") for name in attributes) else 1  # the earliest that can hold it
+    text = json.dumps({"format": FORMAT, "version": version, **about._asdict(), **attributes}, indent=2)
     (path / DESCRIPTION).write_text(text + "\n", "utf-8")

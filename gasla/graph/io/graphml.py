@@ -3,21 +3,92 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 from gasla.graph.io import networkx_files
+from gasla.graph.io.files import FormatError
 
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
 SUFFIXES = (".graphml",)
 _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_SPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a GraphML file."""
-    return networkx_files.read(path, "GraphML", lambda stream: networkx_files.networkx().read_graphml(stream))
+    """Return the graph in a GraphML file; if some edges are directed and others not, these lead both ways."""
+    return networkx_files.read(path, "GraphML", lambda stream: _parse(path, stream))
+
+
+def _parse(path: Path, stream: IO[bytes]) -> Any:
+    """The graph by NetworkX, with what it passes over, takes for something else or refuses: see each step."""
+    nx = networkx_files.networkx()
+    document = ElementTree.parse(stream).getroot()
+    for element in document.iter():  # some writers leave out the namespace
+        element.tag = element.tag if element.tag[:1] == "{" else f"{{{_SPACE}}}{element.tag}"
+    if len(graphs := _children(document, "graph")) > 1:
+        raise FormatError(path, None, f"has {len(graphs)} graphs, and gasla reads one; expected a file for each")
+    nodes, edges = ([*document.iter(f"{{{_SPACE}}}{tag}")] for tag in ("node", "edge"))
+    _require_ids(path, nodes, edges)
+    for node in nodes:
+        if _children(node, "graph"):
+            node.set("yfiles.foldertype", "group")  # without it, NetworkX passes over a graph within a node
+    for key in _children(document, "key"):
+        _set_default(key, nodes, "node")
+        _set_default(key, edges, "edge")
+    _direct([*document.iter(f"{{{_SPACE}}}graph")])
+    for number, edge in enumerate(document.iter(f"{{{_SPACE}}}edge")):
+        edge.set("id", str(number))  # NetworkX keeps one of the edges with the same ends and the same id or "key"
+    G = nx.read_graphml(BytesIO(ElementTree.tostring(document)), force_multigraph=True)
+    is_of_igraph = [*G.nodes] == [f"n{place}" for place in range(len(G))]
+    return networkx_files.named(G) if is_of_igraph and networkx_files.have_names(G) else G
+
+
+def _children(element: ElementTree.Element, tag: str) -> list[ElementTree.Element]:
+    return element.findall(f"{{{_SPACE}}}{tag}")
+
+
+def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[ElementTree.Element]) -> None:
+    """Raise FormatError for a node without an id of its own, and an edge without ends, which NetworkX would make up."""
+    known: set[str | None] = set()
+    for place, node in enumerate(nodes):
+        if (name := node.get("id")) is None or name in known:
+            raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
+        known.add(name)
+    for place, edge in enumerate(edges):
+        for end in ("source", "target"):
+            if (name := edge.get(end)) not in known:
+                raise FormatError(path, None, f"edge {place} has the {end} {name!r}; expected the id of a node")
+
+
+def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], of: str) -> None:
+    """Give each node, or each edge, without data for a key the key's default, if it has one."""
+    if key.get("for") not in (of, "all", None) or not (defaults := _children(key, "default")):
+        return
+    for element in elements:
+        if all(data.get("key") != key.get("id") for data in _children(element, "data")):
+            ElementTree.SubElement(element, f"{{{_SPACE}}}data", key=str(key.get("id"))).text = defaults[0].text
+
+
+def _direct(graphs: list[ElementTree.Element]) -> None:
+    """Make all edges of a graph, and of those within its nodes, directed or not; undirected ones may lead both ways."""
+    found = []
+    for graph in graphs:
+        for edge in _children(graph, "edge"):
+            is_directed = edge.attrib.pop("directed", str(graph.get("edgedefault") == "directed").lower()) == "true"
+            found.append((graph, edge, is_directed))
+    if found:
+        graphs[0].set("edgedefault", "undirected")
+    if any(is_directed for _, _, is_directed in found):
+        graphs[0].set("edgedefault", "directed")
+        for graph, edge, is_directed in found:
+            source, target = edge.get("source", ""), edge.get("target", "")
+            if not is_directed and source != target:
+                ElementTree.SubElement(graph, edge.tag, source=target, target=source).extend(edge)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

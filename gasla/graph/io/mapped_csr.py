@@ -18,7 +18,7 @@ from gasla.graph.adjacency import Array
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import FormatError
 from gasla.graph.mapped_files import MappedFiles
-from gasla.graph.validate import is_value_type
+from gasla.graph.validate import is_value_type, lists_of_rows
 
 NAMES = ("indptr", "indices", "data")
 OF_GASLA = ("attributes/", "gasla/")  # prefixes of the names of arrays that `npz` adds to a matrix
@@ -50,11 +50,12 @@ def open_matrix(path: Path) -> Graph:
     try:
         if len(indptr) == 0:
             raise ValueError("indptr is empty; expected n + 1 offsets")
-        graph._set_compressed(len(indptr) - 1, indptr, indices, data, by_column)
+        graph._set_lists(*lists_of_rows(len(indptr) - 1, indptr, indices, data, by_column))
     except ValueError as error:
         raise FormatError(path, None, f"{error}; {_EXPECTED}") from error
     files.require_unchanged()
-    graph.lists.files, files.columns = files, [graph.values]
+    graph.files = graph.lists.files = files
+    files.columns = [graph.values]
     return graph
 
 

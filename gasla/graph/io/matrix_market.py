@@ -1,4 +1,6 @@
-"""Matrix Market files, coordinate form: real, integer, unsigned-integer or pattern; general, symmetric or skew.
+"""Matrix Market files: coordinates or arrays; real, integer, unsigned-integer or pattern; general, symmetric or skew.
+
+The zeros of an array are no edges. The rows and columns of a rectangular matrix are the two sides of a graph.
 
 The faster reader of SciPy is not used: it aborts the process on some truncated files, and truncates decimals in integer
 files.
@@ -7,18 +9,20 @@ files.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, TextIO
 
 import numpy as np
 
+from gasla.graph.exchange.two_sides import SIDES, sides
 from gasla.graph.io.files import (
     Array,
     FormatError,
     Part,
     complain,
-    csr_of_parts,
     edge_blocks,
+    graph_of_parts,
     has_weights,
     is_count,
     is_number,
@@ -26,12 +30,9 @@ from gasla.graph.io.files import (
     open_text,
     parts_of_table,
     weights,
-    within,
 )
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from gasla.graph.graph import Graph
 
 SUFFIXES = (".mtx",)
@@ -43,24 +44,49 @@ class _Header(NamedTuple):
     line: int  # line with the sizes
     type: str | None
     mirrored: int
-    n: int
-    m: int
+    n: int  # rows
+    columns: int
+    m: int  # entries
+    is_array: bool
+    shift: int = 0  # what is added to columns: the number of rows if rows and columns are two sides
+
+    @property
+    def vertices(self) -> int:
+        """The number of vertices."""
+        return max(self.n, self.shift + self.columns)
 
 
-def read(path: Path) -> csr_array:
+def read(path: Path, bipartite: bool | None = None) -> Graph:
     """Return the graph in a Matrix Market file; symmetric files give both directions of each edge."""
-    return csr_of_parts(parts(path))
+    if not bipartite:
+        return graph_of_parts(parts(path))
+    found = parts(path, True)
+    first = next(found)
+    graph = graph_of_parts(chain([first], found))
+    rows = first.m  # of the matrix
+    return graph.with_vertex_attributes({SIDES: sides(graph.n, rows)})
 
 
-def parts(path: Path) -> Iterator[Part]:
-    """The edges, in blocks; of a symmetric matrix each entry is followed by its mirror image."""
+def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
+    """The edges, in blocks; of a symmetric matrix each entry is followed by its mirror image.
+
+    The first part has no edges, and as `m` the number of rows.
+    """
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)
+        if bipartite:
+            header = header._replace(shift=header.n)
+        elif header.n != header.columns:
+            what = f"a matrix of {header.n} x {header.columns}; expected a square matrix"
+            raise FormatError(path, header.line, f"{what}, or bipartite=True for rows and columns as two sides")
+        if header.is_array:
+            yield from _array_parts(path, stream, header)
+            return
         fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
-        yield _expanded(path, np.zeros(0, fields), header)  # says how many vertices there are
+        yield _expanded(path, np.zeros(0, fields), header)._replace(m=header.n)  # says how many vertices there are
         for table in parts_of_table(stream, fields, "%"):
-            if table is None or not within(table, header.n):
+            if table is None or not _within(table, header):
                 raise complain(path, lambda line, words: _check(line, words, header), "%")
             count += len(table)
             yield _expanded(path, table, header)
@@ -68,17 +94,50 @@ def parts(path: Path) -> Iterator[Part]:
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
+def _within(table: Array, header: _Header) -> bool:
+    """Whether the rows and columns of all entries are those of the matrix."""
+    ends = ("u", header.n), ("v", header.columns)
+    return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in ends)
+
+
+def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
+    """The entries of an array other than 0, in blocks: column by column, of a symmetric one from the diagonal down."""
+    count, first, rows = 0, header.mirrored == -1, np.arange(header.columns, dtype=np.int64)
+    begins = rows * header.n if header.mirrored == 0 else rows * (header.n - first) - rows * (rows - 1) // 2
+    kind = str(header.type)
+    none = np.zeros(0, [("u", "i8"), ("v", "i8"), ("value", kind)])
+    yield _expanded(path, none, header)._replace(m=header.n)
+    for table in parts_of_table(stream, [("value", kind)], "%"):
+        if table is None or count + len(table) > header.m:
+            raise complain(path, lambda line, words: _check_array(line, words, header), "%")
+        places = count + np.arange(len(table))
+        v = np.searchsorted(begins, places, side="right") - 1
+        u = places - begins[v] + (0 if header.mirrored == 0 else v + first)
+        count += len(table)
+        entries = np.zeros(len(table), none.dtype)
+        entries["u"], entries["v"], entries["value"] = u + 1, v + 1, table["value"]
+        yield _expanded(path, entries[table["value"] != 0], header)
+    if count != header.m:
+        raise FormatError.of_count(path, header.line, header.m, count)
+
+
+def _check_array(line: int, words: list[str], header: _Header) -> str | None:
+    if line <= header.line:
+        return None
+    return _check_value(words[0], header) if len(words) == 1 else f"{' '.join(words)[:60]!r}; expected a number a line"
+
+
 def _expanded(path: Path, table: Array, header: _Header) -> Part:
     """The edges of some entries: both directions of a symmetric matrix."""
-    u, v = table["u"] - 1, table["v"] - 1
+    u, v = table["u"] - 1, table["v"] - 1 + header.shift
     values = table["value"] if header.type else None
-    if header.mirrored:
+    if header.mirrored and not header.shift:
         off = u != v
         if header.mirrored == -1 and header.type == "i8" and table["value"].min(initial=0) == -(2**63):
             raise FormatError(path, header.line, f"{-(2**63)} in a skew-symmetric matrix; its negative exceeds 64 bits")
         u, v = np.concatenate([u, v[off]]), np.concatenate([v, u[off]])
         values = values if values is None else np.concatenate([values, header.mirrored * values[off]])
-    return Part(u, v, values, header.n)
+    return Part(u, v, values, header.vertices)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
@@ -103,8 +162,9 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 def _header(path: Path, stream: IO[str]) -> _Header:
     """Read the header, up to the line with the sizes."""
     first = stream.readline().lower().split()
-    if len(first) != 5 or first[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
-        expected = "`%%MatrixMarket matrix coordinate FIELD SYMMETRY`"
+    is_array = first[2:3] == ["array"]
+    if len(first) != 5 or first[:2] != ["%%matrixmarket", "matrix"] or not (is_array or first[2] == "coordinate"):
+        expected = "`%%MatrixMarket matrix coordinate FIELD SYMMETRY`, or array in place of coordinate"
         raise FormatError(path, 1, f"{' '.join(first)[:60]!r}; expected {expected}")
     field, symmetry = first[3:]
     for word, known in ((field, _TYPES), (symmetry, _MIRRORED)):
@@ -112,19 +172,23 @@ def _header(path: Path, stream: IO[str]) -> _Header:
             raise FormatError(path, 1, f"{word!r}; expected one of {', '.join(known)}")
     if symmetry == "skew-symmetric" and field in ("unsigned-integer", "pattern"):
         raise FormatError(path, 1, f"{field} values have no negative; expected real or integer, or not {symmetry}")
-    number = 1
+    if is_array and field == "pattern":
+        raise FormatError(path, 1, "an array of pattern entries; expected coordinates, or another field")
+    number, sizes = 1, "ROWS COLUMNS" if is_array else "ROWS COLUMNS ENTRIES"
     while line := stream.readline():
         number += 1
         words = line.split()
         if not words or words[0].startswith("%"):
             continue
-        if len(words) != 3 or not all(map(is_count, words)):
-            raise FormatError(path, number, f"{line.strip()[:60]!r}; expected `ROWS COLUMNS ENTRIES`")
-        rows, columns, entries = map(int, words)
-        if rows != columns:
-            raise FormatError(path, number, f"a matrix of {rows} x {columns}; expected a square matrix")
-        return _Header(number, _TYPES[field], _MIRRORED[symmetry], rows, entries)
-    raise FormatError(path, number, "the file ends; expected `ROWS COLUMNS ENTRIES`")
+        if len(words) != len(sizes.split()) or not all(map(is_count, words)):
+            raise FormatError(path, number, f"{line.strip()[:60]!r}; expected `{sizes}`")
+        rows, columns, *given = map(int, words)
+        if rows != columns and symmetry != "general":
+            raise FormatError(path, number, f"a {symmetry} matrix of {rows} x {columns}; expected a square one")
+        half = {"general": rows * columns, "symmetric": rows * (rows + 1) // 2}.get(symmetry, rows * (rows - 1) // 2)
+        entries = given[0] if given else half
+        return _Header(number, _TYPES[field], _MIRRORED[symmetry], rows, columns, entries, is_array)
+    raise FormatError(path, number, f"the file ends; expected `{sizes}`")
 
 
 def _check(line: int, words: list[str], header: _Header) -> str | None:
@@ -132,13 +196,17 @@ def _check(line: int, words: list[str], header: _Header) -> str | None:
         return None
     if len(words) != (3 if header.type else 2):
         return f"{' '.join(words)[:60]!r}; expected `row column{' value' if header.type else ''}`, as line 1 says"
-    for end in words[:2]:
-        if not is_whole(end) or not 1 <= int(end) <= header.n:
-            return f"vertex {end[:60]!r}; expected 1 to {header.n}, as line {header.line} says"
-    if header.type == "f8" and not is_number(words[2]):
-        return f"value {words[2][:60]!r}; expected a number"
-    if header.type == "i8" and not is_whole(words[2]):
-        return f"value {words[2][:60]!r}; expected a whole number, as line 1 says, of 64 bits at most"
-    if header.type == "u8" and not (words[2].isdecimal() and len(words[2]) <= 20 and int(words[2]) < 2**64):
-        return f"value {words[2][:60]!r}; expected a whole number from 0, as line 1 says, of 64 bits at most"
+    for end, most in zip(words[:2], (header.n, header.columns)):
+        if not is_whole(end) or not 1 <= int(end) <= most:
+            return f"vertex {end[:60]!r}; expected 1 to {most}, as line {header.line} says"
+    return _check_value(words[2], header) if header.type else None
+
+
+def _check_value(word: str, header: _Header) -> str | None:
+    if header.type == "f8" and not is_number(word):
+        return f"value {word[:60]!r}; expected a number"
+    if header.type == "i8" and not is_whole(word):
+        return f"value {word[:60]!r}; expected a whole number, as line 1 says, of 64 bits at most"
+    if header.type == "u8" and not (word.isdecimal() and len(word) <= 20 and int(word) < 2**64):
+        return f"value {word[:60]!r}; expected a whole number from 0, as line 1 says, of 64 bits at most"
     return None

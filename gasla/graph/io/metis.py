@@ -3,7 +3,7 @@
 First line: `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The three digits of FORMAT say whether each vertex's line starts
 with a vertex size, whether vertex weights follow (CONSTRAINTS of them, by default 1), and whether each neighbor is
 followed by an edge weight. EDGES counts each edge once; both ends list it, with the same weight. Vertex sizes and
-weights are ignored.
+weights are left out, with a warning.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ import warnings
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gasla.graph.io.files import Array, FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_csr
+from gasla.graph.io.files import Array, FormatError, edge_blocks, has_weights, is_count, is_whole, open_text, to_graph
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from gasla.graph.graph import Graph
 
 SUFFIXES = (".graph", ".metis")
@@ -35,7 +33,7 @@ class _Header(NamedTuple):
     weighted: bool
 
 
-def read(path: Path) -> csr_array:
+def read(path: Path) -> Graph:
     """Return the graph in a METIS file."""
     with open_text(path) as stream:
         header = _header(path, stream)
@@ -46,10 +44,14 @@ def read(path: Path) -> csr_array:
     if parsed is None:
         raise _complaint(path, header)
     src, dst, values = parsed
-    A = to_csr(header.n, src, dst, values)
-    if error := _one_sided(path, header, A):
+    graph = to_graph(header.n, src, dst, values)
+    if error := _one_sided(path, header, graph.to_scipy()):
         raise error
-    return A
+    if header.skip:
+        what = f"{header.skip} numbers" if header.skip > 1 else "a number"
+        said = f"{path}: {what} of each vertex, its size or weights, are left out; only the edges are read"
+        warnings.warn(said, UserWarning, stacklevel=4)
+    return graph
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
@@ -170,7 +172,7 @@ def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
                 yield number, _words(line)
 
 
-def _one_sided(path: Path, header: _Header, A: csr_array) -> FormatError | None:
+def _one_sided(path: Path, header: _Header, A: Any) -> FormatError | None:
     """Return the error for the first edge listed at only one end, or with two different weights, if any."""
     from scipy.sparse import csr_array
 

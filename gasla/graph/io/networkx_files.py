@@ -1,26 +1,22 @@
-"""Files that NetworkX reads and writes (`pip install 'gasla[networkx]'`), with names and attributes.
-
-Attributes that are numbers and that every edge, or every vertex, has become columns of the `Graph`; "weight" of edges
-becomes its values. Vertices have names unless their labels are 0, 1, … in this order.
-"""
+"""Files that NetworkX reads and writes (`pip install 'gasla[networkx]'`), with names and attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from ast import literal_eval
+from collections.abc import Callable
+from itertools import chain
+from numbers import Number
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError
 
-import numpy as np
-
-from gasla.graph.io.files import Array, FormatError, is_whole, open_bytes
+from gasla.graph.dates import iso
+from gasla.graph.exchange.libraries import Records, records_of
+from gasla.graph.io import record_files
+from gasla.graph.io.files import FormatError, is_count, open_text, require_memory, translate_errors
+from gasla.graph.validate import are_sparse
 
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
-
-# What NetworkX raises at damaged files, besides its own errors; RecursionError at lists in lists in lists.
-_OF_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def networkx() -> Any:
@@ -34,27 +30,68 @@ def networkx() -> Any:
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
     """The graph in a file, which `parse` reads as one of NetworkX."""
-    from gasla.graph.graph import Graph
-
     nx = networkx()
-    with open_bytes(path) as stream:
+
+    def records(stream: IO[bytes]) -> Records:
         try:
-            G = parse(stream).to_directed()
-        except (nx.NetworkXError, ParseError, *_OF_DAMAGE) as error:
-            said = " ".join(str(error).split())
-            raise FormatError(path, None, f"is damaged, or of another format ({said}); expected {format}") from error
-    labels = [*G.nodes]
-    if other := [label for label in labels if type(label) not in (int, str)]:
-        raise FormatError(path, None, f"has a node {other[0]!r}; expected integers or texts as ids")
-    if labels == [*map(str, range(len(labels)))]:
-        G = nx.relabel_nodes(G, dict(zip(labels, range(len(labels)))))
-    try:
-        edges = _columns(data for _, _, data in G.edges(data=True))
-        vertices = _columns(data for _, data in G.nodes(data=True))
-    except OverflowError as error:
-        raise FormatError(path, None, f"has an attribute beyond float64 ({error}); expected smaller numbers") from error
-    weight = edges.pop("weight", None)
-    return Graph.from_networkx(G, None).with_values(weight).with_edge_attributes(edges).with_vertex_attributes(vertices)
+            return records_of(parse(stream))
+        except nx.NetworkXError as error:
+            raise ValueError(str(error)) from error
+
+    return record_files.read(path, format, records, f"{format} as NetworkX reads it")
+
+
+def has_dicts(path: Path) -> bool:
+    """Whether an edge list has attributes in braces, as `networkx.write_edgelist` writes them."""
+    with translate_errors(path), open_text(path) as text:
+        first = next((line.split(None, 2) for line in text if line.strip() and line[0] not in "#%"), [])
+    return len(first) == 3 and first[2].startswith("{")
+
+
+def read_edge_list(path: Path) -> Graph:
+    """The graph in an edge list with attributes in braces; whole numbers as ids are numbers of vertices."""
+    with translate_errors(path):
+        return record_files.read(path, "an edge list", lambda stream: _edge_list(path, stream.read()))
+
+
+def _edge_list(path: Path, content: bytes) -> Records:
+    edges: list[tuple[Any, Any, dict[str, Any]]] = []
+    for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
+        words = text.split(None, 2)
+        if not words or words[0][0] in "#%":
+            continue
+        try:
+            u, v, data = words[0], words[1], literal_eval(words[2])
+            edges.append((u, v, dict(data)))
+        except (ValueError, TypeError, SyntaxError, IndexError):
+            expected = "expected `source target {'name': value}`, as in the first row"
+            raise FormatError(path, line, f"{text.strip()[:60]!r}; {expected}") from None
+    ends = [end for edge in edges for end in edge[:2]]
+    if not all(is_count(end) for end in ends):
+        return Records([(name, {}) for name in dict.fromkeys(ends)], edges)
+    n = 1 + max(map(int, ends), default=-1)
+    require_memory(n, len(edges))
+    if doubt := are_sparse(n, len(edges)):
+        raise FormatError(path, None, doubt)
+    return Records([(v, {}) for v in range(n)], [(int(u), int(v), data) for u, v, data in edges])
+
+
+def have_names(G: Any) -> bool:
+    """Whether all nodes have a different text as the attribute "name", as igraph writes the names of vertices."""
+    names = [data.get("name") for _, data in G.nodes(data=True)]
+    return all(isinstance(name, str) and name for name in names) and 0 < len(names) == len({*names})
+
+
+def named(G: Any) -> Any:
+    """The graph with the attribute "name" as names of the nodes, instead of numbers of igraph."""
+    names = {node: data.pop("name") for node, data in G.nodes(data=True)}
+    return networkx().relabel_nodes(G, names)
+
+
+def change_attributes(G: Any, change: Callable[[Any], Any]) -> None:
+    """Replace each attribute of the nodes and edges of a graph of NetworkX by what a function returns for it."""
+    for *_, data in chain(G.nodes(data=True), G.edges(data=True)):
+        data.update({name: change(value) for name, value in data.items()})
 
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
@@ -63,34 +100,8 @@ def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
     if graph.values is None and "weight" in graph.edge_attributes:
         raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")
     try:
-        save(graph.to_networkx(directed=True, attributes=True))
+        G = graph.to_networkx(directed=True, attributes=True)
+        change_attributes(G, lambda value: value if isinstance(value, str | Number) else iso(value))
+        save(G)
     except (nx.NetworkXError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _columns(records: Iterable[dict[str, Any]]) -> dict[str, Array]:
-    """The attributes that all edges, or all vertices, have as numbers."""
-    rows = list(records)
-    found = {}
-    for name in rows[0] if rows else ():
-        values = [_number(row.get(name)) for row in rows]
-        if all(isinstance(value, int | float) for value in values) and name:
-            found[name] = _column(values)
-    return found
-
-
-def _column(values: list[Any]) -> Array:
-    """Numbers as an array of int64, or uint64 if they need it, or else float64; or of bool."""
-    kinds = {*map(type, values)}
-    if kinds == {bool}:
-        return np.array(values)
-    if float not in kinds:
-        for kind in (np.int64, np.uint64):
-            with suppress(OverflowError):
-                return np.array(values, kind)
-    return np.array(values, np.float64)  # NumPy alone would make objects of integers beyond 64 bits
-
-
-def _number(value: Any) -> Any:
-    """The number in a text, since GML writes integers of more than 32 bits as texts; anything else unchanged."""
-    return int(value) if isinstance(value, str) and is_whole(value, 2**64) else value

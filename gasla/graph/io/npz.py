@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gasla.graph.dates import TimeColumn, parsed_time_types
 from gasla.graph.io.files import (
     BLOCK,
     COMPRESSIONS,
@@ -25,10 +27,11 @@ from gasla.graph.io.files import (
     names_of_json,
     names_to_json,
     open_bytes,
+    parsed_json,
     require_memory,
     require_version,
     rows_of,
-    to_csr,
+    to_graph,
     weights,
 )
 from gasla.graph.io.mapped_csr import OF_GASLA, read_header
@@ -45,8 +48,9 @@ _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
 _KEPT = "attributes/"  # prefix of arrays of attributes; the array of this name says whether the graph has values
 _NAMES = "gasla/names"  # the array with the names of vertices: the bytes of a JSON list
+_TIMES = "gasla/times"  # the array with the kind, unit and zone of dates and times: the bytes of JSON
 _VERSION = "gasla/version"  # the array with the version of the form of attributes and names
-VERSION = 2  # 1 has no names
+VERSION = 3  # 1 has no names, 2 no dates
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
@@ -60,8 +64,10 @@ class _Compressed(NamedTuple):
     indptr: Array
 
 
-def read(path: Path) -> csr_array | Graph:
-    """Return the graph in an archive; a Graph if it has names or attributes."""
+def read(path: Path) -> Graph:
+    """Return the graph in an archive."""
+    from gasla.graph.graph import Graph
+
     with open_bytes(path) as stream:
         if not zipfile.is_zipfile(stream):
             raise FormatError(path, None, f"is not an archive, or truncated; {_EXPECTED}")
@@ -70,13 +76,15 @@ def read(path: Path) -> csr_array | Graph:
     if "format" not in arrays:
         raise FormatError(path, None, f"contains no sparse array; {_EXPECTED}")
     try:
-        require_version(path, "npz", int(arrays.get(_VERSION, np.array(VERSION)).item()), VERSION)
-        return _graph(path, arrays) if any(name.startswith(OF_GASLA) for name in arrays) else _matrix(path, arrays)
+        require_version(path, "npz", int(_item(arrays.get(_VERSION, np.array(VERSION)))), VERSION)
+        return (
+            _graph(path, arrays) if any(name.startswith(OF_GASLA) for name in arrays) else Graph(_matrix(path, arrays))
+        )
     except KeyError as error:
         raise FormatError(path, None, f"has no array {error}; {_EXPECTED}") from error
     except FormatError:
         raise
-    except (ValueError, TypeError, SystemError) as error:  # SystemError: text of characters beyond Unicode
+    except (ValueError, TypeError) as error:
         raise FormatError(path, None, f"{error}; {_EXPECTED}") from error
 
 
@@ -153,7 +161,7 @@ def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
     """Return the arrays of the archive that may belong to a matrix."""
     with _translated(path), np.load(stream, allow_pickle=False) as archive:
         kept = [name for name in archive if name.startswith(_KEPT)]
-        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, *kept) if name in archive}
+        found = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *kept) if name in archive}
         for name, array in found.items():
             if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what does not begin as an array
                 raise ValueError(f"{name} is no array")
@@ -185,13 +193,13 @@ def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
             raise ValueError(f"data has shape {data.shape}; expected a row for each of {len(offsets)} offsets")
         inside = (offsets > -n) & (offsets < n)
         A: Any = dia_array((data[inside], offsets[inside]), shape=shape).tocoo()
-        return to_csr(n, A.row, A.col, A.data)
+        return to_graph(n, A.row, A.col, A.data).to_scipy()
     given = _Compressed(format, shape, data, as_ids("indices", arrays["indices"]), as_ids("indptr", arrays["indptr"]))
     require_compressed(given)
     A = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}[format](given[2:], shape=shape)
     if format == "bsr":
         A = A.tocoo()
-        return to_csr(n, A.row, A.col, A.data)
+        return to_graph(n, A.row, A.col, A.data).to_scipy()
     return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()  # sorts without summing entries
 
 
@@ -200,7 +208,7 @@ def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
         raise ValueError(f"{len(row)} rows, {len(col)} columns and {data.shape} values; expected equal counts")
     check_range("row", row, n)
     check_range("col", col, n)
-    return to_csr(n, row, col, data)
+    return to_graph(n, row, col, data).to_scipy()
 
 
 def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
@@ -208,16 +216,20 @@ def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
     from gasla.graph.graph import Graph
 
     A = _matrix(path, arrays)
-    columns: dict[str, dict[str, Array]] = {"edge": {}, "vertex": {}}
+    columns: dict[str, dict[str, Any]] = {"edge": {}, "vertex": {}}
     for key, column in arrays.items():
         of, _, name = key.removeprefix(_KEPT).partition("/")
         if key.startswith(_KEPT) and of in columns:
             columns[of][name] = column
     if columns["edge"] and (_word(arrays["format"]) != "csr" or not np.array_equal(A.indices, arrays["indices"])):
         raise FormatError(path, None, "has attributes of edges that are not sorted by rows and columns; is it damaged?")
-    graph = Graph(A) if arrays[_KEPT].item() else Graph.from_csr(A.indptr, A.indices)
+    graph = Graph(A) if _item(arrays[_KEPT]) else Graph.from_csr(A.indptr, A.indices)
     if _NAMES in arrays:
         graph.naming = names_of_json(path, arrays[_NAMES].tobytes(), graph.n)
+    times = parsed_json(path, arrays[_TIMES].tobytes()) if _TIMES in arrays else {}
+    for of, each in columns.items():
+        for name, kind in parsed_time_types(times.get(of, {}), each).items():
+            columns[of][name] = TimeColumn(each[name], kind)
     return graph.with_edge_attributes(columns["edge"]).with_vertex_attributes(columns["vertex"])
 
 
@@ -226,18 +238,29 @@ def _columns(graph: Graph) -> dict[str, Array]:
     edges, vertices, names = graph.edge_attributes, graph.vertex_attributes, graph.naming
     if not edges and not vertices and names is None:
         return {}
-    columns = {f"{_KEPT}edge/{name}": column[graph.sorted_out.numbers()] for name, column in edges.items()}
-    columns |= {f"{_KEPT}vertex/{name}": column for name, column in vertices.items()}
+    columns = {f"{_KEPT}edge/{name}": edges.numbers(name)[graph.sorted_out.numbers()] for name in edges}
+    columns |= {f"{_KEPT}vertex/{name}": vertices.numbers(name) for name in vertices}
     if names is not None:
         columns[_NAMES] = np.frombuffer(names_to_json(names).encode(), np.uint8)
-    version = 1 if names is None else VERSION  # the earliest version that can hold this graph
+    version = 1 if names is None else 2  # the earliest version that can hold this graph
+    if edges.time_types or vertices.time_types:
+        about = json.dumps({"edge": edges.time_types, "vertex": vertices.time_types})
+        columns[_TIMES], version = np.frombuffer(about.encode(), np.uint8), VERSION
     return {**columns, _KEPT: np.array(graph.values is not None), _VERSION: np.array(version)}
 
 
 def _word(array: Array) -> str:
     """Return the string in a zero-dimensional array."""
-    word = array.item()
+    word = _item(array)
     return word.decode("ascii") if isinstance(word, bytes) else str(word)
+
+
+def _item(array: Array) -> Any:
+    """Return the value in a zero-dimensional array. Raises ValueError if it is text that Python can't hold."""
+    try:
+        return array.item()
+    except SystemError as error:  # NumPy's error for characters beyond Unicode
+        raise ValueError(f"{error}") from error
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,9 +82,20 @@ def _columns(sample: list[str], sign: str) -> int:
     return counts.pop() if len(counts) == 1 else 0
 
 
-def rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def rows(path: Path, layout: Layout) -> Generator[tuple[int, list[str]], None, None]:
     """The rows with their line numbers, without empty lines and comments."""
-    lines = _decoded(path)
+    with closing(_decoded(path)) as lines:
+        yield from _divided(path, lines, layout)
+
+
+def first_rows(path: Path, layout: Layout, first: int, last: int) -> list[list[str]]:
+    """Some rows. The file is closed at once: Ctrl-C while Python frees a generator that was left would be lost."""
+    with closing(rows(path, layout)) as found:
+        return [row for _, row in islice(found, first, last)]
+
+
+def _divided(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """The rows in lines of a file, with their numbers."""
     if layout.has_comments:
         lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
     else:
@@ -114,7 +126,7 @@ def _words(line: str) -> list[str]:
     return next(csv.reader([line.replace("\t", " ").strip()], delimiter=" ", skipinitialspace=True), [])
 
 
-def _decoded(path: Path) -> Iterator[str]:
+def _decoded(path: Path) -> Generator[str, None, None]:
     with translate_errors(path), open_text(path) as text:
         for line in text:
             yield line.encode("latin-1").decode(errors="replace")
@@ -130,6 +142,13 @@ def is_plain(path: Path) -> bool:
     has_signs = any(sign in word for sign in ",;|" for word in words)
     numbers = sum(map(is_number, words[:2]))
     return numbers == 2 or (not has_signs and (len(words) < 2 or numbers == 1))
+
+
+def is_bipartite(path: Path) -> bool:
+    """Whether a comment above the edges says so: ``% bip``, as KONECT has it."""
+    with translate_errors(path), open_text(path) as text:
+        comments = takewhile(lambda line: line[:1] in ("%", "#") or not line.strip(), text)
+        return any(line.split()[:2] == ["%", "bip"] for line in comments)
 
 
 def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:

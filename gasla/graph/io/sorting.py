@@ -18,10 +18,12 @@ import numpy as np
 
 from gasla.arrays import index_dtype
 from gasla.graph.adjacency import Array
+from gasla.graph.dates import TimeColumn, TimeType
 from gasla.graph.graph import Graph
 from gasla.graph.io.files import BLOCK, Part, WeightType, rows_of
-from gasla.graph.io.folder import DESCRIPTION, Description, describe, write_attributes
-from gasla.graph.validate import physical_memory, require_vertices
+from gasla.graph.io.folder import DESCRIPTION, Description, about_attributes, describe, write_attributes
+from gasla.graph.memory_limit import available
+from gasla.graph.validate import require_vertices
 from gasla.output import placing_folder
 from gasla.progress import follow
 
@@ -51,7 +53,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
             for part in parts:
                 spool.append(part)
         about = _sort(folder, spool, memory)
-        attributes = {"edge_attributes": spool.attributes} if spool.attributes else {}
+        attributes = about_attributes("edge", spool.attributes, spool.time_types)
         attributes = attributes if graph is None else write_attributes(folder, graph)
         describe(folder, about, None if graph is None else graph.naming, attributes)
     return about
@@ -96,6 +98,7 @@ class _Spool:
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
         self._of_attributes: dict[str, IO[bytes]] = {}
         self._types: dict[str, np.dtype[Any]] = {}  # of the attributes
+        self.time_types: dict[str, TimeType] = {}
 
     def append(self, part: Part) -> None:
         ends = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
@@ -103,6 +106,8 @@ class _Spool:
             if array is not None:
                 _write(file, array)
         for i, (name, column) in enumerate(part.attributes.items()):
+            if isinstance(column, TimeColumn):
+                self.time_types[name], column = column.type, column.numbers
             if self.m == 0:
                 self._of_attributes[name] = _create(self.folder / f"spool-attribute-{i}")
                 self._types[name] = column.dtype
@@ -317,5 +322,5 @@ def _read(file: IO[bytes], count: int, kind: np.dtype[Any]) -> Array:
 
 
 def default_memory() -> int:
-    """The default for the bytes that sorting may take: an eighth of the machine's, and at most 1 GiB."""
-    return min(1 << 30, (physical_memory() or 1 << 31) // 8)
+    """The default for the bytes that sorting may take: an eighth of what is free, and at most 1 GiB."""
+    return min(1 << 30, (available("cpu") or 1 << 31) // 8)

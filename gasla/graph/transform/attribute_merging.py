@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import semirings
 from gasla.arrays import array_module
 from gasla.graph.adjacency import Array
 from gasla.graph.attributes import Attributes
+from gasla.graph.dates import TimeType
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.merging import as_symmetric
 from gasla.graph.transform.origin import Derived
@@ -32,7 +34,19 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
     for name, monoid in each.items():
         if monoid is not None:
             require_closed(monoid, (attributes.types[name],), f"combine for {name!r}")
+        if monoid is not None and name in attributes.time_types and not _keeps(monoid, attributes.time_types[name]):
+            if isinstance(combine, Mapping):
+                kind = attributes.time_types[name]
+                raise TypeError(f"combine for {name!r} is {monoid}; expected min, max or first, for {kind}")
+            each[name], of_values = None, None if name == own else of_values
     return of_values, each
+
+
+def _keeps(monoid: Monoid, kind: TimeType) -> bool:
+    """Whether a monoid makes dates of dates, or durations of durations."""
+    return monoid in (semirings.min, semirings.max, semirings.first, semirings.second, semirings.any) or (
+        monoid is semirings.plus and kind.kind == "duration"
+    )
 
 
 def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gasla.arrays import module_of
 from gasla.graph.attributes import Attributes
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, whole_graph
 
 Of = Literal["vertex", "edge"]
 
@@ -100,7 +100,7 @@ def batch(graphs: Iterable[Any]) -> Batch:
     >>> batch.split(gasla.sssp(batch.graph, batch.vertex_starts[:-1]))
     [array([0., 1., 3.]), array([0., 5.])]
     """
-    parts = [as_graph(graph) for graph in graphs]
+    parts = [whole_graph(graph) for graph in graphs]
     first = parts[0] if parts else Graph.from_edges([], [], n=0)
     for i, part in enumerate(parts):
         if part.device != first.device:
@@ -110,14 +110,15 @@ def batch(graphs: Iterable[Any]) -> Batch:
         if (part.values is None) != (first.values is None):
             one, other = (i, 0) if part.values is None else (0, i)
             raise ValueError(f"graph {one} has no values, and graph {other} has; expected values in all, or in none")
-    parts = parts or [first]
     xp: Any = module_of(first.device)
     vertex_starts = np.cumsum([0, *(part.n for part in parts)])
     edge_starts = np.cumsum([0, *(part.m for part in parts)])
+    parts = parts or [first]
     n = int(vertex_starts[-1])
     kind = np.int32 if n < 2**31 and all(part.id_dtype == np.int32 for part in parts) else np.int64
-    shift = xp.repeat(xp.asarray(vertex_starts[:-1]), np.diff(edge_starts).tolist()).astype(kind)
     src, dst = (xp.concatenate(ends) for ends in zip(*(part.edges() for part in parts), strict=True))
+    counts = np.diff(edge_starts).tolist()
+    shift = xp.repeat(xp.asarray(vertex_starts[:-1]), counts).astype(kind) if counts else src
     values = None if first.values is None else xp.concatenate([part.values for part in parts])
     whole = Graph.from_edges(src.astype(kind) + shift, dst.astype(kind) + shift, values, n=n)
     whole = whole.with_edge_attributes(_joined([part.edge_attributes for part in parts], xp))
@@ -128,4 +129,10 @@ def batch(graphs: Iterable[Any]) -> Batch:
 def _joined(each: list[Attributes], xp: Any) -> dict[str, Any]:
     """The attributes that all graphs have, one after another."""
     names = [name for name in each[0] if all(name in columns for columns in each)]
-    return {name: xp.concatenate([columns[name] for columns in each]) for name in names}
+    joined = {name: xp.concatenate([columns.numbers(name) for columns in each]) for name in names}
+    for name in names:
+        if len(kinds := {str(columns.time_types.get(name)) for columns in each}) > 1:
+            raise TypeError(
+                f"attribute {name!r} is {' and '.join(sorted(kinds))} in different graphs; expected one type"
+            )
+    return {name: each[0].column(name, column) for name, column in joined.items()}

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, index_dtype, module_of, with_bits_of_numbers
+from gasla.gpu.runtime import reductions
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.origin import Derived, ExplicitIdMap, IdMap, LazyIdMap, Origin, derived, run_numbers
 from gasla.graph.transform.segmented_reduce import (
     identities,
     reduce_by,
-    reduce_by_product,
     reduce_runs,
     require_closed,
     uses_product,
@@ -231,7 +231,8 @@ def _values(weights: Array | None, combine: Monoid | None, ids: Array, begins: A
     if combine is None:
         return weights[ids[begins]]
     if uses_product(combine, (weights,)):
-        return reduce_by_product(combine, array_module(ids).append(begins, len(ids)).astype(ids.dtype), ids, weights)
+        indptr = array_module(ids).append(begins, len(ids)).astype(ids.dtype)
+        return reductions.by_product(combine, indptr, ids, weights)
     found = identities(combine, (weights,), len(begins))
     reduce_runs(combine, run_numbers(begins, len(ids), begins.dtype), (weights[ids],), found)
     return found[0]

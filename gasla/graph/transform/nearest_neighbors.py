@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from time import perf_counter
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from gasla.apart import run_apart
 from gasla.arrays import device_of, index_dtype, moved
 from gasla.cpu.runtime.threads import get_num_threads
 from gasla.graph.arguments import check_choice, check_flags, whole_number
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import require_room
 from gasla.graph.validate import as_array
 from semirings import max as largest
 
 Metric = Literal["euclidean", "manhattan", "chebyshev"]
+BYTES = 25 + 12  # of an edge: while it is found, and in the graph
+STEP = 0.1  # seconds between looks whether Ctrl-C has come
+FEW = 64  # points of each thread in the first step
 POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 
 
@@ -41,6 +48,8 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
     ------
     TypeError, ValueError
         If the points are not rows of finite numbers, `k` is out of range, or the metric is unknown.
+    MemoryError
+        If the graph needs more memory than is available.
 
     See Also
     --------
@@ -50,8 +59,9 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
     -----
     Neighbors are exact: `scipy.spatial.cKDTree`, which runs on the CPU, also for points on a GPU. In up to some ten
     dimensions a point takes O(k + log n). In hundreds, almost all points are compared with each other, and so are equal
-    points. Among points at the same distance, which ones are neighbors is up to the tree. Besides the result, memory is
-    16 bytes for each edge.
+    points. Among points at the same distance, which ones are neighbors is up to the tree. Besides the result and the
+    tree, memory is 25 bytes for each edge, and 25 bytes and the coordinates for each point.
+    Ctrl-C ends the call at once; the tree's threads end within some tenths of a second.
 
     References
     ----------
@@ -74,6 +84,7 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
     check_flags(symmetric=symmetric)
     if k > max(n - 1, 0):
         raise ValueError(f"k is {k}; expected {max(n - 1, 0)} at most, the number of other points")
+    require_room("the graph has", n * k, BYTES, "cpu", "a smaller k")
     neighbors, distances = _nearest(rows, k, metric)
     indptr = np.arange(n + 1, dtype=index_dtype(n * k)) * k
     graph = Graph.from_csr(indptr, neighbors.ravel(), distances.ravel()).to(device_of(given))
@@ -96,14 +107,27 @@ def _nearest(rows: np.ndarray, k: int, metric: Metric) -> tuple[np.ndarray, np.n
     from scipy.spatial import cKDTree
 
     n = len(rows)
-    if n == 0 or k == 0:
-        return np.empty((n, 0), index_dtype(n)), np.empty((n, 0))
-    exponent = int(np.frexp(np.abs(rows).max())[1]) + 1  # differences are 1 at most: their squares cannot overflow
-    tree: Any = cKDTree(np.ldexp(rows, -exponent))
+    neighbors, distances = np.empty((n, k), index_dtype(n)), np.empty((n, k))
+    exponent = int(np.frexp(np.abs(rows).max(initial=0))[1]) + 1  # differences are 1 at most: no square overflows
     places = np.arange(1, k + 2)  # k + 1, as a point is among its own neighbors unless many are at distance 0
-    distances, neighbors = tree.query(tree.data, places, p=POWERS[metric], workers=get_num_threads())
-    others = neighbors != np.arange(n)[:, None]
-    others[:, k] &= ~others.all(axis=1)
-    with np.errstate(over="ignore"):
-        lengths = np.ldexp(distances[others].reshape(n, k), exponent)
-    return neighbors[others].reshape(n, k).astype(index_dtype(n)), lengths
+
+    def steps() -> Iterator[None]:
+        """Find the neighbors of some points at a time: of as many as take about `STEP` seconds."""
+        tree: Any = cKDTree(np.ldexp(rows, -exponent))
+        workers, first = get_num_threads(), 0
+        size = FEW * workers
+        while first < n:
+            yield
+            some, began = slice(first, first + size), perf_counter()
+            lengths, ids = tree.query(tree.data[some], places, p=POWERS[metric], workers=workers)
+            others = ids != np.arange(first, first + len(ids))[:, None]
+            others[:, k] &= ~others.all(axis=1)
+            neighbors[some] = ids[others].reshape(-1, k)
+            with np.errstate(over="ignore"):
+                distances[some] = np.ldexp(lengths[others].reshape(-1, k), exponent)
+            first += size
+            size = max(workers, int(size * min(2, STEP / (perf_counter() - began + 1e-9))))
+
+    if n > 0 and k > 0:
+        run_apart(steps())
+    return neighbors, distances

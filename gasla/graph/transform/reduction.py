@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, device_of, imported
+from gasla.graph.memory_limit import require_room
 from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from gasla.graph.validate import as_ids, as_values, check_range, vertex_count
 from semirings import Monoid
@@ -39,11 +40,13 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
         If keys are not integers, values have another type or device, or the monoid does not accept their type.
     ValueError
         If the number of keys and of values differ, or a key is out of range.
+    MemoryError
+        If the result needs more memory than is available.
 
     Notes
     -----
     On the CPU, monoids that are NumPy ufuncs combine values one by one, without memory besides the result. All other
-    cases sort by key, with a peak of 32 bytes per value and twice the values: numbers on a GPU are then reduced by a
+    cases sort by key, with a peak of 40 bytes per value and twice the values: numbers on a GPU are then reduced by a
     matrix product, compiled for the monoid, and tuples by combining adjacent pairs in log2 rounds.
 
     Examples
@@ -75,6 +78,7 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
         size = 1 + int(ids.max()) if len(ids) else 0
     count = vertex_count(size)
     _check_keys(ids, count)
+    require_room("the result has", count, sum(part.itemsize for part in parts), device_of(ids), "a smaller size")
     with np.errstate(all="ignore"):
         result = reduce_by(monoid, ids, parts, count)
     return result[0] if single else result

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from gasla.arrays import array_module, index_dtype
+from gasla.gpu.runtime import reductions
 from gasla.graph.adjacency import Array, lists_on
 from gasla.graph.transform.origin import run_numbers
-from semirings import Monoid, Semiring, Symbol, TupleType, plus_second
+from semirings import Monoid, TupleType
 from semirings import any as any_of
 from semirings.advice import monoid_for
 
@@ -32,7 +33,7 @@ def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
         return found
     indptr, rows, order = lists_on(keys).group(keys, keys, count)
     if uses_product(monoid, parts):
-        return (reduce_by_product(monoid, indptr, order, parts[0]),)
+        return (reductions.by_product(monoid, indptr, order, parts[0]),)
     reduce_runs(monoid, rows, tuple(part[order] for part in parts), found)
     return found
 
@@ -67,17 +68,8 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, found: Parts) -> None
 
 
 def uses_product(monoid: Monoid, parts: Parts) -> bool:
-    """Whether `reduce_by_product` applies: numbers on a GPU. Not for `any`, whose choice would vary between calls."""
+    """Whether a GPU's product applies: to numbers there. Not for `any`, whose choice would vary between calls."""
     return array_module(parts[0]) is not np and len(parts) == 1 and parts[0].ndim == 1 and monoid is not any_of
-
-
-def reduce_by_product(monoid: Monoid, indptr: Array, ids: Array, values: Array) -> Array:
-    """Reduce ``values[ids[indptr[k]:indptr[k + 1]]]`` for each k, as the product of a sparse matrix and a vector."""
-    import gasla  # here, because products import graphs
-
-    lists = gasla.Sparse((len(indptr) - 1, len(values)), indptr, ids, ids)
-    found: Array = gasla.mxv(lists, values, Semiring(monoid, plus_second.multiply))
-    return found.astype(values.dtype, copy=False)
 
 
 def _places(rows: Array) -> Array:
@@ -118,5 +110,4 @@ def require_closed(monoid: Any, types: tuple[np.dtype[Any], ...], name: str = "c
     """Raise TypeError unless `monoid` maps values of these types to the same types."""
     require_monoid(monoid, name)
     kind = types[0] if len(types) == 1 else TupleType(types)
-    monoid.identity(kind)
-    monoid.combine(Symbol("x", kind), Symbol("y", kind))
+    monoid.combination(kind)

@@ -1,0 +1,474 @@
+"""Dates and times as columns of int64, and what these integers are: a kind, a unit and a zone.
+
+Graphs keep and engines compute with the integers. Callers see NumPy's `datetime64` and `timedelta64`, which are views
+of them; other libraries and files get types of their own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, get_args
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from gasla.arrays import array_module
+from gasla.graph.adjacency import Array
+
+NAT = int(np.iinfo(np.int64).min)  # NumPy's integer for NaT, no time
+_NANOSECONDS = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_ONE_DAY = _NANOSECONDS["D"]
+_WORDS = {"week": 7 * _ONE_DAY, "day": _ONE_DAY, "hour": _NANOSECONDS["h"], "minute": _NANOSECONDS["m"]}
+_WORDS |= {"min": _NANOSECONDS["m"], "second": 10**9, "sec": 10**9, "d": _ONE_DAY, "w": 7 * _ONE_DAY, "µs": 10**3}
+_WORDS |= {unit: count for unit, count in _NANOSECONDS.items() if unit != "D"}
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zµ]+)|(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?")
+_LENGTHS = "such as '90min', '24h' or a numpy.timedelta64"
+_DATES = "such as '2026-01-31', '2026-01-31 12:00' or a numpy.datetime64"
+_Kind = Literal["datetime", "date", "time", "duration"]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OF_DAY = datetime(1970, 1, 1)
+
+
+class TimeType(NamedTuple):
+    """What the integers of a column are: dates, times of day or durations, in a unit, and the zone of a table.
+
+    Whatever the zone, dates with times are counted from 1970 in UTC.
+    """
+
+    kind: _Kind
+    unit: str
+    zone: str | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type, which has no zone and takes times of day for durations since midnight."""
+        return np.dtype(f"{'M8' if self.counts_from_1970 else 'm8'}[{self.unit}]")
+
+    @property
+    def counts_from_1970(self) -> bool:
+        """Whether the integers are dates, not durations."""
+        return self.kind in ("datetime", "date")
+
+    def __str__(self) -> str:
+        return f"{self.dtype}" if self.zone is None else f"{self.dtype} in zone {self.zone}"
+
+    def shown(self, numbers: Any) -> Any:
+        """Return integers as NumPy's dates or durations, a view; arrays of CuPy, which has neither, as they are."""
+        return numbers.view(self.dtype) if array_module(numbers) is np else numbers
+
+    def in_unit(self, unit: str) -> TimeType:
+        """Return the type with a unit; dates of a smaller unit than a day have times."""
+        return self._replace(unit=unit, kind="datetime" if self.kind == "date" and unit != "D" else self.kind)
+
+    def number(self, name: str, given: Any, up: bool = False) -> int:
+        """Return a date or a duration as an integer of this type, rounded down or `up`."""
+        exact = self._nanoseconds(name, given) / Fraction(_NANOSECONDS[self.unit])
+        whole = -((-exact).__floor__()) if up else exact.__floor__()
+        return max(NAT + 1, min(-NAT - 1, whole))
+
+    def _nanoseconds(self, name: str, given: Any) -> Fraction:
+        found = _moment(name, given, self.zone) if self.counts_from_1970 else length(given)
+        if found is None:
+            what = f"a date, {_DATES}" if self.counts_from_1970 else f"a duration, {_LENGTHS}"
+            error = ValueError if isinstance(given, str | int | float | np.number) else TypeError
+            raise error(f"{name} is {given!r}; expected {what}, as the times are {self}")
+        return found
+
+
+def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, TimeType]:
+    """Return the types that a file states for columns of attributes; ValueError or TypeError for anything else."""
+    found = {name: TimeType(*kind) for name, kind in dict(given).items() if isinstance(kind, list) and len(kind) == 3}
+    for name, kind in found.items():
+        is_zone = kind.zone is None or isinstance(kind.zone, str)
+        is_whole = name in columns and columns[name].dtype == np.int64
+        if not is_whole or kind.kind not in get_args(_Kind) or kind.unit not in _NANOSECONDS or not is_zone:
+            raise ValueError(f"{name!r} is {[*kind]}; expected a kind, a unit and a zone")
+    if len(found) < len(given):
+        raise ValueError(f"{given!r}; expected a kind, a unit and a zone for each name")
+    return found
+
+
+class TimeColumn:
+    """Integers that are dates or times, as the tables of `gasla.graph` hand them on."""
+
+    def __init__(self, numbers: Array, type: TimeType) -> None:
+        self.numbers, self.type = numbers, type
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, which: Any) -> TimeColumn:
+        return TimeColumn(self.numbers[which], self.type)
+
+    def held_as(self, type: TimeType, what: str) -> Array:
+        """Return the integers in the unit of another column; TypeError if the two are not of one kind."""
+        if self.type.counts_from_1970 != type.counts_from_1970 or bool(self.type.zone) != bool(type.zone):
+            raise TypeError(f"{what} is given as {self.type}; expected {type}, as the graph has it")
+        shown = self.type.shown(self.numbers).astype(type.dtype)
+        if not np.array_equal(shown.astype(self.type.dtype), self.type.shown(self.numbers), equal_nan=True):
+            raise ValueError(f"{what} is given as {self.type}, and {type} does not hold all of it; expected {type}")
+        numbers: Array = shown.view(np.int64)
+        return numbers
+
+    def tolist(self) -> list[Any]:
+        """Return the objects of Python's `datetime`; NumPy's where Python has none, such as nanoseconds."""
+        shown = self.type.shown(self.numbers)
+        rounded = shown if self.type.unit in ("D", "us") else shown.astype(f"{shown.dtype.kind}8[us]")
+        each: list[Any] = rounded.tolist()
+        if not np.array_equal(rounded, shown) or not all(isinstance(value, date | timedelta) for value in each):
+            if self.type.zone is not None:
+                pandas = importlib.import_module("pandas")  # whose dates have nanoseconds and a zone
+
+                return [*pandas.DatetimeIndex(shown, tz="UTC").tz_convert(self.type.zone)]
+            return list(shown)
+        if self.type.kind == "time":
+            return [(_OF_DAY + value).time() for value in each]
+        if self.type.kind == "datetime" and self.type.zone is not None:
+            zone = _zone(self.type.zone)
+            return [value.replace(tzinfo=UTC).astimezone(zone) for value in each]
+        return each
+
+    def to_arrow(self, pa: Any) -> Any:
+        """Return an array of Arrow with the type for dates, times or durations."""
+        unit = self.type.unit if self.type.unit in ("s", "ms", "us", "ns") else "s"
+        if self.type.kind == "date":
+            return pa.array(self.numbers.astype(np.int32)).view(pa.date32())
+        each = self.type.shown(self.numbers).astype(f"{self.type.dtype.kind}8[{unit}]").view(np.int64)
+        if self.type.kind == "time":
+            is_narrow = unit in ("s", "ms")
+            kind = pa.time32(unit) if is_narrow else pa.time64(unit)
+            return pa.array(each.astype(np.int32) if is_narrow else each).view(kind)
+        return pa.array(each).view(
+            pa.timestamp(unit, self.type.zone) if self.type.kind == "datetime" else pa.duration(unit)
+        )
+
+
+def iso(value: Any) -> str:
+    """Return a date or a duration of Python or NumPy as text by ISO 8601, which `of_text` reads.
+
+    Examples
+    --------
+    >>> iso(date(2026, 1, 31)), iso(timedelta(minutes=-90)), iso(np.timedelta64(125, "ms"))
+    ('2026-01-31', '-PT5400S', 'PT0.125S')
+    """
+    nanoseconds = None if isinstance(value, time) else length(value)
+    if nanoseconds is None:
+        return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    whole, rest = divmod(abs(nanoseconds), 10**9)
+    digits = f"{int(rest):09d}".rstrip("0")
+    return f"{'-' * (nanoseconds < 0)}PT{whole}{'.' * bool(digits)}{digits}S"
+
+
+# --- columns of others ------------------------------------------------------------------------------------------------
+
+
+def time_column(data: Any) -> TimeColumn | None:
+    """Return the dates or times in an array, a column of another library or a list; None for anything else.
+
+    Raises TypeError for units beyond days and nanoseconds; a missing date stays NaT.
+    """
+    if isinstance(data, TimeColumn):
+        return data
+    zone, unit = _zone_of(data), getattr(getattr(data, "dtype", None), "unit", None)
+    array = np.asarray(data, f"M8[{unit}]" if zone and unit in _NANOSECONDS else None)
+    kind: Any = None
+    if array.dtype == object and array.ndim == 1:
+        found = _of_objects(array.tolist())
+        if found is None:
+            return None
+        array, kind, own = found
+        zone = zone or own
+    if array.dtype.kind not in "mM":
+        return None
+    array = _with_plain_unit(array)
+    unit = np.datetime_data(array.dtype)[0]
+    kind = kind or ("duration" if array.dtype.kind == "m" else "date" if unit == "D" and not zone else "datetime")
+    return TimeColumn(np.ascontiguousarray(array).view(np.int64), TimeType(kind, unit, zone))
+
+
+def _zone_of(data: Any) -> str | None:
+    """Return the zone of a column of pandas, polars or Arrow."""
+    dtype = getattr(data, "dtype", None) if hasattr(data, "dtype") else getattr(data, "type", None)
+    zone = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None)
+    return None if zone is None else _zone_name(zone)
+
+
+def _zone_name(zone: Any) -> str:
+    """Return the name of a zone, or its offset as in "+02:00"."""
+    name = str(zone)
+    return name[3:] if name.startswith(("UTC+", "UTC-")) else name
+
+
+def _zone(name: str) -> tzinfo:
+    """Return Python's zone for a name or an offset."""
+    if name == "UTC":
+        return UTC
+    offset = datetime.fromisoformat(f"2000-01-01T00:00{name}").tzinfo if name[0] in "+-" else None
+    return offset or ZoneInfo(name)
+
+
+def _of_objects(values: list[Any]) -> tuple[Array, str, str | None] | None:
+    """Return dates or times of Python, pandas or NumPy as an array, with kind and zone; None for anything else."""
+    known = [value for value in values if value is not None]
+    if not known or not all(
+        isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64) for value in known
+    ):
+        return None
+    zones = {None if (zone := getattr(value, "tzinfo", None)) is None else _zone_name(zone) for value in known}
+    if None in zones and len(zones) > 1:
+        raise TypeError("some dates have a zone and others have none; expected one in each, or in none")
+    if isinstance(known[0], time):
+        each: list[Any] = [None if value is None else datetime.combine(_OF_DAY, value) - _OF_DAY for value in values]
+        return np.array(each, "m8[us]"), "time", None
+    if isinstance(known[0], timedelta | np.timedelta64):
+        missing: Any = np.timedelta64("NaT", "D")  # of a unit that no other value is coarser than
+        return np.array([missing if value is None else _scalar(value) for value in values]), "duration", None
+    array = np.array([np.datetime64("NaT") if value is None else _scalar(value) for value in values])
+    zone = None if None in zones else zones.pop() if len(zones) == 1 else "UTC"
+    return array, "date" if np.datetime_data(array.dtype)[0] == "D" else "datetime", zone
+
+
+def _scalar(value: Any) -> Any:
+    """Return NumPy's scalar for a date or a duration of Python or pandas; one with a zone becomes UTC."""
+    if hasattr(value, "to_numpy"):  # pandas
+        return value.to_numpy()
+    if isinstance(value, np.generic):
+        return value
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.timedelta64(value) if isinstance(value, timedelta) else np.datetime64(value)
+
+
+def _with_plain_unit(array: Array) -> Array:
+    """Return dates or durations in one of the units from days to nanoseconds."""
+    unit, step = np.datetime_data(array.dtype)
+    plain = unit if unit in _NANOSECONDS else "D"
+    if unit not in ("Y", "M", "W", *_NANOSECONDS) or (unit in "YM" and array.dtype.kind == "m"):
+        raise TypeError(f"got {array.dtype}; expected a unit from days to nanoseconds, such as .astype('m8[s]')")
+    found = array.astype(f"{array.dtype.kind}8[{plain}]")
+    if (plain, step) != (unit, 1) and not np.array_equal(found.astype(array.dtype), array, equal_nan=True):
+        raise ValueError(f"got {array.dtype} that {found.dtype} does not hold; expected dates nearer to 1970")
+    return found
+
+
+def of_arrow(column: Any, pa: Any) -> TimeColumn | None:
+    """Return the dates or times in a column of Arrow without nulls; None if it holds something else."""
+    types, kind = pa.types, column.type
+    if types.is_date(kind):
+        return TimeColumn(_integers(column.cast(pa.date32()), pa), TimeType("date", "D"))
+    if types.is_timestamp(kind):
+        return TimeColumn(_integers(column, pa), TimeType("datetime", kind.unit, kind.tz))
+    if types.is_time(kind):
+        return TimeColumn(_integers(column, pa), TimeType("time", kind.unit))
+    if types.is_duration(kind):
+        return TimeColumn(_integers(column, pa), TimeType("duration", kind.unit))
+    return None
+
+
+def _integers(column: Any, pa: Any) -> Array:
+    narrow = pa.types.is_date32(column.type) or pa.types.is_time32(column.type)
+    numbers: Array = (column.cast(pa.int32()) if narrow else column.cast(pa.int64())).to_numpy()
+    return numbers.astype(np.int64, copy=False)
+
+
+def of_text(text: Any) -> Any:
+    """Return the date, the time of day or the duration that a text by ISO 8601 states; None for anything else.
+
+    Examples
+    --------
+    >>> of_text("2026-01-31"), of_text("PT90S"), of_text("12")
+    (datetime.date(2026, 1, 31), numpy.timedelta64(90000000000,'ns'), None)
+    """
+    if not isinstance(text, str):
+        return None
+    if re.fullmatch(r"-?P(T?\d+(\.\d+)?[DHMS])+", text) and (found := length(text)) is not None:
+        return np.timedelta64(int(found), "ns")
+    if not re.match(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", text):
+        return None
+    return _read(text, date.fromisoformat, time.fromisoformat, datetime.fromisoformat, np.datetime64)
+
+
+def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
+    """Return texts as times of day, if all are by ISO 8601, else as durations; None if some are neither.
+
+    Examples
+    --------
+    >>> times_of_texts(["07:30:00.5"]).type.kind, times_of_texts(["90min", "2h"]).tolist()[0]
+    ('time', datetime.timedelta(seconds=5400))
+    """
+    days = [_read(text, time.fromisoformat) if re.match(r"\d\d:\d\d:\d\d", text) else None for text in texts]
+    if days and None not in days:
+        return time_column(np.fromiter(days, object, len(days)))
+    each = [int(nanoseconds) for text in texts if (nanoseconds := length(text)) is not None]
+    if not each or len(each) < len(texts):
+        return None
+    unit = next(unit for unit in ("s", "ms", "us", "ns") if not any(one % _NANOSECONDS[unit] for one in each))
+    return TimeColumn(np.array(each, np.int64) // _NANOSECONDS[unit], TimeType("duration", unit))
+
+
+def _read(text: str, *readers: Any) -> Any:
+    """Return what the first reader makes of a text that can; only NumPy reads more digits than microseconds have."""
+    for read in readers[-1:] if re.search(r"[.,]\d{7}", text) else readers:
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
+
+
+# --- one date, one duration -------------------------------------------------------------------------------------------
+
+
+def length(given: Any) -> Fraction | None:
+    """Return the nanoseconds of a duration, or of the time since midnight; None for anything else.
+
+    Examples
+    --------
+    >>> [int(length(text)) // 10**9 for text in ("24h", "1 day 2:30:00", "90 min", "PT1H30M", "-1.5s")]
+    [86400, 95400, 5400, 5400, -2]
+    """
+    if isinstance(given, time):
+        given = datetime.combine(_OF_DAY, given.replace(tzinfo=None)) - _OF_DAY
+    given = _scalar(given) if isinstance(given, timedelta) else given
+    if isinstance(given, np.timedelta64):
+        return None if np.isnat(given) else _in_nanoseconds(given)
+    return _length_of(given) if isinstance(given, str) else None
+
+
+def _length_of(text: str) -> Fraction | None:
+    """Return the nanoseconds that a text states, in the forms of ISO 8601, pandas, polars and of clocks."""
+    words = text.strip().casefold()
+    sign, words = (-1, words[1:]) if words.startswith("-") else (1, words)
+    if words.startswith("p"):
+        days, _, hours = words[1:].partition("t")
+        if "m" in days:  # months
+            return None
+        words = f"{days} {hours}"
+    if not words.strip() or _LENGTH.sub("", words).strip(" ,+"):
+        return None
+    total = Fraction(0)
+    for count, word, hours, minutes, seconds in _LENGTH.findall(words):
+        if hours:
+            total += (int(hours) * 60 + int(minutes)) * 60 * 10**9 + Fraction(seconds or 0) * 10**9
+        elif (unit := _WORDS.get(word) or _WORDS.get(word.removesuffix("s"))) is None:
+            return None
+        else:
+            total += Fraction(count) * unit
+    return sign * total
+
+
+def _moment(name: str, given: Any, zone: str | None) -> Fraction | None:
+    """Return the nanoseconds from 1970 to a date; None for anything else. A date without a zone is in `zone`."""
+    if isinstance(given, np.datetime64):  # as in arrays, in UTC
+        return None if np.isnat(given) else _in_nanoseconds(given)
+    if isinstance(given, str):
+        given = _read(given.strip(), datetime.fromisoformat, np.datetime64)
+    if isinstance(given, np.datetime64):
+        return _in_nanoseconds(given)
+    if isinstance(given, date) and not isinstance(given, datetime):
+        given = datetime.combine(given, time())
+    if not isinstance(given, datetime) or given != given:  # NaT
+        return None
+    if given.tzinfo is not None and zone is None:
+        raise TypeError(f"{name} is {given!s}, with a zone, and the times have none; expected a date without a zone")
+    below = getattr(given, "nanosecond", 0)
+    given = datetime(
+        *(given.year, given.month, given.day, given.hour, given.minute, given.second, given.microsecond),
+        tzinfo=given.tzinfo or _zone(zone or "UTC"),
+        fold=given.fold,
+    )
+    return Fraction(((given - _EPOCH) // timedelta(microseconds=1)) * 1000 + below)
+
+
+def _in_nanoseconds(given: np.datetime64 | np.timedelta64) -> Fraction:
+    array = _with_plain_unit(np.array([given]))
+    return Fraction(int(array.view(np.int64)[0]) * _NANOSECONDS[np.datetime_data(array.dtype)[0]])
+
+
+# --- windows and the units of several columns -------------------------------------------------------------------------
+
+
+class Clock(NamedTuple):
+    """The common unit of the times of edges and of their durations."""
+
+    type: TimeType  # of times
+    per_time: int  # units in one of the column of times
+    per_duration: int  # units in one of the column of durations
+    duration: int  # units that every edge takes, if there is no such column
+
+    @property
+    def lengths(self) -> TimeType:
+        """The type of differences of times."""
+        return TimeType("duration", self.type.unit)
+
+    def span(self, window: Any) -> int | None:
+        """Return the units of a window that is a duration; None for other windows."""
+        if not isinstance(window, str | timedelta | np.timedelta64):
+            return None
+        found = self.lengths.number("window", window)
+        if found < 0:
+            raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
+        return found
+
+    def bounds(self, window: Any) -> tuple[int | None, int | None]:
+        """Return the first and the last time of a window, of which one end may be a duration from the other."""
+        if not isinstance(window, tuple | list) or len(window) != 2:
+            expected = "(start, end), of which each is a date, a duration from the other or None, or one duration"
+            raise TypeError(f"window is {window!r}; expected {expected}")
+        spans = [length(end) if self.type.counts_from_1970 else None for end in window]
+        found = [
+            None if end is None or span is not None else self.type.number(f"window[{i}]", end, up=i == 0)
+            for i, (end, span) in enumerate(zip(window, spans))
+        ]
+        for i, span in enumerate(spans):
+            if span is not None:
+                if (other := found[1 - i]) is None:
+                    raise TypeError(f"window is {window!r}; expected a date for the end that {window[i]!r} counts from")
+                found[i] = other + (
+                    self.lengths.number(f"window[{i}]", window[i]) if i else -self.lengths.number("", window[i])
+                )
+        if found[0] is not None and found[1] is not None and found[0] > found[1] and not any(spans):
+            first, last = (self.type._nanoseconds("", end) for end in window)
+            if first > last:
+                raise ValueError(f"window is {window!r}; expected a start that is not after the end")
+        return found[0], found[1]
+
+
+def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
+    """Return the clock of an attribute of dates or times and a duration; None if the attribute holds numbers.
+
+    `duration` is an attribute of durations, a duration, or 0.
+    """
+    own: TimeType | None = attributes.time_types.get(time)
+    is_column = isinstance(duration, str) and duration in attributes
+    other: TimeType | None = attributes.time_types.get(duration) if is_column else None
+    if is_column and ((own is None) != (other is None) or (other is not None and other.counts_from_1970)):
+        holds = other or attributes.types[duration]
+        wanted = f"durations, as in edges[{duration!r}].astype('m8[s]')" if own else "numbers"
+        raise TypeError(
+            f"edge attribute {duration!r}, the duration, holds {holds}, and {time!r}, the time, "
+            f"{own or attributes.types[time]}; expected {wanted}"
+        )
+    if own is None:
+        return None
+    exact: Fraction = Fraction(0)
+    if is_column:
+        unit = min(own.unit, other.unit, key=_NANOSECONDS.__getitem__)  # type: ignore[union-attr]
+    else:
+        given = Fraction(0) if isinstance(duration, int | float) and duration == 0 else length(duration)
+        if given is None and isinstance(duration, str):
+            attributes.require(duration, "duration")
+        if given is None:
+            error = ValueError if isinstance(duration, float | int) else TypeError
+            raise error(f"duration is {duration!r}; expected a duration, {_LENGTHS}, as {time!r} holds {own}")
+        exact = given
+        if exact < 0:
+            raise ValueError(f"duration is {duration!r}; expected 0 or more")
+        units = [unit for unit, count in _NANOSECONDS.items() if count <= _NANOSECONDS[own.unit]]
+        unit = next((unit for unit in units if exact % _NANOSECONDS[unit] == 0), "ns")
+    own_per, other_per = (_NANOSECONDS[(each or own).unit] // _NANOSECONDS[unit] for each in (own, other))
+    return Clock(own.in_unit(unit), own_per, other_per, int(exact // _NANOSECONDS[unit]))

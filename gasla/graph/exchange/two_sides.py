@@ -1,0 +1,103 @@
+"""The two sides of a bipartite graph: edges from the rows of a rectangular matrix to its columns, and which is which.
+
+A graph knows its sides by a vertex attribute of 0 and 1, named as in NetworkX. So derived graphs, copies and files keep
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import any_true, array_module, index_dtype, moved
+from gasla.graph.adjacency import Array
+from gasla.graph.exchange.columns import Edges
+from gasla.graph.validate import as_coordinates, check_range, require_sparse
+
+SIDES = "bipartite"
+
+
+def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Edges:
+    """The edges in a rectangular matrix from its rows to its columns, as `Graph.from_bipartite` documents them."""
+    if isinstance(R, np.ndarray) and R.ndim == 2:
+        from scipy.sparse import csr_array
+
+        R = csr_array(R)
+    require_sparse(R)
+    if len(R.shape) != 2:
+        raise ValueError(
+            f"R has shape {R.shape}; expected two dimensions: a row and a column for each vertex of a side"
+        )
+    count, others = map(int, R.shape)
+    coo = R.tocoo()
+    row, col = as_coordinates(coo)
+    check_range("row", row, count)
+    check_range("col", col, others)
+    n = count + others
+    kind = index_dtype(n)
+    return Edges(
+        n,
+        row.astype(kind, copy=False),
+        col.astype(kind) + kind.type(count),
+        coo.data,
+        _names(R.shape, rows, columns),
+        vertex_attributes={SIDES: sides(n, count, array_module(row))},
+    )
+
+
+def sides(n: int, count: int, xp: Any = np) -> Array:
+    """Side 0 of the first `count` of n vertices, and side 1 of the others."""
+    return (xp.arange(n) >= count).astype(np.uint8)
+
+
+def _names(shape: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Array | None:
+    """The names of the vertices of both sides; None if they have none."""
+    if rows is None and columns is None:
+        return None
+    if rows is None or columns is None:
+        raise ValueError(f"{'rows' if rows is None else 'columns'} is missing; expected names for both sides, or none")
+    each: list[Any] = []
+    for given, name, length in zip((rows, columns), ("rows", "columns"), shape):
+        some = given.tolist() if hasattr(given, "tolist") else [*given]
+        if len(some) != length:
+            raise ValueError(f"{name} has {len(some)} names; expected {length}, the number of {name} of the matrix")
+        each += some
+    places = {name: place for place, name in enumerate(each)}
+    if len(places) < len(each):
+        name = next(name for place, name in enumerate(each) if places[name] != place)
+        raise ValueError(f"two vertices are named {name!r}; expected distinct names, also across the two sides")
+    return np.fromiter(each, object, len(each))
+
+
+def sides_of(graph: Any) -> Array | None:
+    """The attribute of `Graph.sides`; None if there is none, or if it holds anything but 0 and 1."""
+    if SIDES not in graph.vertex_attributes:
+        return None
+    each = graph.vertex_attributes[SIDES]
+    return None if any_true((each != 0) & (each != 1)) else each
+
+
+def chosen(graph: Any, side: Any) -> Any:
+    """The vertices of an argument `side`: those of one of the graph's own sides, 0 by default, or the given ones."""
+    is_number = isinstance(side, int | np.integer) and not isinstance(side, bool)
+    if side is not None and not is_number:
+        return side
+    if side not in (None, 0, 1):
+        raise ValueError(f"side is {side}; expected 0 or 1, or the vertices of a side")
+    if (own := graph.sides) is None:
+        raise ValueError(
+            f"side is {side}, and the graph does not know its sides; expected the vertices of the side, or a graph of "
+            "Graph.from_bipartite, or of Graph.from_table with bipartite=True"
+        )
+    return own == (side or 0)
+
+
+def require_across(src: Array, dst: Array, is_left: Array) -> None:
+    """Raise ValueError for the first edge whose ends are on one side."""
+    wrong = is_left[src] == is_left[dst]
+    if any_true(wrong):
+        bad = int(wrong.argmax())
+        u, v = (int(moved(end[bad], "cpu")) for end in (src, dst))
+        raise ValueError(f"an edge joins {u} and {v}, both of one side; expected a bipartite graph")

@@ -1,0 +1,152 @@
+"""A table of edges and a table of vertices: both made of a graph, and the second one joined to the edges of the first.
+
+A table of vertices has a column of ids, and a row for each vertex, isolated ones too. Its other columns of numbers are
+attributes of vertices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasla.graph.adjacency import Array
+from gasla.graph.dates import TimeColumn
+from gasla.graph.exchange.columns import (
+    Column,
+    Edges,
+    arrow,
+    as_arrow,
+    attributes_of,
+    ids_of,
+    kinds_of,
+    numeric_columns,
+    place_of,
+    same_kind,
+    titles_listed,
+)
+
+_TITLES = (
+    "vertex",
+    "id",
+    "vertexid",
+    "nodeid",
+    "node",
+    "name",
+    "vertexname",
+    "nodename",
+)  # of ids, the likeliest first
+_OF_NEO4J = re.compile(r".*:ID(\(.*\))?")
+
+
+class Tables(NamedTuple):
+    """What `Graph.to_tables` returns: a row for each edge, and a row for each vertex."""
+
+    edges: Any
+    vertices: Any
+
+
+class Vertices(NamedTuple):
+    """A table of vertices: the title of its ids, the ids as a pyarrow.Array, and the columns of numbers by title."""
+
+    title: str
+    ids: Any
+    attributes: dict[str, Array | TimeColumn]
+
+
+def vertices_of(table: Any, vertex: Column | None) -> Vertices:
+    """The ids and the attributes in a table of vertices; a warning names the columns that can't be attributes."""
+    rows = as_arrow(table)
+    titles = rows.column_names
+    place = place_of_ids(titles, kinds_of(rows.schema)) if vertex is None else place_of(titles, "vertex", vertex)
+    ids = ids_of(titles[place], rows.column(place)).combine_chunks()
+    if repeated := len(ids) - len(ids.unique()):
+        counts = ids.value_counts()
+        again = counts.filter(arrow("pyarrow.compute").greater(counts.field(1), 1))[0]["values"].as_py()
+        raise ValueError(
+            f"column {titles[place]!r} of the vertices holds {again!r} more than once, one of {repeated} such rows; "
+            "expected a row for each vertex"
+        )
+    kept = numeric_columns(rows, [titles[place]], "columns of vertices")
+    return Vertices(titles[place], ids, attributes_of(rows, kept))
+
+
+def place_of_ids(titles: Sequence[str], kinds: Any) -> int:
+    """The position of the column of ids: the one with the likeliest title, or the only one that can hold ids."""
+    found = _titled(titles) or [*kinds.whole, *kinds.texts]
+    if len(found) == 1:
+        return int(found[0])
+    raise ValueError(
+        f"nothing says which column holds the ids of vertices; there are {titles_listed(titles)}; pass vertex=, the "
+        "name or position of a column"
+    )
+
+
+def has_ids(titles: Sequence[str]) -> bool:
+    """Whether one title is usual for a column of ids."""
+    return len(_titled(titles)) == 1
+
+
+def _titled(titles: Sequence[str]) -> list[int]:
+    """The positions of the columns with the likeliest title of ids."""
+    if found := [place for place, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
+        return found
+    words = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
+    best = next((known for known in _TITLES if known in words), None)
+    return [place for place, word in enumerate(words) if word == best]
+
+
+def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
+    """The edges between the vertices of a table, which are numbered in its order.
+
+    Ids become names, unless they are 0, 1, … in this order and `names` is not True.
+    """
+    pc = arrow("pyarrow.compute")
+    known = np.arange(edges.n) if edges.names is None else edges.names
+    given, ids = same_kind(arrow().array(known), vertices.ids) if edges.n else (vertices.ids[:0], vertices.ids)
+    if given is None:
+        raise TypeError(
+            f"column {vertices.title!r} of the vertices holds {vertices.ids.type}, and the ends of edges are "
+            f"{'text' if edges.names is not None and isinstance(known[0], str) else 'integers'}; expected one kind"
+        )
+    numbers = pc.fill_null(pc.index_in(given, value_set=ids), -1).to_numpy(zero_copy_only=False)
+    for end in (edges.src, edges.dst):
+        if len(absent := np.flatnonzero(numbers[end] < 0)):
+            raise ValueError(
+                f"edge {absent[0]} has the end {given[int(end[absent[0]])].as_py()!r}, which column "
+                f"{vertices.title!r} of the vertices lacks; expected a row for each vertex"
+            )
+    is_own = not arrow().types.is_large_string(ids.type) and np.array_equal(ids.to_numpy(), np.arange(len(ids)))
+    if names is False and not is_own:
+        raise ValueError(
+            f"column {vertices.title!r} of the vertices does not hold 0, 1, … in this order; expected the numbers of "
+            "vertices, because of names=False"
+        )
+    return edges._replace(
+        n=len(ids),
+        src=numbers[edges.src],
+        dst=numbers[edges.dst],
+        names=None if is_own and not names else ids.to_numpy(zero_copy_only=False),
+        vertex_attributes=vertices.attributes,
+    )
+
+
+def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
+    """The columns of a table of the edges of a graph in host memory: src, dst, weight, and its attributes."""
+    src, dst = graph.edges() if names is None else (names[end] for end in graph.edges())
+    own = graph.edge_attributes.name_of(graph.values)
+    for name in {*graph.edge_attributes} - {own}:
+        if name.casefold() in ("src", "dst", "weight"):  # readers look for these titles
+            raise ValueError(f"the edge attribute {name!r} has the name of another column; rename it")
+    values = {} if graph.values is None else {"weight": graph.values}
+    return {"src": src, "dst": dst, **values, **graph.edge_attributes.columns()}
+
+
+def vertex_columns(graph: Any) -> dict[str, Any]:
+    """The columns of a table of the vertices of a graph in host memory: vertex, and its attributes."""
+    if "vertex" in graph.vertex_attributes:
+        raise ValueError("the vertex attribute 'vertex' has the name of the column of ids; rename it")
+    ids = np.arange(graph.n) if graph.names is None else graph.names
+    return {"vertex": ids, **graph.vertex_attributes.columns()}

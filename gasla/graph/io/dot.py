@@ -1,0 +1,197 @@
+"""DOT, the language of Graphviz: names and attributes; edges of a `graph` lead both ways, those of a `digraph` one way.
+
+Attributes that are numbers everywhere are kept. Subgraphs are read as their vertices, and ports are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise, product
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from gasla.graph.exchange.libraries import Records
+from gasla.graph.io import record_files
+from gasla.graph.io.files import FormatError
+from gasla.graph.io.record_files import distinct_texts, number_or_text, rows_of, weighted_columns
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".dot", ".gv")
+_TOKEN = re.compile(
+    r"""\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*        # no tokens
+    |"(?P<text>(?:[^"\\]|\\.)*)"|(?P<html><(?:[^<>]|<[^<>]*>)*>)
+    |(?P<sign>->|--|[{}\[\];,=:+])|(?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)|[^\W\d]\w*)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_KEYWORDS = ("strict", "graph", "digraph", "node", "edge", "subgraph")
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class _Parser:
+    """Statements of a file, one token after the other."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        end = "", "the end", 1 + text.count("\n")
+        self.tokens = [*_tokens(path, text), end, end]  # a statement looks at two
+        self.place = 0
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.edges: list[tuple[str, str, dict[str, Any]]] = []
+
+    @property
+    def now(self) -> tuple[str, str]:
+        """The kind and the text of the next token; keywords are signs."""
+        kind, text, _ = self.tokens[self.place]
+        return ("sign", text.lower()) if kind == "word" and text.lower() in _KEYWORDS else (kind, text)
+
+    def take(self, *signs: str) -> bool:
+        """Pass over the next token if it is one of these signs."""
+        found = self.now[0] == "sign" and self.now[1] in signs
+        self.place += found
+        return found
+
+    def need(self, sign: str) -> None:
+        """Pass over a sign; FormatError if it is not there."""
+        if not self.take(sign):
+            raise self.error(f"expected {sign!r}")
+
+    def error(self, expected: str) -> FormatError:
+        """The error for the next token."""
+        return FormatError(self.path, self.tokens[self.place][2], f"{self.now[1][:60]!r}; {expected}")
+
+    def name(self) -> str:
+        """Pass over a name, or several joined by +."""
+        kind, text = self.now
+        if kind not in ("text", "word", "html"):
+            raise self.error("expected a name")
+        self.place += 1
+        return text + self.name() if self.take("+") else text
+
+    def graph(self) -> bool:
+        """Read the file; returns whether it is directed."""
+        self.take("strict")
+        is_directed = self.now[1] == "digraph"
+        if not self.take("digraph", "graph"):
+            raise self.error("expected 'graph' or 'digraph'")
+        if self.now != ("sign", "{"):
+            self.name()
+        self.body(is_directed, {})
+        if self.now[0]:
+            raise self.error("expected the end: gasla reads one graph a file")
+        return is_directed
+
+    def body(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
+        """Read statements in braces; returns the vertices that they name."""
+        self.need("{")
+        defaults, found = {of: dict(each) for of, each in defaults.items()}, []
+        while not self.take("}"):
+            found += self.statement(is_directed, defaults)
+            self.take(";", ",")
+        return found
+
+    def statement(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
+        """Read one statement; returns the vertices that it names."""
+        of = self.now[1]
+        if self.take("graph", "node", "edge"):
+            defaults.setdefault(of, {}).update(self.attributes())
+            return []
+        if self.tokens[self.place + 1][1] == "=" and self.now[0] != "sign":
+            self.name()
+            self.need("=")
+            self.name()
+            return []
+        groups = [self.vertices(is_directed, defaults)]
+        while self.now in (("sign", "->"), ("sign", "--")):
+            if self.now[1] != ("->" if is_directed else "--"):
+                raise self.error(f"expected {'->' if is_directed else '--'} in this kind of graph")
+            self.place += 1
+            groups.append(self.vertices(is_directed, defaults))
+        data = self.attributes()
+        if len(groups) == 1:
+            for name in groups[0]:
+                self.nodes[name] |= data
+        for some, others in pairwise(groups):
+            self.edges += [(u, v, defaults.get("edge", {}) | data) for u, v in product(some, others)]
+        return [name for group in groups for name in group]
+
+    def vertices(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
+        """Read a vertex, perhaps with a port, or a subgraph."""
+        if self.take("subgraph") and self.now != ("sign", "{"):
+            self.name()
+        if self.now == ("sign", "{"):
+            return list(dict.fromkeys(self.body(is_directed, defaults)))
+        name = self.name()
+        self.nodes.setdefault(name, dict(defaults.get("node", {})))
+        while self.take(":"):
+            self.name()
+        return [name]
+
+    def attributes(self) -> dict[str, Any]:
+        """Read lists of attributes in brackets."""
+        found = {}
+        while self.take("["):
+            while not self.take("]"):
+                name = self.name()
+                found[name] = number_or_text(self.name()) if self.take("=") else True
+                self.take(";", ",")
+        return found
+
+
+def _tokens(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
+    """The tokens with their kinds and lines."""
+    end, line = 0, 1
+    while end < len(text):
+        match = _TOKEN.match(text, end)
+        if match is None:
+            expected = "expected DOT; is a quote or a bracket not closed?"
+            raise FormatError(path, line, f"{text[end : end + 20]!r}; {expected}")
+        if kind := match.lastgroup:
+            word = re.sub(r"\\(?:\r?\n|(\"))", r"\1", match[kind]) if kind == "text" else match[kind]
+            yield kind, word, line
+        line, end = line + text.count("\n", end, match.end()), match.end()
+
+
+def read(path: Path) -> Graph:
+    """Return the graph in a DOT file."""
+    return record_files.read(path, "DOT", lambda stream: _parse(path, stream.read()))
+
+
+def _parse(path: Path, content: bytes) -> Records:
+    parser = _Parser(path, record_files.decoded(path, content))
+    is_directed = parser.graph()
+    return Records([*parser.nodes.items()], parser.edges, not is_directed)
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write a directed graph."""
+    names = [*map(_quoted, distinct_texts(path, graph))]
+    if odd := next((name for name in names if "\\" in name.replace('\\"', "")), None):
+        raise ValueError(f"{path}: DOT files can't store the name {odd}, which has a backslash; write .npz")
+    columns, of_vertices = weighted_columns(path, graph), graph.vertex_attributes.columns()
+    stream.write(b"digraph {\n")
+    src, dst = (end.tolist() for end in graph.edges())
+    vertices = zip(names, _lists(of_vertices, graph.n))
+    stream.write("".join(f"{name}{values};\n" for name, values in vertices).encode())
+    edges = zip(src, dst, _lists(columns, graph.m))
+    stream.write("".join(f"{names[u]} -> {names[v]}{values};\n" for u, v, values in edges).encode())
+    stream.write(b"}\n")
+
+
+def _lists(columns: dict[str, Any], count: int) -> Iterator[str]:
+    """For each edge or vertex, its attributes in brackets."""
+    if not columns:
+        yield from [""] * count
+        return
+    titles = [*map(_quoted, columns)]
+    for row in rows_of(columns, count):
+        values = (int(value) if isinstance(value, bool) else value for value in row)
+        yield f" [{', '.join(f'{title}={_quoted(value)}' for title, value in zip(titles, values))}]"
+
+
+def _quoted(name: Any) -> str:
+    text = str(name)
+    is_plain = _PLAIN.fullmatch(text) and text.lower() not in _KEYWORDS
+    return text if is_plain else '"' + text.replace('"', '\\"') + '"'

@@ -1,0 +1,134 @@
+"""GEXF, the format of Gephi: names (labels, or ids), weights and attributes; values in time and looks are left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from gasla.graph.dates import TimeColumn
+from gasla.graph.exchange.libraries import Records
+from gasla.graph.io import record_files
+from gasla.graph.io.files import FormatError
+from gasla.graph.io.record_files import (
+    distinct_texts,
+    known_ends,
+    known_node,
+    number_or_text,
+    rows_of,
+    weighted_columns,
+)
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".gexf",)
+NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_OWN = ("id", "label", "source", "target", "type", "start", "end", "pid")
+_INTEGERS, _REALS = ("integer", "long", "short", "byte", "biginteger"), ("float", "double", "bigdecimal")
+_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # of an attribute, by the kind of its array
+Keys = dict[str | None, tuple[str, str, str | None]]  # of attributes by id: title, type and default
+
+
+def read(path: Path) -> Graph:
+    """Return the graph in a GEXF file."""
+    return record_files.read(path, "GEXF", lambda stream: _parse(path, stream))
+
+
+def _parse(path: Path, stream: IO[bytes]) -> Records:
+    root = ElementTree.parse(stream).getroot()
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    if (graph := root.find("graph")) is None:
+        raise FormatError(path, None, "has no element graph; expected GEXF")
+    keys: dict[str | None, Keys] = {"node": {}, "edge": {}}
+    for group in graph.iter("attributes"):
+        for key in group.findall("attribute"):
+            about = str(key.get("title", key.get("id"))), key.get("type", "string"), key.findtext("default")
+            keys.setdefault(group.get("class"), {})[key.get("id")] = about
+    known: set[Any] = set()
+    nodes, labels = [], []
+    for place, node in enumerate(graph.iter("node")):
+        name = known_node(path, place, node.get("id"), known)
+        nodes.append((name, _values(path, f"node {name!r}", node, keys["node"])))
+        labels.append(node.get("label"))
+    edges, undirected = [], []
+    for place, edge in enumerate(graph.iter("edge")):
+        ends = edge.get("source"), edge.get("target")
+        known_ends(path, place, ends, known)
+        data = _values(path, f"edge {place}", edge, keys["edge"])
+        if (weight := edge.get("weight")) is not None:
+            data["weight"] = number_or_text(weight)
+        edges.append((*ends, data))
+        undirected.append(edge.get("type", graph.get("defaultedgetype", "undirected")) != "directed")
+    record_files.weighted_by_default(edges)
+    return record_files.named_by(path, Records(nodes, edges, undirected), labels)
+
+
+def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
+    """The attributes of a node or an edge, and the defaults of those that it lacks."""
+    found: dict[str, Any] = {}
+    for value in element.findall("./attvalues/attvalue"):
+        title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
+        found[title] = "several values" if title in found else _value(path, where, title, kind, value.get("value", ""))
+    for title, kind, default in keys.values():
+        if default is not None and title not in found:
+            found[title] = _value(path, where, title, kind, default)
+    return found
+
+
+def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
+    """The value of an attribute, by its type."""
+    convert: Callable[[str], Any] = int if kind in _INTEGERS else float if kind in _REALS else str
+    try:
+        return text.strip().lower() in ("true", "1") if kind == "boolean" else convert(text)
+    except ValueError:
+        raise FormatError(path, None, f"{where} has {title} {text!r}; expected a value of type {kind}") from None
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write a directed graph; ValueError for attributes that have the name of one of GEXF's own keys."""
+    columns, names = weighted_columns(path, graph), distinct_texts(path, graph)
+    weights = columns.pop("weight").tolist() if "weight" in columns else [None] * graph.m
+    own = {"node": graph.vertex_attributes.columns(), "edge": columns}
+    _require_texts(path, names, own)
+    root = Element("gexf", xmlns="http://gexf.net/1.3", version="1.3")
+    top = SubElement(root, "graph", defaultedgetype="directed")
+    for of, each in own.items():
+        group = SubElement(top, "attributes", {"class": of})
+        for place, (name, column) in enumerate(each.items()):
+            kind = "string" if isinstance(column, TimeColumn) else _TYPES[column.dtype.kind]
+            SubElement(group, "attribute", id=str(place), title=name, type=kind)
+    nodes, edges = SubElement(top, "nodes"), SubElement(top, "edges")
+    for name, values in zip(names, rows_of(own["node"], graph.n)):
+        _add_values(SubElement(nodes, "node", id=name, label=name), values)
+    src, dst = (end.tolist() for end in graph.edges())
+    for place, (u, v, w, values) in enumerate(zip(src, dst, weights, rows_of(own["edge"], graph.m))):
+        edge = SubElement(edges, "edge", id=str(place), source=names[u], target=names[v])
+        if w is not None:
+            edge.set("weight", str(int(w) if isinstance(w, bool) else w))
+        _add_values(edge, values)
+    stream.write(ElementTree.tostring(root, "utf-8", xml_declaration=True))
+
+
+def _require_texts(path: Path, names: list[str], own: dict[str, dict[str, Any]]) -> None:
+    """Raise ValueError for names that GEXF can't store, or reads otherwise."""
+    for text in chain(names, *own.values()):
+        if NOT_IN_XML.search(text):
+            raise ValueError(f"{path}: {text!r} has a character that XML lacks; write .npz, .csv or .parquet")
+    for of, each in own.items():
+        if taken := [name for name in each if name in _OWN]:
+            what = f"the attribute {taken[0]!r} of a {of} has the name of one of GEXF's own keys"
+            raise ValueError(f"{path}: {what}; rename it, or write .npz")
+
+
+def _add_values(element: Element, values: tuple[Any, ...]) -> None:
+    if values:
+        group = SubElement(element, "attvalues")
+        for place, value in enumerate(values):
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            SubElement(group, "attvalue", {"for": str(place), "value": text})

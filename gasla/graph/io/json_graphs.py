@@ -1,0 +1,119 @@
+"""JSON: node-link (NetworkX), d3, Cytoscape.js, graphology and the JSON Graph Format; written as node-link.
+
+Vertices are named by their ids; without ids, by their positions, as d3 has them, or by their names. In a file that does
+not say whether it is directed, each link leads from its source to its target.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from gasla.graph.exchange.libraries import Records
+from gasla.graph.io import record_files
+from gasla.graph.io.files import FormatError, parsed_json
+from gasla.graph.io.record_files import known_ends, known_node, rows_of, weighted_columns
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".json",)
+_EXPECTED = "expected lists of nodes and of links or edges: node-link, d3, Cytoscape.js, graphology or JGF"
+_OF_NODES = ("id", "name", "label", "value", "data", "attributes", "metadata")  # which are read otherwise
+_OF_EDGES = ("source", "target", "key", "id", "directed", "undirected", "data", "attributes", "metadata")
+
+
+def read(path: Path) -> Graph:
+    """Return the graph in a JSON file."""
+    return record_files.read(path, "JSON", lambda stream: _parse(path, stream.read()), _EXPECTED)
+
+
+def _parse(path: Path, content: bytes) -> Records:
+    nodes, links, directed = _lists(path, parsed_json(path, content))
+    for of, each in (("node", nodes), ("edge", links)):
+        if odd := [place for place, record in enumerate(each) if not isinstance(record, dict)]:
+            raise FormatError(path, None, f"{of} {odd[0]} is {each[odd[0]]!r:.60}; expected an object")
+    nodes, links = ([_flat(record) for record in each] for each in (nodes, links))
+    known: set[Any] = set()
+    own = "id" if any("id" in node for node in nodes) else "key" if any("key" in node for node in nodes) else None
+    places = [known_node(path, place, node.pop(own, None) if own else place, known) for place, node in enumerate(nodes)]
+    as_text = {str(name): name for name in places}  # Cytoscape.js has ids in text, and NetworkX ends as they were
+    edges, undirected = [], []
+    for place, link in enumerate(links):
+        ends = [link.pop(end, None) for end in ("source", "target")]
+        u, v = (end if type(end) in (int, str) and end in known else as_text.get(str(end), end) for end in ends)
+        known_ends(path, place, (u, v), known)
+        link.pop("key", None)
+        is_directed = link.pop("directed", not link.pop("undirected", not directed))
+        edges.append((u, v, {name: value for name, value in link.items() if name != "id"}))
+        undirected.append(not is_directed)
+    records = Records([*zip(places, nodes)], edges, undirected)
+    labels = [node.get("name", node.get("label")) for node in nodes]
+    if own is None and all(isinstance(label, str) for label in labels) and len({*labels}) == len(labels):
+        records = record_files.renamed(records, dict(zip(places, labels)))
+    for name, node in records.nodes:  # what only repeats the id
+        for key in ("name", "label", "value"):
+            if key in node and str(node[key]) == str(name):
+                del node[key]
+    return records
+
+
+def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
+    """The lists of nodes and of links, and whether links are directed."""
+    if isinstance(content, dict) and isinstance(content.get("graph"), dict) and "nodes" not in content:
+        content = content["graph"]
+    if isinstance(content, dict):
+        directed = bool(content.get("directed", content.get("options", {}).get("type") != "undirected"))
+        found = content.get("elements", content)
+    else:
+        directed, found = True, content
+    if isinstance(found, list):  # elements of Cytoscape.js, each with its group
+        if any(not isinstance(element, dict) for element in found):
+            raise FormatError(path, None, f"is a list of other things; {_EXPECTED}")
+        is_edge = [element.get("group") == "edges" or "source" in element.get("data", {}) for element in found]
+        each = ([e for e, edge in zip(found, is_edge) if edge == wanted] for wanted in (False, True))
+        return *each, directed  # type: ignore[return-value]
+    if not isinstance(found, dict):
+        raise FormatError(path, None, f"is {found!r:.60}; {_EXPECTED}")
+    nodes, links = found.get("nodes"), found.get("links", found.get("edges"))
+    if isinstance(nodes, dict):  # of JGF
+        nodes = [{"id": name, **(node or {})} for name, node in nodes.items()]
+    if not isinstance(nodes, list) or not isinstance(links, list):
+        raise FormatError(path, None, f"has the keys {', '.join(map(repr, found))[:60]}; {_EXPECTED}")
+    return nodes, links, directed
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """A node or a link with what some formats hold one level deeper."""
+    inner = [record[key] for key in ("data", "attributes", "metadata") if isinstance(record.get(key), dict)]
+    if not inner:
+        return dict(record)
+    outer = {name: value for name, value in record.items() if not isinstance(value, dict | list)}
+    if "data" in record:  # Cytoscape.js has looks beside the data
+        outer = {}
+    return dict(chain(outer.items(), *(each.items() for each in inner)))
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write a directed graph as node-link, which NetworkX and d3 read."""
+    for attributes, own in ((graph.vertex_attributes, _OF_NODES), (graph.edge_attributes, _OF_EDGES)):
+        if taken := [name for name in attributes if name in own]:
+            what = f"the {attributes.of} attribute {taken[0]!r} has the name of a key of JSON"
+            raise ValueError(f"{path}: {what}; rename it")
+    names = [*range(graph.n)] if graph.names is None else graph.names.tolist()
+    if len({*map(str, names)}) < len(names):
+        raise ValueError(f"{path}: two names are equal as text; JSON files can't store them; write .npz")
+    columns, of_vertices = weighted_columns(path, graph), graph.vertex_attributes.columns()
+    nodes = [{"id": name} | dict(zip(of_vertices, row)) for name, row in zip(names, rows_of(of_vertices, graph.n))]
+    ends = ([names[v] for v in end.tolist()] for end in graph.edges())
+    edges = [
+        {"source": u, "target": v} | dict(zip(columns, row)) for u, v, row in zip(*ends, rows_of(columns, graph.m))
+    ]
+    about = {"directed": True, "multigraph": bool(graph.has_parallel_edges), "graph": {}}
+    try:
+        text = json.dumps(about | {"nodes": nodes, "edges": edges}, allow_nan=False, ensure_ascii=False)
+        stream.write(text.encode())
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: JSON can't store a value ({error}), such as NaN or infinity; write .npz") from error

@@ -1,0 +1,131 @@
+"""Pajek's .net files: vertices with labels and coordinates, arcs (directed) and edges (not), also as lists or a matrix.
+
+`*Vertices 5 2` says that the first two vertices are one side of a bipartite graph. Looks and relations are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from gasla.graph.exchange.libraries import Records
+from gasla.graph.exchange.two_sides import SIDES
+from gasla.graph.io import record_files
+from gasla.graph.io.files import FormatError, is_count, is_number, require_memory
+from gasla.graph.io.record_files import distinct_texts, number_or_text
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".net", ".paj")
+_WORD = re.compile(r'"([^"]*)"|(\S+)')
+_SECTIONS = ("*vertices", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix")
+
+
+class _Lines:
+    """The records of a file so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.n, self.row, self.has_vertices = 0, 0, False
+        self.labels: list[str | None] = []
+        self.places: list[dict[str, Any]] = []
+        self.edges: list[tuple[int, int, dict[str, Any]]] = []
+        self.undirected: list[bool] = []
+
+    def begin(self, line: int, words: list[str]) -> str:
+        """Start a section; returns its name."""
+        name = words[0].lower()
+        if name == "*network":
+            return name
+        if name not in _SECTIONS or (name == "*vertices") == self.has_vertices:
+            expected = f"expected *Vertices first, then one of {', '.join(_SECTIONS[1:])}"
+            raise FormatError(self.path, line, f"{words[0][:60]!r}; {expected}")
+        if name == "*vertices":
+            counts = words[1:3]
+            if not counts or not all(map(is_count, counts)) or (len(counts) > 1 and int(counts[1]) > int(counts[0])):
+                raise FormatError(self.path, line, f"{' '.join(words)[:60]!r}; expected `*Vertices COUNT`")
+            self.n, self.has_vertices = int(counts[0]), True
+            require_memory(self.n, 0)
+            self.labels, self.places = [None] * self.n, [{} for _ in range(self.n)]
+            for v in range(self.n) if len(counts) > 1 else ():
+                self.places[v][SIDES] = int(v >= int(counts[1]))
+        return name
+
+    def vertex(self, line: int, word: str) -> int:
+        """The number of a vertex from 0."""
+        if not is_count(word) or not 1 <= int(word) <= self.n:
+            raise FormatError(self.path, line, f"vertex {word[:60]!r}; expected 1 to {self.n}")
+        return int(word) - 1
+
+    def add(self, line: int, section: str, words: list[str]) -> None:
+        """Take one line of a section."""
+        if section == "*vertices":
+            v = self.vertex(line, words[0])
+            self.labels[v] = words[1] if len(words) > 1 else None
+            places = [float(word) for word in words[2:5] if is_number(word)]
+            self.places[v] |= dict(zip("xyz", places))
+        elif section in ("*arcs", "*edges"):
+            if len(words) < 2:
+                raise FormatError(self.path, line, f"{' '.join(words)[:60]!r}; expected `from to` or `from to weight`")
+            weight = words[2] if len(words) > 2 else ""
+            if weight and not is_number(weight):
+                raise FormatError(self.path, line, f"weight {weight[:60]!r}; expected a number")
+            self._join(line, section, words[0], words[1], {"weight": number_or_text(weight)} if weight else {})
+        elif section == "*matrix":
+            if len(words) != self.n or not all(map(is_number, words)) or self.row == self.n:
+                raise FormatError(self.path, line, f"{len(words)} words; expected {self.n} rows of {self.n} numbers")
+            self.row += 1
+            for place, word in enumerate(words, start=1):
+                if float(word) != 0:
+                    self._join(line, section, str(self.row), str(place), {"weight": number_or_text(word)})
+        else:
+            for word in words[1:]:
+                self._join(line, section, words[0], word, {})
+
+    def _join(self, line: int, section: str, u: str, v: str, data: dict[str, Any]) -> None:
+        self.edges.append((self.vertex(line, u), self.vertex(line, v), data))
+        self.undirected.append(section.startswith("*edges"))
+
+
+def read(path: Path) -> Graph:
+    """Return the graph in a .net file."""
+    return record_files.read(path, "Pajek", lambda stream: _parse(path, stream.read()))
+
+
+def _parse(path: Path, content: bytes) -> Records:
+    found, section = _Lines(path), ""
+    for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
+        words = [quoted or word for quoted, word in _WORD.findall(text)]
+        if not words or text.startswith("%"):
+            continue
+        if words[0].startswith("*"):
+            section = found.begin(line, words)
+        elif section in _SECTIONS:
+            found.add(line, section, words)
+        else:
+            raise FormatError(path, line, f"{text.strip()[:60]!r}; expected `*Vertices COUNT`")
+    if section not in _SECTIONS:
+        raise FormatError(path, None, "has no line `*Vertices COUNT`; expected one")
+    record_files.weighted_by_default(found.edges)
+    records = Records([*zip(range(found.n), found.places)], found.edges, found.undirected)
+    return record_files.named_by(path, records, found.labels) if any(found.labels) else records
+
+
+def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
+    """Write vertices with their names, and all edges as arcs."""
+    names = distinct_texts(path, graph)
+    if odd := next((name for name in names if re.search(r'["\r\n]', name)), None):
+        raise ValueError(f"{path}: Pajek files can't store the name {odd!r}; write .npz, .csv or .parquet")
+    stream.write(f"*Vertices {graph.n}\n".encode())
+    if graph.names is not None:
+        stream.write("".join(f'{v} "{name}"\n' for v, name in enumerate(names, start=1)).encode())
+    stream.write(b"*Arcs\n")
+    weights = [""] * graph.m if graph.values is None else [f" {_text(w)}" for w in graph.values.tolist()]
+    src, dst = (end.tolist() for end in graph.edges())
+    stream.write("".join(f"{u + 1} {v + 1}{w}\n" for u, v, w in zip(src, dst, weights)).encode())
+
+
+def _text(value: Any) -> str:
+    return str(int(value) if isinstance(value, bool) else value)

@@ -1,0 +1,146 @@
+"""Files with a record for each vertex and each edge, and the attributes of both: what all their readers share.
+
+Attributes that are numbers and that every edge, or every vertex, has become columns of the `Graph`; "weight" of edges
+becomes its values. Vertices have names unless these are 0, 1, … in this order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
+
+from gasla.graph.dates import TimeColumn, iso, of_text
+from gasla.graph.exchange.libraries import Records, of_records
+from gasla.graph.io.files import FormatError, is_number, is_whole, open_bytes
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+# What readers raise at damaged files, besides FormatError; RecursionError at lists in lists in lists.
+OF_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ParseError)
+
+
+def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expected: str = "") -> Graph:
+    """The graph in a file that `parse` reads."""
+    with open_bytes(path) as stream:
+        try:
+            records = parse(stream)
+        except FormatError:
+            raise
+        except OF_DAMAGE as error:
+            said = " ".join(str(error).split())
+            what = f"can't be read as {format} ({said}); expected {expected or format}"
+            raise FormatError(path, None, what) from error
+    return graph_of(path, records)
+
+
+def graph_of(path: Path, records: Records) -> Graph:
+    """The graph of records that a file holds."""
+    from gasla.graph.graph import Graph
+
+    labels = [label for label, _ in records.nodes]
+    if other := [label for label in labels if type(label) not in (int, str)]:
+        raise FormatError(path, None, f"has a node {other[0]!r}; expected integers or texts as ids")
+    if labels == [*map(str, range(len(labels)))]:
+        records = renamed(records, dict(zip(labels, range(len(labels)))))
+    try:
+        for *_, data in (*records.nodes, *records.edges):
+            data.update({name: _value(value) for name, value in data.items()})
+        return Graph._of_edges(of_records(records, "weight", True, f"{path}: "))
+    except OverflowError as error:
+        raise FormatError(path, None, f"has an attribute beyond float64 ({error}); expected smaller numbers") from error
+    except TypeError as error:
+        raise FormatError(path, None, str(error)) from error
+
+
+def _value(value: Any) -> Any:
+    """An integer of more than 64 bits as a float, the text of a date or duration as such; anything else unchanged."""
+    if type(value) is int:
+        return float(value) if abs(value) >= 2**64 else value
+    return value if (found := of_text(value)) is None else found
+
+
+def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Columns of attributes as lists of Python's numbers, and dates as texts by ISO 8601."""
+    return {
+        name: [*map(iso, column.tolist())] if isinstance(column, TimeColumn) else column.tolist()
+        for name, column in columns.items()
+    }
+
+
+def rows_of(columns: Mapping[str, Any], count: int) -> Iterator[tuple[Any, ...]]:
+    """The values of all columns for each edge or vertex, as `lists_of` has them."""
+    return zip(*lists_of(columns).values()) if columns else iter([()] * count)
+
+
+def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
+    """The columns of the edges: the values as "weight", and the attributes."""
+    columns = graph.edge_attributes.columns()
+    if "weight" in columns and graph.edge_attributes.name_of(graph.values) != "weight":
+        raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")
+    return columns if graph.values is None else {"weight": graph.values} | columns
+
+
+def distinct_texts(path: Path, graph: Graph) -> list[str]:
+    """The names of vertices as texts, or their numbers; ValueError if two are equal as text, or one is empty."""
+    names = [*map(str, range(graph.n) if graph.names is None else graph.names.tolist())]
+    if "" in names or len({*names}) < len(names):
+        raise ValueError(f"{path}: names are empty, or equal as text, and can't be stored so; write .npz")
+    return names
+
+
+def weighted_by_default(edges: list[tuple[Any, Any, dict[str, Any]]]) -> None:
+    """Give edges without a weight the weight 1, as the format says, if others have one."""
+    if any("weight" in data for _, _, data in edges):
+        for _, _, data in edges:
+            data.setdefault("weight", 1)
+
+
+def renamed(records: Records, names: dict[Any, Any]) -> Records:
+    """The records with other ids of the vertices."""
+    nodes = [(names[v], data) for v, data in records.nodes]
+    return Records(nodes, [(names[u], names[v], data) for u, v, data in records.edges], records.undirected)
+
+
+def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
+    """The records with labels as ids, if all vertices have one and no two are equal; a warning says if not."""
+    ids = [v for v, _ in records.nodes]
+    if all(isinstance(label, str) and label for label in labels) and len({*labels}) == len(labels):
+        return renamed(records, dict(zip(ids, labels)))
+    if any(label not in (None, "", str(v)) for v, label in zip(ids, labels)):
+        why = "some have none" if not all(labels) else "two are equal"
+        warnings.warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning, stacklevel=6)
+    return records
+
+
+def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
+    """The id of a node, added to those that are known; FormatError if it is missing or not new."""
+    if name is None or name in known:
+        raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
+    known.add(name)
+    return name
+
+
+def known_ends(path: Path, place: int, ends: tuple[Any, Any], known: set[Any]) -> None:
+    """Raise FormatError for an edge whose ends are not both ids of nodes."""
+    for end, name in zip(("source", "target"), ends):
+        if name not in known:
+            raise FormatError(path, None, f"edge {place} has the {end} {name!r}; expected the id of a node")
+
+
+def number_or_text(text: str) -> Any:
+    """The number that a text is, or the text."""
+    return int(text) if is_whole(text, 2**64) else float(text) if is_number(text) else text
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """The text of a file; FormatError with the line of the first byte that is not UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, wrong = 1 + content.count(b"\n", 0, error.start), content[error.start]
+        expected = "expected ASCII or UTF-8, as `iconv -f latin1 -t utf-8` makes of Latin-1"
+        raise FormatError(path, line, f"has the byte 0x{wrong:02x}, which is not UTF-8; {expected}") from error

@@ -1,0 +1,38 @@
+"""SIF, Cytoscape's simple interaction format: lines `source relation target…`; a line of one name is a vertex.
+
+Tabs separate the words if a line has one, else spaces do. Relations are texts, and left out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gasla.graph.exchange.libraries import Records
+from gasla.graph.io import record_files
+from gasla.graph.io.files import FormatError
+
+if TYPE_CHECKING:
+    from gasla.graph.graph import Graph
+
+SUFFIXES = (".sif",)
+
+
+def read(path: Path) -> Graph:
+    """Return the graph in a SIF file; vertices are numbered as they appear."""
+    return record_files.read(path, "SIF", lambda stream: _parse(path, stream.read()))
+
+
+def _parse(path: Path, content: bytes) -> Records:
+    nodes: dict[Any, dict[str, Any]] = {}
+    edges: list[tuple[Any, Any, dict[str, Any]]] = []
+    text = record_files.decoded(path, content)
+    separator = "\t" if "\t" in text else None
+    for line, row in enumerate(text.split("\n"), start=1):
+        words = [word for word in row.rstrip("\r").split(separator) if word]
+        if len(words) == 2:
+            raise FormatError(path, line, f"{row.strip()[:60]!r}; expected `source relation target`, or one name")
+        if words:
+            nodes |= {word: nodes.get(word, {}) for word in (words[0], *words[2:])}
+        edges += [(words[0], target, {}) for target in words[2:]]
+    return Records([*nodes.items()], edges)

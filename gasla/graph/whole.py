@@ -1,0 +1,211 @@
+"""The methods of a graph whose answers differ if the graph is distributed over ranks.
+
+`Whole` has them for a graph that one process holds; `gasla.distributed.Graph` overrides each of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gasla.arrays import Device, moved
+from gasla.graph.adjacency import Array
+from gasla.graph.neighbor_lists import Lists
+
+
+class Whole:
+    """The base class of `Graph` for methods that need all edges in this process."""
+
+    n: int
+    device: Device
+    lists: Lists  # adjacency lists; a distributed graph has none
+
+    @property
+    def engine(self) -> str:
+        """The name, in `gasla.engines`, of the engine that runs programs on this graph: the name of its device."""
+        return self.device
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this process holds all edges; False for a graph that is distributed over ranks."""
+        return True
+
+    @property
+    def out_degrees(self) -> Array:
+        """Number of out-edges of every vertex."""
+        return self.lists.out_degrees
+
+    @property
+    def in_degrees(self) -> Array:
+        """Number of in-edges of every vertex."""
+        return self.lists.in_degrees
+
+    @property
+    def max_out_degree(self) -> int:
+        """The largest out-degree; 0 without vertices.
+
+        Examples
+        --------
+        >>> from gasla import Graph
+        >>> Graph.from_edges([0, 0, 1], [1, 2, 2]).max_out_degree
+        2
+        """
+        return self.lists.max_out_degree
+
+    @property
+    def max_in_degree(self) -> int:
+        """The largest in-degree; 0 without vertices."""
+        return self.lists.max_in_degree
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether j -> i is stored as often as i -> j, for all i and j; values are ignored."""
+        return self.lists.is_symmetric
+
+    @property
+    def has_self_loops(self) -> bool:
+        """Whether any edge leads from a vertex to itself."""
+        return self.lists.has_self_loops
+
+    @property
+    def has_parallel_edges(self) -> bool:
+        """Whether any edge is stored more than once."""
+        return self.lists.has_parallel_edges
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the graph is simple and undirected: every edge in both directions, once, and no self loops."""
+        return self.lists.is_simple
+
+    def on_one_device(self, function: Callable[[Any], Any]) -> Any:
+        """Call a function with the whole graph on one device, if that is possible.
+
+        Parameters
+        ----------
+        function : function of graph
+            Called with this graph. For a `distributed.Graph` over GPUs of one process it is called with the whole graph
+            on the first of them, if that has room for it, `one_card` is not False, and no `Checkpoint` is open. It
+            is the current GPU during the call.
+
+        Returns
+        -------
+        object
+            What the function returns; None if it was not called, as no device of this process has the whole graph.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> gasla.Graph.from_edges([0, 1, 2], [1, 2, 0]).on_one_device(lambda graph: graph.m)
+        3
+        """
+        return function(self)
+
+    def require_whole(self, option: str = "") -> None:
+        """Do nothing, as this process has all edges. A `distributed.Graph` raises TypeError.
+
+        Parameters
+        ----------
+        option : str, optional
+            The argument for which all edges are needed, for the error.
+        """
+
+    def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
+        """Compute rows of a result independently, one for each item; ranks of a distributed graph share the items.
+
+        Parameters
+        ----------
+        function : function of (graph, items, first)
+            Returns an array with one row for each of some consecutive items, of which the first has the number `first`.
+            It is called once with all items; for a `distributed.Graph` once on every rank with a part of them, and with
+            the whole graph as a `gasla.Graph`. With Dask it is pickled.
+        items : sequence or array
+
+        Returns
+        -------
+        array
+            All rows; for a distributed graph a `BlockArray`.
+
+        Raises
+        ------
+        MemoryError
+            If a rank has no memory for the whole graph.
+
+        Examples
+        --------
+        >>> import gasla, numpy as np
+        >>> from gasla import distributed
+        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
+        >>> levels = lambda graph, sources, first: np.stack([gasla.bfs(graph, s) for s in sources])
+        >>> spread.map_shares(levels, [0, 2]).compute()
+        array([[0, 1, 2],
+               [1, 2, 0]], dtype=int32)
+        """
+        return function(self, items, 0)
+
+    def placed(self, values: Any) -> Any:
+        """Place values of all vertices where runs on this graph read them: on its device, or in blocks on its ranks.
+
+        Runs take other arrays, too, but move them each time.
+
+        Parameters
+        ----------
+        values : array
+            One entry per vertex.
+
+        Returns
+        -------
+        array
+            For a distributed graph a `BlockArray`; else the array itself, or a copy on the graph's device.
+
+        Raises
+        ------
+        ValueError
+            If there is not one entry per vertex.
+
+        Examples
+        --------
+        >>> import gasla, numpy as np
+        >>> from gasla import distributed
+        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
+        >>> spread.placed(np.array([0.5, 1, 2])).compute()
+        array([0.5, 1. , 2. ])
+        """
+        if len(values) != self.n:
+            raise ValueError(f"values has {len(values)} entries; expected {self.n}, one per vertex")
+        return moved(values, self.device)
+
+    def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
+        """Sum one array per item, computed independently; ranks of a distributed graph share the items.
+
+        Arrays are added in the order of the items, so the sum has the same bits on any number of ranks.
+
+        Parameters
+        ----------
+        function : function of (graph, items)
+            Yields the one-dimensional array of each item. It is called as by `map_shares`.
+        items : sequence
+            One or more.
+
+        Raises
+        ------
+        ValueError
+            If there are no items.
+        MemoryError
+            If a rank has no memory for the whole graph.
+
+        Examples
+        --------
+        >>> import gasla
+        >>> from gasla import distributed
+        >>> ring = gasla.Graph.from_edges([0, 1, 2], [1, 2, 0])
+        >>> spread = distributed.Graph.from_graph(ring, distributed.ThreadRanks(2))
+        >>> spread.sum_shares(lambda graph, sources: (gasla.bfs(graph, s) for s in sources), [0, 2])
+        array([1, 3, 2], dtype=int32)
+        """
+        if not len(items):
+            raise ValueError("there are no items; expected one or more, whose terms have a shape")
+        return functools.reduce(operator.add, function(self, items))

@@ -1,0 +1,125 @@
+"""Page-locked host memory, which kernels read in place over the link, and the free memory of the device.
+
+An array in such memory exists twice: as a NumPy array, and as a CuPy array of the same bytes.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from gasla.arrays import current_device, require_gpu
+
+Array = np.ndarray[Any, Any]
+
+_PORTABLE, _MAPPED = 1, 2  # cudaHostAllocPortable, cudaHostAllocMapped
+_UNIT = 512  # bytes; kernels load aligned groups, of which the last may end after the array
+_NO_MEMORY = 2  # cudaErrorMemoryAllocation
+_views: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
+
+
+class PinnedBytes:
+    """Page-locked memory of our own, freed with the last array in it; NumPy reads its `__array_interface__`.
+
+    CuPy's pool of such memory is not used: it rounds sizes up to powers of two, and never returns memory.
+
+    Raises
+    ------
+    MemoryError
+        If the system has no more memory that it can lock.
+    """
+
+    def __init__(self, size: int) -> None:
+        runtime: Any = require_gpu().cuda.runtime
+        self.size = size
+        try:
+            self.address = int(runtime.hostAlloc(max(1, -(-size // _UNIT)) * _UNIT, _PORTABLE | _MAPPED))
+        except runtime.CUDARuntimeError as error:
+            if error.status != _NO_MEMORY:
+                raise
+            raise MemoryError(
+                f"{size:,} bytes of page-locked host memory can't be allocated; a graph with stream=True keeps its "
+                "neighbor lists there: free some memory, or raise the limit of the system (ulimit -l, a container's)"
+            ) from None
+        weakref.finalize(self, _free, self.address).atexit = False
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"shape": (self.size,), "typestr": "|u1", "data": (self.address, False), "version": 3}
+
+
+def _free(address: int) -> None:
+    """Free page-locked memory after the kernels that may read it; nothing if the process is a fork, or ends."""
+    with suppress(Exception):
+        runtime: Any = require_gpu().cuda.runtime
+        runtime.deviceSynchronize()
+        runtime.freeHost(address)
+
+
+def pinned(array: Array, dtype: Any = None) -> Array:
+    """The array as a type in page-locked memory; itself if it is there already."""
+    kind = array.dtype if dtype is None else np.dtype(dtype)
+    if _memory_of(array) is not None and array.dtype == kind and array.flags.c_contiguous:
+        return array
+    made = pinned_empty(array.size, kind).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def pinned_empty(count: int, dtype: Any) -> Array:
+    """A new array of a given number of entries in page-locked memory."""
+    kind = np.dtype(dtype)
+    return np.asarray(PinnedBytes(count * kind.itemsize)).view(kind)
+
+
+def mapped(array: Array) -> Any:
+    """A CuPy array of the bytes of a `pinned` array; one object while it lives, because callers compare by `is`."""
+    cupy: Any = require_gpu()
+    memory = _memory_of(array)
+    assert memory is not None
+    if array.size == 0:
+        return cupy.empty(array.shape, array.dtype)
+    key = array.ctypes.data, array.shape, array.dtype, current_device()
+    found = _views.get(key)
+    if found is None:
+        whole = cupy.cuda.UnownedMemory(memory.address, memory.size, memory, current_device())
+        place = cupy.cuda.MemoryPointer(whole, array.ctypes.data - memory.address)
+        found = _views.setdefault(key, cupy.ndarray(array.shape, array.dtype, place))
+    return found
+
+
+def on_host(array: Any) -> Array | None:
+    """The NumPy array of the bytes of a `mapped` array; None for an array in device memory."""
+    if isinstance(array, np.ndarray):
+        return array
+    if array.size == 0:
+        return np.empty(array.shape, array.dtype)
+    memory = getattr(array.data.mem, "_owner", None)
+    if not isinstance(memory, PinnedBytes) or not array.flags.c_contiguous:
+        return None
+    first = array.data.ptr - memory.address
+    found: Array = np.asarray(memory)[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    return found
+
+
+def _memory_of(array: Any) -> PinnedBytes | None:
+    """The page-locked memory that a NumPy array lies in."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array if isinstance(array, PinnedBytes) else None
+
+
+def free_bytes() -> int:
+    """Bytes of device memory that CuPy can still allocate; its pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`)."""
+    cupy: Any = require_gpu()
+    pool = cupy.get_default_memory_pool()
+    free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+    return min(free, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else free
+
+
+def cards() -> int:
+    """The number of devices."""
+    return int(require_gpu().cuda.runtime.getDeviceCount())
