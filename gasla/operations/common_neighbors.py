@@ -1,4 +1,4 @@
-"""Intersection of neighbor lists: counted, weighted or listed for pairs of vertices; edge lookup; clique counts.
+"""Common neighbors of pairs of vertices (counted, weighted or as arrays), edge lookup, cliques and trusses.
 
 The public names are in `gasla.primitives`.
 """
@@ -12,11 +12,12 @@ import numpy as np
 from gasla.arrays import module_of, moved
 from gasla.engines import engine
 from gasla.graph.arguments import whole_number
-from gasla.graph.graph import Graph, as_graph
+from gasla.graph.graph import Graph, as_graph, whole_graph
 from gasla.graph.validate import as_array
 from gasla.program.frontier import EdgeFrontier
 
 Array = Any  # NumPy's or CuPy's
+MOST_LEVEL = 2**62  # more than any number of triangles at an edge
 
 
 def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> Array:
@@ -54,7 +55,7 @@ def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> 
     >>> primitives.intersect(square, corners, weights=np.array([0.5, 1, 2, 4]))
     array([0., 3.])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     src, dst = ends_of(graph, edges)
     on_graph = None if weights is None else _weights_of_vertices(graph, weights)
     return engine(graph.engine).primitives().intersect(graph, src, dst, on_graph)
@@ -108,7 +109,7 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
     >>> primitives.common(square, corners, above=np.array([-1, 1]))
     (array([1]), array([2], dtype=int32))
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     src, dst = ends_of(graph, edges)
     if above is not None:
         above = _bounds(graph, above, len(src))
@@ -142,7 +143,7 @@ def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
     >>> primitives.has_edges(path, EdgeFrontier(3, np.arange(2), np.array([0, 0]), np.array([1, 2])))
     array([ True, False])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     return engine(graph.engine).primitives().has_edges(graph, *ends_of(graph, edges))
 
 
@@ -176,6 +177,8 @@ def count_cliques(graph: Any, k: int) -> int:
     1
     """
     graph, k = as_graph(graph), whole_number("k", k)
+    if k > 3:
+        graph.require_whole("k above 3")
     if k == 0:
         raise ValueError("k is 0; expected 1 or more, the vertices of a clique")
     primitives = engine(graph.engine).primitives()
@@ -188,6 +191,54 @@ def count_cliques(graph: Any, k: int) -> int:
     if k == 3:
         return int(primitives.count_common_neighbors(lists, False)[0])
     return primitives.count_cliques(simple, lists, k)
+
+
+def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
+    """Remove edges level by level: at level k, edges in at most k triangles of the remaining edges, until none is left.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.k_truss` calls it.
+
+    Parameters
+    ----------
+    graph : Graph, or SciPy or CuPy sparse array
+        Simple and undirected, as from `simplify`.
+    first, last : int
+        The levels. By default all, until no edge is left.
+
+    Returns
+    -------
+    (m,) array of int64
+        The level at which each stored edge is removed, in input order, the same for both directions. Edges that remain
+        have `last` + 1. An edge of level k is in the (k + 2)-truss, and not in the (k + 3)-truss.
+
+    Raises
+    ------
+    TypeError
+        If a level is not an integer.
+    ValueError
+        If a level is negative, `last` is less than `first`, or the graph is not simple and undirected.
+
+    Notes
+    -----
+    On the CPU, each triangle is visited once, when the first of its edges is removed. Memory is 20 bytes per stored
+    edge, up to 50 if some are in no triangle, and 4 per vertex and thread; twice as much with int64 ids. On a GPU the
+    triangles are counted anew each time that edges are removed. H. Kabir, K. Madduri: Parallel k-truss decomposition on
+    multicore systems. IEEE HPEC 2017.
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.peel_edges(primitives.simplify(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3])))
+    array([1, 1, 1, 1, 1, 1, 0, 0])
+    """
+    graph = whole_graph(graph)
+    first = min(whole_number("first", first), MOST_LEVEL)
+    last = MOST_LEVEL if last is None else min(whole_number("last", last), MOST_LEVEL)
+    if last < first:
+        raise ValueError(f"last is {last}; expected first, {first}, or more")
+    if not graph.is_simple:
+        raise ValueError("the graph is not simple and undirected; expected one from gasla.primitives.simplify(graph)")
+    return engine(graph.engine).primitives().peel_edges(graph, first, last)
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:

@@ -17,8 +17,9 @@ import numpy as np
 import semirings
 from gasla.arrays import array_module, distinct
 from gasla.graph.arguments import NO_LIMIT, check_flags, real_number, whole_number
-from gasla.graph.graph import Graph, as_graph
-from gasla.operations.memory_limit import require_room
+from gasla.graph.exchange.two_sides import require_across
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.memory_limit import require_room
 from gasla.operations.sampling import seed_word
 
 Array = Any  # NumPy's or CuPy's
@@ -39,7 +40,8 @@ def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: in
         Number of pairs, 0 or more.
     undirected : bool
         Whether to draw pairs i < j with neither i -> j nor j -> i an edge. Otherwise all pairs (i, j) with i and j
-        different are drawn of which i -> j is not an edge.
+        different are drawn of which i -> j is not an edge. In a graph that knows its sides (`Graph.from_bipartite`)
+        it makes no difference: i is on side 0, j on side 1, and neither i -> j nor j -> i is an edge.
     seed : int
         At most 64 bits. The same seed gives the same pairs on both engines.
 
@@ -76,49 +78,83 @@ def negative_edges(graph: Any, count: int, *, undirected: bool = False, seed: in
     array([[0, 1],
            [2, 3]])
     """
-    graph, count, word = as_graph(graph), whole_number("count", count, NO_LIMIT), seed_word(seed)
+    graph, count, word = whole_graph(graph), whole_number("count", count, NO_LIMIT), seed_word(seed)
     check_flags(undirected=undirected)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
-    before = graph.kept(("pairs before edges", bool(undirected)), partial(_free_before, undirected=undirected))
-    pairs = graph.n * (graph.n - 1) // (2 if undirected else 1)
-    if count > pairs - len(before):
+    pairs = PairsAcross(graph, graph.sides) if graph.sides is not None else Pairs(graph.n, bool(undirected))
+    before = graph.kept(("pairs before edges", pairs.kind), partial(_free_before, pairs=pairs))
+    if count > pairs.count - len(before):
         raise ValueError(
-            f"count is {count}; expected {pairs - len(before)} at most, the number of pairs of vertices without an edge"
+            f"count is {count}; expected {pairs.count - len(before)} at most, the number of pairs of vertices without "
+            "an edge"
         )
     require_room("the result has", count, ENTRY, graph.device, "a smaller count")
     xp: Any = array_module(before)
-    ranks = _distinct(xp, count, pairs - len(before), word)
-    return _pairs(ranks + xp.searchsorted(before, ranks, side="right"), graph.n, undirected)
+    ranks = _distinct(xp, count, pairs.count - len(before), word)
+    return pairs.of(ranks + xp.searchsorted(before, ranks, side="right"))
 
 
-def _free_before(graph: Graph, undirected: bool) -> Array:
+class Pairs:
+    """Numbers for all pairs of different vertices, row by row; of i < j only, if undirected."""
+
+    def __init__(self, n: int, undirected: bool) -> None:
+        self.n, self.kind = n, undirected
+        self.count = n * (n - 1) // (2 if undirected else 1)
+
+    def row_start(self, i: Array) -> Array:
+        """The number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
+        return i * (i - 1) // 2 if self.kind else i * (self.n - 1)
+
+    def numbers(self, i: Array, j: Array) -> Array:
+        """The numbers of the pairs of these vertices, without those of a vertex with itself."""
+        xp: Any = array_module(i)
+        if self.kind:
+            i, j = xp.maximum(i, j), xp.minimum(i, j)
+        return (self.row_start(i) + j - (0 if self.kind else j > i))[i != j]
+
+    def of(self, numbers: Array) -> Array:
+        """The pairs of these numbers: a row of sources and a row of targets."""
+        xp: Any = array_module(numbers)
+        if not self.kind:
+            first = numbers // max(self.n - 1, 1)
+            second = numbers - self.row_start(first)
+            return xp.stack([first, second + (second >= first)])
+        larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)  # rounded: at most one too large or too small
+        larger -= self.row_start(larger) > numbers
+        larger += self.row_start(larger + 1) <= numbers
+        return xp.stack([numbers - self.row_start(larger), larger])
+
+
+class PairsAcross:
+    """Numbers for all pairs of a vertex on side 0 and one on side 1."""
+
+    kind = "across"
+
+    def __init__(self, graph: Graph, sides: Array) -> None:
+        xp: Any = array_module(sides)
+        self.sides = sides
+        self.left, self.right = (xp.flatnonzero(sides == side) for side in (0, 1))
+        self.count = len(self.left) * len(self.right)
+
+    def numbers(self, i: Array, j: Array) -> Array:
+        """The numbers of the pairs of these vertices, in either order; ValueError if two are on the same side."""
+        xp: Any = array_module(i)
+        require_across(i, j, self.sides)
+        is_left = self.sides[i] == 0
+        left, right = xp.where(is_left, i, j), xp.where(is_left, j, i)
+        return xp.searchsorted(self.left, left) * len(self.right) + xp.searchsorted(self.right, right)
+
+    def of(self, numbers: Array) -> Array:
+        """The pairs of these numbers: a row of vertices on side 0 and a row of vertices on side 1."""
+        width = max(len(self.right), 1)
+        return array_module(numbers).stack([self.left[numbers // width], self.right[numbers % width]])
+
+
+def _free_before(graph: Graph, pairs: Pairs | PairsAcross) -> Array:
     """For each pair of vertices with an edge, the number of pairs before it without one."""
-    i, j = (side.astype(np.int64) for side in graph.edges())
-    xp: Any = array_module(i)
-    if undirected:
-        i, j = xp.maximum(i, j), xp.minimum(i, j)
-    numbers = _row_start(i, graph.n, undirected) + j - (0 if undirected else j > i)
-    numbers = distinct(numbers[i != j])
-    return numbers - xp.arange(len(numbers))
-
-
-def _row_start(i: Array, n: int, undirected: bool) -> Array:
-    """The number of the first pair of vertex i: with a smaller vertex if undirected, else with any other."""
-    return i * (i - 1) // 2 if undirected else i * (n - 1)
-
-
-def _pairs(numbers: Array, n: int, undirected: bool) -> Array:
-    """Convert numbers of pairs to a row of sources and a row of targets; `_row_start` says how pairs are numbered."""
-    xp: Any = array_module(numbers)
-    if not undirected:
-        first = numbers // max(n - 1, 1)
-        second = numbers - _row_start(first, n, False)
-        return xp.stack([first, second + (second >= first)])
-    larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)  # by rounding, at most one too large or too small
-    larger -= _row_start(larger, n, True) > numbers
-    larger += _row_start(larger + 1, n, True) <= numbers
-    return xp.stack([numbers - _row_start(larger, n, True), larger])
+    numbers = distinct(pairs.numbers(*(side.astype(np.int64) for side in graph.edges())))
+    return numbers - array_module(numbers).arange(len(numbers))
 
 
 def _distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
@@ -206,7 +242,7 @@ def split_edges(graph: Any, fractions: Sequence[float] = (0.8, 0.1, 0.1), *, see
     >>> path.select(train)
     Graph(n=5, m=6, values=None)
     """
-    graph, word = as_graph(graph), seed_word(seed)
+    graph, word = whole_graph(graph), seed_word(seed)
     ends = _cumulative(fractions)
     if graph.n > MOST:
         raise ValueError(f"the graph has {graph.n} vertices; expected at most {MOST}")
@@ -236,7 +272,8 @@ def _words_of_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Arr
 
 def _cumulative(fractions: Sequence[float]) -> list[float]:
     """The sums of the first, the first two, … fractions, checked; the last is 1."""
-    if not isinstance(fractions, Sequence | np.ndarray) or isinstance(fractions, str | bytes) or len(fractions) == 0:
+    several = isinstance(fractions, Sequence | np.ndarray) and not isinstance(fractions, str | bytes)
+    if not several or getattr(fractions, "ndim", 1) == 0 or len(fractions) == 0:
         raise TypeError(f"fractions is {fractions!r}; expected several numbers, such as (0.8, 0.1, 0.1)")
     parts = [real_number(f"fractions[{k}]", part, 0, 1) for k, part in enumerate(fractions)]
     if abs(sum(parts) - 1) > 1e-6:

@@ -10,9 +10,8 @@ from gasla.engines import engine, engine_of_language
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
 from gasla.operations.prepare import Direction, Variant, check_device, runs_of, way_of
-from gasla.program.fields import Order
+from gasla.program import Order, WalkProgram
 from gasla.program.program import VertexProgram, as_program, in_order
-from gasla.program.walk_program import WalkProgram
 
 __all__ = ["explain", "source", "workspace"]
 
@@ -35,6 +34,7 @@ def explain(
     order: Order | None = None,
     scheduled: bool = False,
     device: Device | None = None,
+    target: str | None = None,
 ) -> str:
     """Describe what a run of a vertex program on a graph will do, and why: one sentence per line.
 
@@ -52,6 +52,9 @@ def explain(
         As for `gasla.run`.
     scheduled : bool
         Whether the run will take a schedule.
+    target : "cpu" or "cuda", optional
+        The engine, as for `source`; by default that of the graph's device. With "cuda" neither a GPU nor CuPy is
+        needed: it says what follows from the program and the size of the graph.
 
     Returns
     -------
@@ -77,6 +80,12 @@ def explain(
     check_flags(deterministic=deterministic, scheduled=scheduled)
     if device is not None:
         graph = graph.to(check_device(device))
+    if target is not None:
+        asked = engine_of_language(target)
+        if asked is not engine(graph.engine):
+            graph.require_whole("target")
+            found = asked.explain_elsewhere(program, graph, way_of(direction), deterministic, scheduled)
+            return Lines("\n".join(found))
     runs = runs_of(program, graph, Variant(way_of(direction), deterministic, scheduled, True))
     return Lines("\n".join(engine(graph.engine).explain(runs, program, graph)))
 

@@ -12,8 +12,8 @@ from gasla.arrays import array_module, device_of, index_dtype, running_sums
 from gasla.engines import engine
 from gasla.graph.arguments import check_flags
 from gasla.graph.graph import Graph
+from gasla.graph.memory_limit import available, require_memory
 from gasla.graph.validate import find_outside
-from gasla.operations.memory_limit import require_memory
 from gasla.operations.multiply import product
 from gasla.operations.operands import check_semiring, lists_of, place, require_same_device
 from gasla.operations.sparse import Sparse
@@ -102,6 +102,9 @@ def mxm(
     check_flags(complement=complement)
     if not _is_sparse(B):
         return _dense(A, B, semiring, mask, complement, accum, out)
+    for graph in (A, B, mask):
+        if isinstance(graph, Graph):
+            graph.require_whole()
     if accum is not None or out is not None:
         raise TypeError(f"{'accum' if out is None else 'out'} is for dense products, and B is sparse; expected neither")
     if mask is None and complement:
@@ -132,17 +135,18 @@ def _whole(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
     """The product by rows, without the positions of `left_out`: entries are counted, then computed."""
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
-    counts = task.count()
+    there = available(device_of(A.indptr))  # before the count is waited for on a GPU
+    shape, types = (len(A.indptr) - 1, B.width), parts(terms.out_type)
+    each = sum(t.itemsize for t in types)  # bytes of an entry, besides its column
+    most = np.iinfo(np.int64).max if there is None else there // (each + index_dtype(max(shape)).itemsize)
+    counts = task.count(most)
     if counts is None:
         raise _damaged(A=A, B=B, mask=left_out)
-    xp, shape = array_module(counts), (len(A.indptr) - 1, B.width)
-    sums = running_sums(counts)
-    available = products.available()  # before the sum below waits for a GPU
+    xp, sums = array_module(counts), running_sums(counts)
     entries = int(sums[-1])
     ids = index_dtype(max(entries, *shape))
-    types = parts(terms.out_type)
-    each = ids.itemsize + sum(t.itemsize for t in types)
-    require_memory("the product has", entries, each, available, "pass a mask=, or some rows of A at a time")
+    instead = "pass a mask=, or some rows of A at a time"
+    require_memory("the product has at least", entries, each + ids.itemsize, there, instead)
     indptr, indices = sums.astype(ids, copy=False), xp.empty(entries, ids)
     outs = tuple(xp.empty(entries, kind) for kind in types)
     task.fill(indptr, indices, outs)

@@ -16,6 +16,7 @@ import semirings
 from gasla.arrays import array_module, device_of
 from gasla.engines import engine
 from gasla.graph.arguments import check_flags
+from gasla.graph.memory_limit import require_room
 from gasla.operations.operands import (
     check_semiring,
     checked_outs,
@@ -161,7 +162,10 @@ def product(
         check_flags(complement=complement)
     if hasattr(A, "multiplied"):  # a distributed graph
         if not (mask is None and accum is None and out is None):
-            raise TypeError(f"a product of {A!r} takes no mask, accum and out; expected a product without them")
+            A.require_whole("mask, accum and out")
+        mask_of(None, complement, (), np)
+        if not hasattr(x, "handle"):  # not in blocks on the ranks
+            x = vector(x, A.n, "row" if by_column else "column", np)
         return A.multiplied(x, semiring, by_column)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
     if mask is None and accum is None and out is None and not complement:
@@ -170,6 +174,9 @@ def product(
             return plain
     count = len(lists.indptr) - 1
     xp = array_module(lists.indptr)
+    if np.ndim(x) > 1 and out is None:
+        entries, each = count * np.shape(x)[1], getattr(x, "itemsize", 8)
+        require_room("the product has", entries, each, device_of(lists.indptr), "fewer columns at a time")
     x = vector(x, lists.width, "row" if by_column else "column", xp)
     shape = (count, *x.shape[1:])
     mask = mask_of(mask, complement, shape, xp)

@@ -1,4 +1,4 @@
-"""Whole algorithms that run on one thread of the CPU, for graphs so small that a second thread would not pay.
+"""Whole algorithms of the CPU engine alone. Most run on one thread, for graphs so small that a second would not pay.
 
 A vertex program takes some microseconds per iteration and thread, and a graph of 10,000 vertices may need hundreds of
 iterations. A sequential algorithm reads each edge a few times, and has no barriers. The public names are in
@@ -11,22 +11,32 @@ from typing import Any, cast
 
 import numpy as np
 
-from gasla.engines import OneThread, chooses_kernels, engine
-from gasla.graph.arguments import MOST_SEED, check_flags, real_number, whole_number
-from gasla.graph.graph import Graph, as_graph
+from gasla.engines import HostOnly, chooses_kernels, engine
+from gasla.graph.adjacency import Adjacency
+from gasla.graph.arguments import (
+    MOST_SEED,
+    check_flags,
+    check_weights,
+    in_host_memory,
+    real_number,
+    whole_number,
+)
+from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.graph.validate import as_ids
 
 
-def fits_one_thread(graph: Graph, most: int) -> bool:
-    """Whether an algorithm should run on one thread: `graph` is in host memory, with at most `most` vertices and edges.
+def fits_one_thread(graph: Graph, most: int | None = None) -> bool:
+    """Return whether an algorithm should call a kernel of the CPU alone.
 
-    False within `gasla.engines.interpreted` and `gasla.engines.programs_only`.
+    It should if `graph` is in host memory and small enough, except within `gasla.engines.interpreted` and
+    `gasla.engines.programs_only`.
 
     Parameters
     ----------
     graph : Graph
-    most : int
-        For example the size from which on several threads are faster.
+    most : int, optional
+        Maximum number of vertices and edges, such as the size above which several threads are faster. By default there
+        is no maximum.
 
     Examples
     --------
@@ -34,11 +44,22 @@ def fits_one_thread(graph: Graph, most: int) -> bool:
     >>> primitives.fits_one_thread(Graph.from_edges([0, 1], [1, 2]), most=1000)
     True
     """
-    return graph.engine == "cpu" and graph.n + graph.m <= most and chooses_kernels()
+    fits = most is None or graph.n + graph.m <= most
+    return graph.engine == "cpu" and fits and chooses_kernels()
 
 
 def louvain_levels(
-    graph: Any, communities: Any = None, *, resolution: float = 1.0, seed: int = 0, refine: bool = False
+    graph: Any,
+    communities: Any = None,
+    *,
+    resolution: float = 1.0,
+    seed: int = 0,
+    refine: bool = False,
+    node_weights: Any = None,
+    fixed: Any = None,
+    sizes: Any = None,
+    max_size: float | None = None,
+    iterations: int = 1,
 ) -> list[np.ndarray]:
     """Find communities by Louvain's or Leiden's method, on one thread.
 
@@ -53,12 +74,26 @@ def louvain_levels(
         The first community of each vertex, 0 to n - 1. By default each vertex is a community.
     resolution, seed, refine
         As for `gasla.louvain_communities`.
+    node_weights : (n,) array or two of them, optional
+        What vertices count in the penalty. A vertex v that joins a community of the total node weight A gains
+        ``w - resolution * a[v] * A``, where w is the weight of v's edges to it; with two arrays
+        ``w - resolution * (a[v] * B + b[v] * A)``. Sizes give the constant Potts model. Out- and in-degrees, divided by
+        the square root of their sum, give the modularity of the directed graph whose matrix and transpose add up to
+        this graph's. By default ``a`` is the degree, divided by the square root of the sum of degrees: modularity.
+    fixed : (n,) array of bool, optional
+        Vertices that stay in their community of `communities`.
+    sizes : (n,) array, optional
+        What vertices count in the size of a community, by default 1.
+    max_size : float, optional
+        No vertex joins a community that would be larger. A larger community may be given, and keeps its vertices.
+    iterations : int
+        How often to start again, with the next seed, from the communities that were found, unless nothing changes.
 
     Returns
     -------
     list of (n,) arrays of the type of ids
         The community of each vertex after each level, numbered from 0 in the order of their smallest vertices. Empty if
-        no vertex moves.
+        each vertex is a community in the end. The same for any order of the edges and number of threads.
 
     Raises
     ------
@@ -67,6 +102,9 @@ def louvain_levels(
 
     Notes
     -----
+    Weights are rounded up to multiples of a power of two that is 2**-52 to 2**-51 of their sum, so that sums of them
+    are exact, in any order.
+
     V. D. Blondel, J.-L. Guillaume, R. Lambiotte, E. Lefebvre: Fast unfolding of communities in large networks. Journal
     of Statistical Mechanics (2008). V. A. Traag, L. Waltman, N. J. van Eck: From Louvain to Leiden: guaranteeing
     well-connected communities. Scientific Reports 9 (2019).
@@ -75,30 +113,78 @@ def louvain_levels(
     --------
     >>> from gasla import Graph, primitives
     >>> triangles = Graph.from_edges([0, 0, 1, 3, 3, 4, 2], [1, 2, 2, 4, 5, 5, 3]).symmetrized()
-    >>> primitives.louvain_levels(triangles.with_values(np.ones(triangles.m)))
+    >>> triangles = triangles.with_values(np.ones(triangles.m))
+    >>> primitives.louvain_levels(triangles)
     [array([0, 0, 0, 1, 1, 1], dtype=int32)]
+    >>> primitives.louvain_levels(triangles, node_weights=np.ones(6), resolution=0.1, max_size=2)[-1]
+    array([0, 0, 1, 1, 2, 2], dtype=int32)
     """
-    graph = _in_host_memory("louvain_levels", graph)
+    graph = in_host_memory("louvain_levels", graph)
     check_flags(refine=refine)
     seed, resolution = whole_number("seed", seed, MOST_SEED), real_number("resolution", resolution)
-    if communities is None:
-        communities = np.arange(graph.n)
-    first = as_ids("communities", communities)
+    iterations = whole_number("iterations", iterations)
+    if iterations < 1:
+        raise ValueError(f"iterations is {iterations}; expected 1 or more")
+    first, weights = _first_communities(communities, graph), _exact_weights(graph)
+    b, share = None, resolution
+    if node_weights is None:
+        a = kernels().degrees(graph.out.indptr, weights)
+        share = resolution / (float(a.sum()) or 1.0)
+    elif isinstance(node_weights, tuple | list) and len(node_weights) == 2 and np.ndim(node_weights[0]) == 1:
+        a, b = (_per_vertex("node_weights", each, graph.n) for each in node_weights)
+    else:
+        a = _per_vertex("node_weights", node_weights, graph.n)
+    if max_size is not None:
+        max_size = real_number("max_size", max_size)
+        sizes = np.ones(graph.n) if sizes is None else _per_vertex("sizes", sizes, graph.n)
+    stay = None if fixed is None else _per_vertex("fixed", fixed, graph.n) != 0
+    vertices = a, b, None if max_size is None else sizes, stay
+    lists, limits = (graph.out.indptr, graph.out.indices, weights), (share, max_size or 0.0)
+    return kernels().louvain_levels(lists, first, vertices, limits, seed, refine, iterations)
+
+
+def _exact_weights(graph: Graph) -> np.ndarray | None:
+    """Return the weights of the edges as multiples of a power of two whose sums are exact; None if each is 1."""
+    if graph.values is None:
+        return None
+    weights = np.asarray(graph.out_values, np.float64)
+    if not (weights >= 0).all():
+        raise ValueError(f"a weight is {weights[~(weights >= 0)][0]}; expected weights of 0 or more")
+    total = float(weights.sum())
+    if total == np.inf:
+        raise ValueError("the weights sum to infinity; expected a finite sum: divide them by a power of two")
+    if total == len(weights) and (weights == 1).all():
+        return None
+    unit = int(np.frexp(total)[1]) - 52
+    return np.ldexp(np.ceil(np.ldexp(weights, -unit)), unit)
+
+
+def _first_communities(communities: Any, graph: Graph) -> np.ndarray:
+    """Return a new array of the first communities, in the type of ids."""
+    first = as_ids("communities", np.arange(graph.n) if communities is None else communities)
     if first.shape != (graph.n,):
         raise ValueError(f"communities has shape {first.shape}; expected {(graph.n,)}, one per vertex")
     if graph.n and (first.min() < 0 or first.max() >= graph.n):
         raise ValueError(f"communities range from {first.min()} to {first.max()}; expected 0 to {graph.n - 1}")
-    weights = np.ones(graph.m) if graph.values is None else np.asarray(graph.out_values, np.float64)
-    if not (weights >= 0).all():
-        raise ValueError(f"a weight is {weights[~(weights >= 0)][0]}; expected weights of 0 or more")
-    lists, first = (graph.out.indptr, graph.out.indices, weights), first.astype(graph.id_dtype)
-    return _kernels().louvain_levels(lists, first, resolution, seed, refine)
+    return first.astype(graph.id_dtype)
+
+
+def _per_vertex(name: str, given: Any, n: int) -> np.ndarray:
+    """Return one finite number of 0 or more per vertex, as a new array of float64."""
+    numbers = np.array(given, np.float64)
+    if numbers.shape != (n,):
+        raise ValueError(f"{name} has shape {numbers.shape}; expected {(n,)}, one per vertex")
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))][0]
+        raise ValueError(f"{name} has the entry {wrong}; expected finite numbers of 0 or more")
+    return numbers
 
 
 def depth_first(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Search depth-first from the smallest vertex of every component, on one thread.
 
-    A built-in kernel of the CPU engine. `gasla.bridges` and `gasla.articulation_points` call it for small graphs.
+    A built-in kernel of the CPU engine. `gasla.bridges` and `gasla.articulation_points` call it for small graphs,
+    and for large ones of a large diameter.
 
     Parameters
     ----------
@@ -126,8 +212,100 @@ def depth_first(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     >>> primitives.depth_first(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
     (array([0, 0, 1, 2], dtype=int32), array([0, 1, 2, 3], dtype=int32), array([0, 0, 0, 3], dtype=int32))
     """
-    graph = _in_host_memory("depth_first", graph)
-    return _kernels().depth_first(engine("cpu").primitives().simplify(graph))
+    graph = in_host_memory("depth_first", graph)
+    return kernels().depth_first(engine("cpu").primitives().simplify(graph))
+
+
+def strong_components(graph: Any) -> np.ndarray:
+    """Find strongly connected components by depth-first search, on one thread.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.strongly_connected_components` calls it for small
+    graphs.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+
+    Returns
+    -------
+    (n,) array of ids
+        The smallest vertex of each vertex's component. `number` takes it as a forest, and numbers the components.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not in host memory.
+
+    Notes
+    -----
+    R. E. Tarjan: Depth-First Search and Linear Graph Algorithms. SIAM J. Computing 1 (1972).
+
+    Examples
+    --------
+    >>> from gasla import Graph, primitives
+    >>> primitives.strong_components(Graph.from_edges([0, 2, 3, 3], [2, 3, 0, 1], n=5))
+    array([0, 1, 0, 0, 4], dtype=int32)
+    """
+    graph = in_host_memory("strong_components", graph)
+    labels: np.ndarray = kernels().strong_components(graph)
+    require_unchanged_files(graph)
+    return labels
+
+
+def lightest_forest(graph: Any) -> np.ndarray:
+    """Find the edges of the minimum spanning forest, on all threads.
+
+    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.minimum_spanning_forest` calls it for graphs in
+    host memory.
+
+    Parameters
+    ----------
+    graph : Graph or SciPy sparse array
+        Read as undirected. Without values every edge weighs 1.
+
+    Returns
+    -------
+    array of int64
+        The ids of the edges, in no order. Of edges of equal weight, the one with the smaller end is taken, then the one
+        with the smaller larger end, then the earlier one.
+
+    Raises
+    ------
+    TypeError
+        If the graph is not in host memory.
+    ValueError
+        If a weight is NaN or -inf.
+
+    Notes
+    -----
+    O. Borůvka: O jistém problému minimálním. Práce Moravské přírodovědecké společnosti 3 (1926). V. Osipov, P. Sanders,
+    J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm. ALENEX 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasla import Graph, primitives
+    >>> np.sort(primitives.lightest_forest(Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [4, 1, 2, 3])))
+    array([1, 2, 3])
+    """
+    graph = in_host_memory("lightest_forest", graph)
+    graph.notice_values()
+    check_weights(graph)
+    is_ordered = graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values
+    lists = graph.out if is_ordered else _from_smaller_ends(graph)
+    weights = graph.valued.each
+    weights = weights.view(np.uint8) if weights is not None and weights.dtype == bool else weights
+    places = kernels().lightest_forest(lists, lists.by_position(weights))
+    require_unchanged_files(graph)
+    return lists.numbers()[places].astype(np.int64, copy=False)
+
+
+def _from_smaller_ends(graph: Graph) -> Adjacency:
+    """Return adjacency lists with each edge in the list of its smaller end, sorted by larger end, then input order."""
+    src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
+    low, high = np.empty_like(dst), np.empty_like(dst)
+    low[numbers], high[numbers] = np.minimum(src, dst), np.maximum(src, dst)
+    return Graph.from_edges(low, high, n=graph.n).sorted_out
 
 
 def peel(graph: Any) -> np.ndarray:
@@ -160,17 +338,11 @@ def peel(graph: Any) -> np.ndarray:
     >>> primitives.peel(Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3]))
     array([2, 2, 2, 1], dtype=int32)
     """
-    graph = _in_host_memory("peel", graph)
-    found: np.ndarray = _kernels().peel(engine("cpu").primitives().simplify(graph))
-    return found
+    graph = in_host_memory("peel", graph)
+    numbers: np.ndarray = kernels().peel(engine("cpu").primitives().simplify(graph))
+    return numbers
 
 
-def _kernels() -> OneThread:
-    return cast(OneThread, engine("cpu").primitives())
-
-
-def _in_host_memory(name: str, graph: Any) -> Graph:
-    graph = as_graph(graph)
-    if graph.engine != "cpu":
-        raise TypeError(f"{name} takes a graph in host memory, and this one is on the {graph.engine}: graph.to('cpu')")
-    return graph
+def kernels() -> HostOnly:
+    """Return the primitives of the CPU engine that only it has."""
+    return cast(HostOnly, engine("cpu").primitives())

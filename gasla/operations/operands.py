@@ -35,6 +35,7 @@ def check_semiring(name: str, given: Any) -> None:
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
     """The rows or columns of a matrix as CSR or CSC lists. The kernel checks offsets and indices as it reads them."""
     if isinstance(A, Graph):
+        A.require_whole()
         return _lists_of_graph(A, by_column, ordered)
     form: Format = "csc" if by_column else "csr"
     products = engine(device_of(place(A))).products()
@@ -167,6 +168,7 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
             found = type(array)
             name = f"{found.__module__}.{found.__name__}".removeprefix("builtins.")
             raise TypeError(f"out is of type {name}; expected a {library_of(xp)} array")
+        imported(array)  # refuses masked entries
         if array.shape != shape:
             raise ValueError(f"out has shape {array.shape}; expected {shape}")
         if xp is np and not array.flags.writeable:

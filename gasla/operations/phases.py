@@ -107,18 +107,18 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
         raise ValueError("a run of phases takes no start; leave it out, or give the fields and active")
     if course.trace or begin.schedule is not None:
         raise ValueError("a run of phases takes no trace and no schedule; leave them out, or run a single program")
-    limit, active = course.limit, as_frontier(graph, begin.active)
+    limit, delta, active = course.limit, course.delta, as_frontier(graph, begin.active)
     stays = [_Stay(phase, graph, variant) for phase in phases]
     for stay in stays:
         stay.runs.compile_ahead(stay.program, graph)
-    shared, unstable = _Shared(stays, graph, by_number(graph, begin.values), begin.out or {}), _why_unstable(stays)
+    shared, unstable = _Shared(stays, graph, by_number(graph, begin.values), begin.out), _why_unstable(stays)
     _check_ends(stays, unstable, limit, course)
     shared.fill_out()
     turns, edges, is_over, shown = 0, 0, False, time.perf_counter()
     while not is_over and turns < limit:
         left = 0
         for stay in stays:
-            active, looked, is_over, went_on = shared.go_on(stay, active, turns, course.delta)
+            active, looked, is_over, went_on = shared.go_on(stay, active, turns, delta)
             edges, left = edges + looked, left + len(active) + went_on
             if is_over:
                 break
@@ -202,7 +202,7 @@ class _Shared:
         self.state: dict[str, Any] = {}
         for stay in stays:
             lent = {name: array for name, array in out.items() if name in stay.types and name not in self.state}
-            stay.check_out({n: a for n, a in lent.items() if inner(n) not in stay.plan.doubled}, {})
+            stay.check_out(lent, values, is_copied=True)
             self.state |= dict(stay.fields({n: a for n, a in lent.items() if n not in values} | values, self.state))
         for name in out:
             if name not in self.state:
@@ -264,12 +264,12 @@ def _why_unstable(stays: list[_Stay]) -> str | None:
 
     A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
     reads something that may differ in the next turn: the number of the turn, the aggregate of a phase, a parameter
-    that `idle` sets, or a field that `post_apply` writes.
+    that `idle` sets, or a field that is written after all have applied.
     """
     varying, later = {TURN}, set()
     for stay in stays:
         varying |= {*stay.program.aggregates, *map(given_name, stay.plan.changes)}
-        later |= stay.traced.writes("post_apply")
+        later |= stay.traced.revised
     for stay in stays:
         where, names = type(stay.program).__name__, varying & stay.program.parameters.keys()
         if not stay.plan.ends_when_still:

@@ -1,5 +1,6 @@
 """`prepare`: bind a vertex program to a graph once, for many runs; and the one path that every run takes."""
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -8,12 +9,13 @@ import numpy as np
 from gasla.arrays import Device
 from gasla.engines import Running, Runs, compiles, runner
 from gasla.graph.arguments import NO_LIMIT, check_flags, check_functions, most_iterations, real_number
-from gasla.graph.graph import Graph, as_graph, require_unchanged_files
-from gasla.operations.result import Result, pending_result, result_of, warm_start, with_origin
+from gasla.graph.graph import Graph, as_graph
+from gasla.operations.result import Result, pending_result, warm_start
 from gasla.program.binding import AUTO, PULL, PUSH, by_number
-from gasla.program.fields import Order
+from gasla.program.fields import Order, as_instance
 from gasla.program.frontier import as_frontier
-from gasla.program.program import VertexProgram, as_program, in_order
+from gasla.program.hooks import HOOKS
+from gasla.program.program import VertexProgram, in_order
 from gasla.program.reasons import check_ends
 from gasla.program.schedule import as_schedule
 
@@ -36,31 +38,36 @@ class Variant(NamedTuple):
     compiled: bool
 
 
-class Begin(NamedTuple):
-    """The start values of a run; documented at `gasla.run`."""
+class Begin:
+    """The start values of a run, which `gasla.run` documents. What needs no graph is checked here."""
 
-    values: dict[str, Any]
-    active: Any = None
-    schedule: Any = None
-    out: Mapping[str, Any] | None = None
-    start: Result | Mapping[str, Any] | None = None
+    def __init__(self, values: dict[str, Any], active: Any, schedule: Any, out: Any, start: Any) -> None:
+        if out is not None and not isinstance(out, Mapping):
+            raise TypeError(f"out is {reprlib.repr(out)}; expected a dict from vertex field to array")
+        self.values, self.active, self.schedule, self.start = values, active, schedule, start
+        self.out: Mapping[str, Any] = out or {}
 
 
-class Course(NamedTuple):
-    """How far a run goes, and how it is observed; documented at `gasla.run`."""
+class Course:
+    """How far a run goes, and how it is observed, which `gasla.run` documents. All of it is checked here."""
 
-    max_iterations: int | None = None
-    delta: float | None = None
-    trace: bool = False
-    callback: Callable[[Result], Any] | None = None
-    progress: Callable[[int], Any] | None = None
-    wait: bool = True
-
-    @property
-    def limit(self) -> int:
-        """The limit of iterations, or of turns for a run of phases."""
-        given = self.max_iterations
-        return NO_LIMIT if given is None else most_iterations("max_iterations", given)
+    def __init__(
+        self,
+        max_iterations: int | None,
+        delta: float | None,
+        trace: bool,
+        callback: Callable[[Result], Any] | None,
+        progress: Callable[[int], Any] | None,
+        wait: bool,
+    ) -> None:
+        if {type(trace), type(wait)} != FLAGS:
+            check_flags(trace=trace, wait=wait)
+        if callback is not None or progress is not None:
+            check_functions(callback=callback, progress=progress)
+        self.has_limit = max_iterations is not None  # of iterations, or of turns for a run of phases
+        self.limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
+        self.delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
+        self.trace, self.callback, self.progress, self.wait = trace, callback, progress, wait
 
 
 def prepare(
@@ -110,8 +117,7 @@ def prepare(
     """
     check_flags(deterministic=deterministic, scheduled=scheduled, notice=notice, compile=compile)
     variant = Variant(way_of(direction), deterministic, scheduled, compile and compiles())
-    single = in_order(runs_alone(as_program(program)), order)
-    return Prepared(single, as_graph(graph), variant, notice, device and check_device(device))
+    return Prepared(runs_alone(program, order), as_graph(graph), variant, notice, device and check_device(device))
 
 
 class Prepared:
@@ -189,10 +195,6 @@ class Prepared:
                     self._settle()
             if self._runs.turn.locked():  # in use by another thread
                 self._runs = new_runs(self._program, self._graph, self._variant)
-            if {type(trace), type(wait)} != FLAGS:
-                check_flags(trace=trace, wait=wait)
-            if callback is not None or progress is not None:
-                check_functions(callback=callback, progress=progress)
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
             return run_once(self._runs, self._program, self._graph, begin, course)
@@ -200,13 +202,14 @@ class Prepared:
             self._is_running = False
 
 
-def runs_alone(program: VertexProgram) -> VertexProgram:
-    """The program, if it can run outside of phases; otherwise an error."""
+def runs_alone(given: Any, order: Order | None) -> VertexProgram:
+    """Return the program given to a run, with another `order` if one is given. Refuse one that can only be a phase."""
+    program = as_instance(VertexProgram, given)
     if hasattr(program, "start"):
         raise ValueError(
             f"{type(program).__name__} has start, which says where one of several phases begins; give `active` instead"
         )
-    return program
+    return program if order is None else in_order(program, order)
 
 
 def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
@@ -214,8 +217,9 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
     kind = type(program), *variant
     runs: Runs | None = graph.known(kind)
     if runs is None or runs.turn.locked():
-        if variant.scheduled and any(hasattr(program, name) for name in ("scatter", "mask", "bucket", "idle", "wake")):
-            raise ValueError("the program of a scheduled run has no mask, scatter, bucket, idle and wake; remove them")
+        *some, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
+        if variant.scheduled and any(getattr(program, name, None) for name in (*some, last)):
+            raise ValueError(f"the program of a scheduled run has no {', '.join(some)} and {last}; remove them")
         made = runs = new_runs(program, graph, variant)
         graph.kept(kind, lambda _: made)
     return runs
@@ -229,11 +233,10 @@ def new_runs(program: VertexProgram, graph: Graph, variant: Variant) -> Runs:
 
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
     """Run a prepared program once."""
-    values, active, schedule, out, start = begin
-    limit, delta, progress = course.limit, course.delta, course.progress
-    if course.max_iterations is None and course.callback is None and schedule is None:
+    values, active, schedule, start = begin.values, begin.active, begin.schedule, begin.start
+    limit, progress = course.limit, course.progress
+    if not course.has_limit and course.callback is None and schedule is None:
         check_ends(program, graph.id_dtype)
-    delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     if program.parameters:
         changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
         program = type(program)(**program.values | changed) if changed else program
@@ -249,24 +252,24 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
         if active is not None:
             raise ValueError("a scheduled run takes no active set; leave out active, or the schedule")
     with runs.turn:
-        running, is_left = runs.begin(program, graph, values, frontier, schedule, delta, out), False
+        running = runs.begin(program, graph, values, frontier, schedule, course.delta, begin.out)
+        table, is_left = None, False
         try:
-            if not (course.trace or course.callback):
-                is_left = not course.wait and not progress and running.leave(limit)
-                if is_left:
-                    return with_origin(pending_result(running), program, graph)
+            if course.trace or course.callback:
+                rows = run_in_pieces(running, limit, course)
+                table = _as_table(rows, running.reasons()) if course.trace else None
+            elif course.wait or progress or not (is_left := running.leave(limit)):
                 running.advance(limit, progress)
                 while not running.ended and running.iteration < limit:
                     running.advance(limit, progress)
-                require_unchanged_files(graph)
-                return with_origin(result_of(running), program, graph)
-            rows = run_in_pieces(running, limit, course)
-            require_unchanged_files(graph)
-            table = _as_table(rows, running.reasons()) if course.trace else None
-            return with_origin(result_of(running, table), program, graph)
+            if not is_left and graph.files is not None:
+                graph.files.require_unchanged()
+            result = pending_result(running) if is_left else Result(*running.found(), table)
         finally:
             if not is_left:
                 running.close()
+    result.__dict__["_origin"] = program, graph.edition  # for a warm start
+    return result
 
 
 def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
@@ -280,7 +283,7 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
         if trace:
             rows.append(running.log(running.iteration - began))
         enough = running.ended or running.iteration >= limit
-        if callback and running.iteration > began and callback(result_of(running)):
+        if callback and running.iteration > began and callback(Result(*running.found())):
             enough = True
         if enough:
             return rows

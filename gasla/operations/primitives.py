@@ -8,8 +8,9 @@ work on pairs of vertices.
 Three primitives are whole algorithms, and built-in kernels of both engines: `label_components` (Afforest),
 `count_common_neighbors` (triangles by forward lists) and `count_cliques` (pivoting). Each page names its paper.
 
-Further ones are whole algorithms on one thread of the CPU, for small graphs (`fits_one_thread`): `louvain_levels`,
-`depth_first` and `peel`.
+Further primitives are whole algorithms of the CPU alone: `lightest_forest`, `count_paths`, `list_paths` and
+`maximal_cliques` on all threads; and `louvain_levels`,
+`depth_first`, `strong_components` and `peel` on one thread, for small graphs (`fits_one_thread`).
 
 All others run on the graph's device. On a GPU they return while their kernels run, unless they return a Python number.
 """
@@ -23,13 +24,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gasla.arrays import array_module, device_of
+from gasla.arrays import array_module, device_of, imported
 from gasla.engines import Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import check_flags
-from gasla.graph.graph import Graph, as_graph, require_unchanged_files
-from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect
-from gasla.operations.one_thread import depth_first, fits_one_thread, louvain_levels, peel
+from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_graph
+from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
+from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
+from gasla.operations.one_thread import (
+    depth_first,
+    fits_one_thread,
+    lightest_forest,
+    louvain_levels,
+    peel,
+    strong_components,
+)
 
 __all__ = [
     "Oriented",
@@ -37,19 +46,25 @@ __all__ = [
     "compress",
     "count_cliques",
     "count_common_neighbors",
+    "count_paths",
     "depth_first",
     "fits_one_thread",
     "has_edges",
     "hook",
     "intersect",
     "label_components",
+    "lightest_forest",
     "likely_largest",
     "link",
+    "list_paths",
     "louvain_levels",
+    "maximal_cliques",
     "number",
     "orient",
     "peel",
+    "peel_edges",
     "simplify",
+    "strong_components",
 ]
 
 Array = Any  # NumPy's or CuPy's
@@ -83,7 +98,7 @@ def hook(graph: Any) -> Array:
     >>> primitives.hook(Graph.from_edges([1, 2, 2, 3], [0, 3, 0, 2]))
     array([0, 0, 2, 2], dtype=int32)
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     return _on(graph.engine).hook(graph)
 
 
@@ -126,7 +141,7 @@ def link(graph: Any, parents: Array, *, first: int = 0, last: int | None = None,
     >>> parents
     array([0, 0, 0, 0])
     """
-    graph = as_graph(graph)
+    graph = whole_graph(graph)
     _check_forest(parents)
     _check_forest_of(graph, parents)
     first, last = index(first), None if last is None else index(last)
@@ -270,7 +285,7 @@ def simplify(graph: Any) -> Graph:
     -------
     Graph
         The graph itself, with its values, if it is simple and undirected already. Otherwise a graph that is made once,
-        and kept with the given one: up to 8 bytes per edge and 4 per vertex (`Graph.nbytes`).
+        and kept with the given one: up to 16 bytes per edge and 8 per vertex (`Graph.nbytes`).
 
     Examples
     --------
@@ -419,7 +434,7 @@ def count_common_neighbors(
 
 
 def _check_array(parents: Any) -> None:
-    xp: Any = array_module(parents)
+    xp: Any = array_module(imported(parents))
     if not isinstance(parents, xp.ndarray) or parents.ndim != 1 or parents.dtype not in (np.int32, np.int64):
         kind = f"{parents.dtype}{parents.shape}" if isinstance(parents, xp.ndarray) else type(parents).__name__
         raise TypeError(f"the forest is {kind}; expected an array of int32 or int64, the parent of each vertex")

@@ -12,9 +12,9 @@ from gasla.engines import Running
 from gasla.graph.exchange import html_view
 from gasla.graph.graph import Graph
 from gasla.names import given as given_name
-from gasla.program.frontier import Frontier
+from gasla.program import Frontier, VertexProgram
+from gasla.program.hooks import BETWEEN
 from gasla.program.plan import Plan
-from gasla.program.program import VertexProgram
 
 __all__ = ["ConvergenceWarning", "Result"]
 
@@ -77,11 +77,6 @@ class Result:
         return html_view.of_result(facts, self.state)
 
 
-def result_of(running: Running, trace: np.ndarray | None = None) -> Result:
-    """The result of a run at its current state."""
-    return Result(*running.found(), trace)
-
-
 def pending_result(running: Running) -> Result:
     """The result of a run that has not ended. The run is closed once its result is read or dropped."""
     result = Result.__new__(Result)
@@ -94,19 +89,13 @@ def _wait_for(own: dict[str, Any]) -> None:
     running: Running = own.pop("_running")
     try:
         running.finish()
-        found = result_of(running)
+        found = Result(*running.found())
     finally:
         running.close()
     own.update(vars(found) | own)
 
 
 # --- warm start ------------------------------------------------------------------------------------------------------
-
-
-def with_origin(result: Result, program: VertexProgram, graph: Graph) -> Result:
-    """The result, with its program and graph noted for a later warm start."""
-    result.__dict__["_origin"] = program, graph.edition
-    return result
 
 
 def warm_start(
@@ -179,7 +168,7 @@ def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
         return "everyone takes part in each iteration, from the first on"
     if isinstance(plan.absorption, str):
         return plan.absorption
-    if found := sorted({"stop", "idle", "wake"} & plan.functions.keys()):
+    if found := sorted(plan.functions.keys() & BETWEEN):
         return f"{found[0]} says how it goes on from the first iteration on"
     if plan.edge_states:
         return f"new edges have no value of {given_name(plan.edge_states[0])}, an edge field of its own"

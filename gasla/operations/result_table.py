@@ -44,7 +44,7 @@ def table(
     Raises
     ------
     TypeError
-        If pyarrow or polars has no type for the values of a column.
+        If pyarrow or polars has no type for the values of a column, or a key of a dict is not text.
     ValueError
         If an array has another shape, two columns have the same name, or `output` has another suffix.
     ImportError

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from gasla.arrays import Device
 from gasla.engines import compiles
-from gasla.graph.arguments import check_flags, check_functions
+from gasla.graph.arguments import check_flags
 from gasla.graph.graph import as_graph
 from gasla.operations.phases import Phase, as_phases, run_phases
 from gasla.operations.prepare import (
@@ -23,7 +24,7 @@ from gasla.operations.prepare import (
 )
 from gasla.operations.result import Result
 from gasla.program.fields import Order
-from gasla.program.program import VertexProgram, as_program, in_order
+from gasla.program.program import VertexProgram, in_order
 
 __all__ = ["run"]
 
@@ -60,7 +61,8 @@ def run(
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
     active : array of ids or names, array of bool, or Frontier, optional
-        The vertices that are active in the first iteration; by default all.
+        The vertices that are active in the first iteration; by default all. If there are none, the run begins at the
+        end of an iteration.
     max_iterations : int, optional
         At most this many iterations; by default no limit. Required if nothing else ends the program:
         `gasla.explain` says what ends a run.
@@ -141,21 +143,21 @@ def run(
     >>> result.hops, result.converged
     (array([0, 1, 2, 3], dtype=int32), True)
     """
-    phases = as_phases(program) if isinstance(program, list | tuple) else []
-    phases = [replace(phase, program=in_order(phase.program, order)) for phase in phases]
-    programs = [phase.program for phase in phases] or [in_order(runs_alone(as_program(program)), order)]
+    if isinstance(program, list | tuple):
+        phases = [replace(phase, program=in_order(phase.program, order)) for phase in as_phases(program)]
+        programs = [phase.program for phase in phases]
+    else:
+        phases, programs = [], [runs_alone(program, order)]
     graph = as_graph(graph)
-    if {type(compile), type(deterministic), type(trace), type(wait), type(notice)} != FLAGS:
-        check_flags(compile=compile, deterministic=deterministic, trace=trace, wait=wait, notice=notice)
-    if callback is not None or progress is not None:
-        check_functions(callback=callback, progress=progress)
-    if notice and any(one.edge_fields for one in programs):
+    if {type(compile), type(deterministic), type(notice)} != FLAGS:
+        check_flags(compile=compile, deterministic=deterministic, notice=notice)
+    course = Course(max_iterations, delta, trace, callback, progress, wait)
+    if notice and any(map(attrgetter("edge_fields"), programs)):
         graph.notice_values()
     if device is not None:
         graph = graph.to(check_device(device))
     variant = Variant(way_of(direction), deterministic, schedule is not None, compile and compiles())
     begin = Begin(values, active, schedule, out, start)
-    course = Course(max_iterations, delta, trace, callback, progress, wait)
     if phases:
         return run_phases(phases, graph, variant, begin, course)
     (single,) = programs

@@ -9,8 +9,8 @@ J. Bentley, B. Floyd: A Sample of Brilliance. Communications of the ACM 30 (1987
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import accumulate
 from operator import index
 from typing import Any, Literal, NamedTuple, get_args, overload
@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple, get_args, overload
 import numpy as np
 
 import semirings
-from gasla.arrays import array_module, running_sums
-from gasla.engines import Primitives, engine
+from gasla.arrays import array_module
+from gasla.engines import Draws, Primitives, engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.arguments import (
     NO_LIMIT,
@@ -30,11 +30,16 @@ from gasla.graph.arguments import (
     vertex_ids,
     whole_number,
 )
-from gasla.graph.graph import Graph, as_graph
-from gasla.operations.memory_limit import require_room
+from gasla.graph.graph import Graph, whole_graph
+from gasla.graph.memory_limit import require_room
+from gasla.graph.validate import as_array, range_of
+from gasla.operations.multiply import vxm
+from gasla.rows import Command, Row
 
 Array = Any  # NumPy's or CuPy's
 Direction = Literal["out", "in"]
+Reduction = Literal["mean", "sum", "max", "min"]
+Draw = Callable[[Array, int, int], tuple[Array, Array, Array]]  # of vertices, k and the number of the first row
 ENTRY = 64  # bytes, at most, for each entry of a sample of layers
 MOST = 2**31 - 1  # entries of a list: products of 64-bit hashes and degrees stay exact, and positions fit an id
 
@@ -48,6 +53,50 @@ class Block(NamedTuple):
     destinations: int
     edge_index: Array
     edge_ids: Array
+
+    def aggregate(self, features: Any, reduce: Reduction = "mean") -> Array:
+        """Reduce the features of the sources of each destination's edges: a layer of message passing without weights.
+
+        Parameters
+        ----------
+        features : (sources,) or (sources, k) array of numbers
+            On the device of the sample.
+        reduce : "mean", "sum", "max" or "min"
+
+        Returns
+        -------
+        (destinations,) or (destinations, k) array
+            0 for a destination without edges. Means of integers are float64, and sums int64 or uint64; other results
+            have the type of the features.
+
+        Examples
+        --------
+        >>> import gasla, numpy as np
+        >>> graph = gasla.Graph.from_edges([0, 1, 2, 2], [2, 2, 0, 1])
+        >>> sample = gasla.sample_neighbors(graph, [2], [5, 5], direction="in")
+        >>> x = np.array([1.0, 2.0, 5.0])[sample.vertices]  # the features of the vertices of the sample
+        >>> for block in sample.blocks:
+        ...     x = block.aggregate(x)
+        >>> x
+        array([5.])
+        """
+        check_choice("reduce", reduce, get_args(Reduction))
+        x = as_array("features", features)
+        if x.dtype.kind not in "biuf" or x.ndim not in (1, 2) or len(x) != self.sources:
+            expected = f"numbers of shape ({self.sources},) or ({self.sources}, k), a row for each source"
+            raise ValueError(f"features have type {x.dtype} and shape {x.shape}; expected {expected}")
+        xp: Any = array_module(x)
+        if x.dtype.kind in "biu" and reduce in ("mean", "sum"):
+            x = x.astype(np.float64 if reduce == "mean" else np.uint64 if x.dtype == np.uint64 else np.int64)
+        src, dst = self.edge_index
+        monoid = {"max": semirings.max, "min": semirings.min}.get(reduce, semirings.plus)
+        edges = Graph.from_edges(src, dst, n=self.sources)
+        found = vxm(x, edges, semirings.Semiring(monoid, semirings.binary.first))[: self.destinations]
+        counts = edges.in_degrees[: self.destinations]
+        counts = counts if x.ndim == 1 else counts[:, None]
+        if reduce == "mean":
+            return found / xp.maximum(counts, 1).astype(found.dtype)
+        return xp.where(counts > 0, found, found.dtype.type(0))
 
 
 class NeighborSample(NamedTuple):
@@ -196,7 +245,7 @@ def sample_neighbors(
     >>> [(block.sources, block.destinations) for block in sample.blocks]
     [(3, 2), (2, 1)]
     """
-    graph, layers, key = as_graph(graph), _layers(k), seed_hash(seed)
+    graph, layers, key = whole_graph(graph), _layers(k), seed_hash(seed)
     check_flags(replace=replace, weighted=weighted)
     check_choice("direction", direction, get_args(Direction))
     ids = vertex_ids(graph, "ids", ids)
@@ -204,13 +253,22 @@ def sample_neighbors(
     primitives = engine(graph.engine).primitives()
     has_weights = weighted and graph.value_type is not None and graph.m > 0
     weights = weights_of(graph, primitives, direction) if has_weights else None
+    draws = Draws(key, bool(replace), weights)
     lists = graph.out if direction == "out" else graph.in_
     if layers is None:
         require_room("the sample has", len(ids) * index(k), ids.itemsize, graph.device, "a smaller k, or fewer ids")  # type: ignore[arg-type]
-        return primitives.sample(lists, ids, index(k), key, bool(replace), weights)  # type: ignore[arg-type]
-    _check_distinct(ids)
-    draw = partial(primitives.sample_lists, key=key, replace=bool(replace), weights=weights)
-    return _sample_layers(lists, ids, layers, bool(replace), direction == "out", draw, primitives)
+        return primitives.sample(lists, ids, index(k), draws)  # type: ignore[arg-type]
+
+    def draw(ids: Array, k: int, row: int) -> tuple[Array, Array, Array]:
+        if replace:
+            _require_room(lists, ids, k)
+        found, edges, rows = primitives.sample_lists(lists, ids, k, row, draws)
+        is_drawn = None if weights is None else edges >= 0  # edges of weight 0 are never drawn
+        if is_drawn is None or bool(is_drawn.all()):
+            return found, edges, rows
+        return found[is_drawn], edges[is_drawn], rows[is_drawn]
+
+    return _sample_layers(ids, layers, direction == "out", draw, primitives)
 
 
 def _layers(k: Any) -> list[int] | None:
@@ -229,54 +287,42 @@ def _layers(k: Any) -> list[int] | None:
     return [index(number) for number in k]
 
 
-def _check_distinct(ids: Array) -> None:
-    """Refuse vertices that occur twice: a sample of several layers numbers each vertex once."""
+def _sample_layers(ids: Array, layers: list[int], along: bool, draw: Draw, primitives: Primitives) -> NeighborSample:
+    """Sample layer by layer; each starts from the vertices that the one before found."""
+    xp: Any = array_module(ids)
+    vertices, _ = primitives.append_distinct(ids[:0], ids)
+    if len(vertices) < len(ids):
+        raise _repeats(ids)
+    begin, sources, targets, numbers, counts = 0, [], [], [], [len(ids)]
+    for k in layers:
+        found, edges, rows = draw(vertices[begin:], k, begin)
+        begin = len(vertices)
+        vertices, at = primitives.append_distinct(vertices, found)
+        sources.append(rows)
+        targets.append(at)
+        numbers.append(edges)
+        counts.append(len(vertices) - begin)
+    ends = [*sources, *targets] if along else [*targets, *sources]
+    return NeighborSample(
+        vertices, xp.concatenate(ends).reshape(2, -1), xp.concatenate(numbers), counts, [len(e) for e in numbers]
+    )
+
+
+def _repeats(ids: Array) -> ValueError:
+    """The error for vertices of which one occurs twice: a sample of several layers numbers each vertex once."""
     xp: Any = array_module(ids)
     ordered = xp.sort(ids)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(again):
-        raise ValueError(
-            f"ids has vertex {int(again[0])} twice; expected distinct vertices for several layers: pass np.unique(ids)"
-        )
+    return ValueError(
+        f"ids has vertex {int(again[0])} twice; expected distinct vertices for several layers: pass np.unique(ids)"
+    )
 
 
-def _sample_layers(
-    lists: Adjacency,
-    ids: Array,
-    layers: list[int],
-    replace: bool,
-    along: bool,
-    draw: Callable[..., tuple[Array, Array]],
-    primitives: Primitives,
-) -> NeighborSample:
-    """Sample layer by layer; each starts from the vertices that the one before found."""
-    xp: Any = array_module(ids)
-    vertices, begin, ends, numbers, counts = ids, 0, [], [], [len(ids)]
-    for k in layers:
-        layer = vertices[begin:]
-        firsts = _lengths(lists, layer, k, replace)
-        found, edges = draw(lists, layer, firsts, begin)
-        rows = xp.repeat(xp.arange(begin, len(vertices)), xp.diff(firsts))
-        is_drawn = edges >= 0
-        if not bool(is_drawn.all()):
-            found, edges, rows = found[is_drawn], edges[is_drawn], rows[is_drawn]
-        begin = len(vertices)
-        vertices, at = primitives.append_distinct(vertices, found)
-        ends.append(xp.stack([rows, at] if along else [at, rows]))
-        numbers.append(edges)
-        counts.append(len(vertices) - begin)
-    edge_index, edge_ids = xp.concatenate(ends, axis=1), xp.concatenate(numbers)
-    return NeighborSample(vertices, edge_index, edge_ids, counts, [len(edges) for edges in numbers])
-
-
-def _lengths(lists: Adjacency, ids: Array, k: int, replace: bool) -> Array:
-    """The offsets of the samples of each vertex: `k` entries, or fewer if the vertex has fewer edges."""
-    xp: Any = array_module(ids)
-    degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
-    if replace:
-        count = k * int((degrees > 0).sum())
-        require_room("the sample has", count, ENTRY, lists.device, "a smaller number in k, or fewer ids")
-    return running_sums(xp.where(degrees > 0, k, 0) if replace else xp.minimum(degrees, k))
+def _require_room(lists: Adjacency, ids: Array, k: int) -> None:
+    """Refuse a layer of draws with replacement that does not fit in memory; without, lists limit it."""
+    degrees = lists.indptr[1:][ids] - lists.indptr[:-1][ids]
+    count = k * int((degrees > 0).sum())
+    require_room("the sample has", count, ENTRY, lists.device, "a smaller number in k, or fewer ids")
 
 
 def seed_hash(seed: Any) -> int:
@@ -320,6 +366,24 @@ def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out
             raise ValueError(
                 f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
             )
+        largest = float(range_of(sums)[1]) if len(sums) else 0.0
+        if 0 < largest < 2.0**-256:  # the product of a weight and what `accept` returns might be 0
+            sums = array_module(sums).ldexp(sums, -math.frexp(largest)[1])
         return sums, primitives.list_guides(lists, sums)
 
     return graph.kept("sums of weights" if direction == "out" else "sums of weights of in-edges", made)
+
+
+ROW = Row(
+    sample_neighbors,
+    Command(
+        *("sample-neighbors", {"drawn": "drawn"}),
+        lambda f: f"{len(f['drawn']):,} samples of neighbors of {len(f['sampled']):,} vertices; most often sampled:",
+        *(lambda f: f.times_named("drawn"), "ids"),
+        defaults={"k": 5},
+        unpack=lambda _, found: {"sampled": found, "drawn": found[found >= 0]},
+        edges=lambda f: len(f["drawn"]),
+    ),
+    "sample_neighbors(g, [0, 1], [3, 2])",
+    "sample_neighbors(g, [0, 1], [3, 2], direction='in', weighted=True)",
+)

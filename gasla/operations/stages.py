@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from gasla.arrays import array_module, module_of, moved
+from gasla.arrays import array_module, imported, module_of, moved
 from gasla.engines import engine
-from gasla.graph.graph import Adjacency, Graph, as_graph
+from gasla.graph.graph import Adjacency, Graph, whole_graph
 from gasla.operations.common_neighbors import ends_of
 from gasla.operations.primitives import compress, hook, intersect, link, number
 from gasla.program.binding import NeighborLists, by_number, layout
 from gasla.program.frontier import EdgeFrontier, Frontier, as_frontier
+from gasla.program.hooks import BETWEEN
 from gasla.program.program import VertexProgram, as_program
 from gasla.program.tracing import Traced
 
@@ -75,7 +76,7 @@ class State:
 def _refuse_aggregates(traced: Traced) -> None:
     """Refuse functions that read an aggregate or the open bucket, which only a whole run knows."""
     for name, function in traced.functions.items():
-        if "bucket" in function.reads("self") and name not in {"stop", "idle", "wake"}:
+        if "bucket" in function.reads("self") and name not in BETWEEN:
             raise ValueError(
                 f"{traced.program.__name__}.{name} reads self.bucket, and only gasla.run opens buckets; "
                 "for stages, declare a gasla.parameter, and call start again for each value"
@@ -120,7 +121,7 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
     >>> state.level
     array([0, 1, 2, 3], dtype=int32)
     """
-    program, graph = as_program(program), as_graph(graph)
+    program, graph = as_program(program), whole_graph(graph)
     if program.edge_fields:
         graph.notice_values()
     return State(program, graph, by_number(graph, fields))
@@ -145,7 +146,7 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     >>> edges.src, edges.dst
     (array([0, 0, 1]), array([1, 2, 3], dtype=int32))
     """
-    graph = on.graph if isinstance(on, State) else as_graph(on)
+    graph = on.graph if isinstance(on, State) else whole_graph(on)
     lists = on._bound.sends if isinstance(on, State) else NeighborLists(graph, "out", False)
     xp: Any = module_of(graph.device)
     ids, indptr = _frontier(graph, frontier).ids, lists.indptr()
@@ -159,7 +160,7 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
     edges = EdgeFrontier(graph.n, numbers, ids[owners], lists.indices()[places])
     if not isinstance(on, State) or "edge_mask" not in on.has:
         return edges
-    return edges[xp.flatnonzero(on._bound.edge_mask(edges, places, on.iteration))]
+    return edges[xp.flatnonzero(on._bound.edge_mask(ids, edges, places, on.iteration))]
 
 
 def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
@@ -177,7 +178,7 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     >>> contract(graph, expand(graph, [0, 1])).ids
     array([1, 2])
     """
-    graph = on.graph if isinstance(on, State) else as_graph(on)
+    graph = on.graph if isinstance(on, State) else whole_graph(on)
     xp: Any = module_of(graph.device)
     reached = xp.full(graph.n, edges is None)
     if edges is not None:
@@ -256,7 +257,7 @@ def _put_aside(state: State, ids: Any, gathered: Any) -> None:
     parts = gathered if bound.plan.is_tuple else (gathered,)
     if not isinstance(parts, tuple | list) or len(parts) != len(wanted):
         raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(wanted)} arrays, as gather gives it")
-    for (name, kind), given in zip(wanted, parts):
+    for (name, kind), given in zip(wanted, map(imported, parts)):
         part, (shape, base) = array_module(given).asarray(given), layout(kind, len(ids))
         if part.shape != shape:
             raise ValueError(f"gathered has shape {part.shape}; expected {shape}, one value for each receiver")
@@ -309,7 +310,7 @@ def post_apply(state: State, receivers: Any) -> None:
     array([3. , 1.5, 3. ])
     """
     _require(state, "post_apply")
-    state._bound.post_apply(_frontier(state.graph, receivers).ids, state.iteration)
+    state._bound.over("revise", _frontier(state.graph, receivers).ids, state.iteration)
 
 
 def _require(state: State, function: str) -> None:

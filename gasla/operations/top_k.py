@@ -15,8 +15,8 @@ import numpy as np
 from gasla.arrays import any_true, array_module, device_of
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, whole_number
+from gasla.graph.memory_limit import require_room
 from gasla.graph.validate import find_outside
-from gasla.operations.memory_limit import require_room
 from gasla.operations.operands import lists_of
 
 Array = Any  # NumPy's or CuPy's

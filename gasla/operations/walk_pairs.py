@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gasla.arrays import array_module
+from gasla.arrays import array_module, device_of
 from gasla.graph.arguments import NO_LIMIT, whole_number
+from gasla.graph.memory_limit import LARGE, require_room
 from gasla.graph.validate import as_array
 
 Array = Any  # NumPy's or CuPy's
@@ -54,6 +55,7 @@ def walk_pairs(walks: Any, window: int) -> Array:
     if window == 0:
         raise ValueError("window is 0; expected 1 or more")
     xp: Any = array_module(rows)
+    _check_room(rows, min(window, max(rows.shape[1] - 1, 0)))
     pairs = [xp.zeros((2, 0), rows.dtype)]
     for apart in range(1, min(window, rows.shape[1] - 1) + 1):
         early, late = rows[:, :-apart], rows[:, apart:]
@@ -61,3 +63,12 @@ def walk_pairs(walks: Any, window: int) -> Array:
         early, late = early[is_pair], late[is_pair]
         pairs.append(xp.stack([xp.concatenate([early, late]), xp.concatenate([late, early])]))
     return xp.concatenate(pairs, axis=1)
+
+
+def _check_room(rows: Array, window: int) -> None:
+    """Raise MemoryError if the pairs, and the parts that they are joined from, need more memory than is available."""
+    count, each = len(rows) * (rows.shape[1] * window - window * (window + 1) // 2), 8 * rows.itemsize
+    if count * each >= LARGE:  # count those of walks that have not ended
+        here = rows >= 0
+        count = sum(int((here[:, apart:] & here[:, :-apart]).sum()) for apart in range(1, window + 1))
+    require_room("the pairs have", count, each, device_of(rows), "a smaller window, or fewer walks")

@@ -15,7 +15,7 @@ from gasla.arrays import moved
 from gasla.engines import engine
 from gasla.graph.arguments import NO_LIMIT, check_flags, vertex_ids, whole_number
 from gasla.graph.graph import Graph, as_graph
-from gasla.operations.memory_limit import require_room
+from gasla.graph.memory_limit import require_room
 from gasla.operations.sampling import Array, check_lists, seed_hash, weights_of
 from gasla.program.binding import by_number
 from gasla.program.walk_plan import WalkBinding

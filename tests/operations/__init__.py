@@ -1,1 +1,4 @@
-"""Tests of gasla.operations: products, primitives, stages, phases, prepared runs and explanations."""
+"""Tests of gasla.operations, gasla.cpu.product, gasla.cpu.primitive and gasla.cpu.kernels.products.
+
+Products, primitives, stages, phases, prepared runs and explanations.
+"""

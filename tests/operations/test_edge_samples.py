@@ -60,12 +60,14 @@ def test_numbers_of_pairs_are_exact_in_large_graphs(undirected: bool) -> None:
     """Also the first and the last pair of rows, where square roots round."""
     n = 2**31
     rows = np.append(np.random.default_rng(0).integers(2, n, 2000), [2, 3, n - 2, n - 1])
-    numbers = np.concatenate([edge_samples._row_start(rows, n, undirected) + d for d in (-1, 0)])
-    i, j = edge_samples._pairs(numbers, n, undirected)
+    pairs = edge_samples.Pairs(n, undirected)
+    numbers = np.concatenate([pairs.row_start(rows) + d for d in (-1, 0)])
+    i, j = pairs.of(numbers)
     if undirected:
         i, j = j, i
     assert i.min() >= 0 and i.max() < n and j.min() >= 0 and ((j < i) if undirected else (i != j)).all()
-    np.testing.assert_array_equal(edge_samples._row_start(i, n, undirected) + j - (0 if undirected else j > i), numbers)
+    np.testing.assert_array_equal(pairs.row_start(i) + j - (0 if undirected else j > i), numbers)
+    np.testing.assert_array_equal(pairs.numbers(i, j), numbers)
 
 
 def test_a_large_sparse_graph_and_dense_ones() -> None:
@@ -136,6 +138,7 @@ GRAPH = Graph(datasets.rmat(5))
         (lambda: gasla.split_edges(GRAPH, (0.5, "x")), TypeError, r"fractions\[1\] is 'x'; expected a number"),  # type: ignore[list-item]
         (lambda: gasla.split_edges(GRAPH, (0.5, float("nan"))), ValueError, r"fractions\[1\] is nan; expected a num"),
         (lambda: gasla.split_edges(GRAPH, 0.8), TypeError, "fractions is 0.8; expected several numbers, such as"),  # type: ignore[arg-type]
+        (lambda: gasla.split_edges(GRAPH, np.array(1.0)), TypeError, r"expected several numbers, such as"),
         (lambda: gasla.split_edges(GRAPH, ()), TypeError, r"fractions is \(\); expected several numbers, such as"),
         (lambda: gasla.split_edges(GRAPH, seed=True), TypeError, "seed is True; expected a whole number"),
     ],

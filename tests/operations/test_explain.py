@@ -1,5 +1,6 @@
 """What the engines say of their runs is so: each sentence of a program that it is true of, and not of another."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -350,3 +351,18 @@ def test_a_gpu_gives_the_same_answer(large: Graph) -> None:
         ("pull", "many edges are active"),
     }
     assert traced(programs.Spread, there, max_iterations=2) == {("pull", "everyone receives")}
+
+
+def test_a_gpu_is_explained_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CuPy is not imported, and small graphs get another loop than large ones."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    small = gasla.Graph.from_edges([0, 1], [1, 2])
+    large = gasla.Graph.from_edges(np.arange(20_000), np.arange(1, 20_001))
+    for program in (programs.Hops, programs.Spread):
+        texts = [gasla.explain(program, graph, target="cuda") for graph in (small, large)]
+        assert "One block does all the work" in texts[0]
+        assert "One block does all the work" not in texts[1]
+        assert all(text.endswith("on a GPU, its degrees may choose another loop.") for text in texts)
+        assert gasla.explain(program, large, target="cpu") == gasla.explain(program, large)
+    with pytest.raises(ValueError, match="target is 'gpu'; expected 'cpu' or 'cuda'"):
+        gasla.explain(programs.Hops, small, target="gpu")

@@ -345,26 +345,28 @@ def test_damaged_matrices(name: str, part: str, value: int, text: str, complemen
 
 
 def test_too_large_products_are_refused_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gasla.cpu.product.products.available", lambda: 1000)
+    monkeypatch.setattr(memory, "available", lambda: 1000)
     A = csr_array(np.ones((20, 1)))
     with pytest.raises(MemoryError, match=r"400 entries, which take 4,800 bytes, and 1,000 are available; .* mask="):
         gasla.mxm(A, A.T)
-    monkeypatch.setattr("gasla.cpu.product.products.available", lambda: None)
+    monkeypatch.setattr(memory, "available", lambda: None)
     assert gasla.mxm(A, A.T).nnz == 400
 
 
-def test_available_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    system = tmp_path / "meminfo"
-    monkeypatch.setattr(memory, "_SYSTEM", system)
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    assert memory.available() is None
-    system.write_text("MemTotal: 9 kB\nMemAvailable:   7 kB\n")
-    assert memory.available() == 7168
-    (tmp_path / "memory.max").write_text("max\n")
-    (tmp_path / "memory.current").write_text("50\n")
-    assert memory.available() == 7168
-    (tmp_path / "memory.max").write_text("150\n")
-    assert memory.available() == 100
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("form", ["ascending", "unsorted"])
+def test_a_too_large_product_of_a_hub_is_not_counted(form: str, masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A star times itself: its rows' lengths prove it; else a share of the rows does."""
+    monkeypatch.setattr(memory, "available", lambda: 10**6)
+    n = 2 * 10**5 if form == "ascending" else 4000
+    leaves = np.arange(1, n)[:: 1 if form == "ascending" else -1]
+    A = csr_array((np.ones(2 * n - 2), np.concatenate([leaves, 0 * leaves]), [0, *range(n - 1, 2 * n - 1)]))
+    without = {"mask": csr_array(([1.0], ([0], [1])), shape=A.shape), "complement": True} if masked else {}
+    with pytest.raises(MemoryError, match=r"at least .* and 1,000,000 are available") as caught:
+        gasla.mxm(A, A, **without)
+    entries = int(str(caught.value).split("least ")[1].split(" entries")[0].replace(",", ""))
+    exact = (n - 1) ** 2 + 1 - masked
+    assert 16 * entries > 10**6 and entries <= (exact if form == "ascending" else exact / 4)
 
 
 # --- Sparse ----------------------------------------------------------------------------------------------------------

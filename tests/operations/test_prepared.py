@@ -74,6 +74,7 @@ def thread_count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("gasla.cpu.program.prepared.ALONE", 3)
     monkeypatch.setattr("gasla.cpu.program.prepared.THIN", 2)
     monkeypatch.setattr("gasla.cpu.program.prepared.LASTING", 1)
+    monkeypatch.setattr("gasla.cpu.program.prepared.LARGE", 0)
     sleepers = 1000 if request.param == "a second one later on" else -1000
     count_sleepers(sleepers)
     gasla.set_num_threads(1 if request.param == "one thread" else 2)

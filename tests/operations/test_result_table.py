@@ -161,3 +161,11 @@ def test_numbers_of_vertices_become_names() -> None:
     for bad in ("Oslo", 1.0, None, ["Oslo"], [True]):
         with pytest.raises(TypeError, match="expected numbers of vertices"):
             GRAPH.name(bad)
+
+
+@pytest.mark.parametrize("key", [0, None, ("a",), b"a", 1.5])
+@pytest.mark.parametrize("as_", ["arrow", "pandas", "polars"])
+def test_the_keys_of_a_dict_are_names_of_columns(key: Any, as_: Any) -> None:
+    graph = Graph.from_edges([0], [1])
+    with pytest.raises(TypeError, match=r"a dict of columns has the key .*; expected text, the name of the column"):
+        gasla.table(graph, {key: [1, 2]}, as_=as_)

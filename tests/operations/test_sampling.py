@@ -71,6 +71,39 @@ def test_samples_hold_what_the_verifier_checks(
     assert [*map(sorted, rows.tolist())] == [*map(sorted, again.tolist())] or graph.out.edge_ids is not None
 
 
+@pytest.mark.parametrize("reduce", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int8", "uint64", "bool"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_block_aggregates_the_features_of_its_sources(reduce: Any, kind: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(7)
+    graph = gasla.Graph.from_edges(rng.integers(0, 30, 90), rng.integers(0, 30, 90), n=32)
+    sample = gasla.sample_neighbors(graph, [3, 31, 5], [4, 3], direction="in", replace=True, seed=2)
+    for block in sample.blocks:
+        x = rng.integers(0, 2 if kind == "bool" else 100, (block.sources, *shape)).astype(kind)
+        found = block.aggregate(x, reduce)
+        src, dst = block.edge_index
+        assert found.shape == (block.destinations, *shape)
+        for v in range(block.destinations):
+            rows = x[src[dst == v]]
+            rows = rows if kind == "uint64" or x.dtype.kind == "f" else rows.astype(np.int64)
+            right = getattr(rows, reduce)(axis=0) if len(rows) else np.zeros(shape)
+            np.testing.assert_allclose(found[v], right, rtol=1e-6)
+        if x.dtype.kind == "f" or reduce in ("max", "min"):
+            assert found.dtype == x.dtype
+
+
+def test_features_of_another_shape_are_refused() -> None:
+    block = gasla.sample_neighbors(gasla.Graph.from_edges([0], [1]), [1], [2], direction="in").blocks[0]
+    assert (block.sources, block.destinations) == (2, 1)
+    for wrong in (np.zeros(3), np.zeros((2, 1, 1)), np.array(["a", "b"])):
+        with pytest.raises(ValueError, match=r"features have type .*; expected numbers of shape \(2,\) or \(2, k\)"):
+            block.aggregate(wrong)
+    with pytest.raises(ValueError, match="reduce is 'median'"):
+        block.aggregate(np.zeros(2), "median")  # type: ignore[arg-type]
+    lonely = gasla.sample_neighbors(gasla.Graph.from_edges([0], [1]), [0], [2], direction="in").blocks[0]
+    assert lonely.aggregate(np.ones((1, 2)), "max").tolist() == [[0, 0]]
+
+
 def test_one_layer_draws_the_edges_of_one_number() -> None:
     graph, ids = Graph(datasets.rmat(8)), np.arange(40)
     rows = gasla.sample_neighbors(graph, ids, 5, seed=4)
